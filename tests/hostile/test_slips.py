@@ -17,6 +17,7 @@ import pytest
 from fencepost.encoding import language
 from support.slips import plain, plain_values, reference
 from support.slips.files import write
+from support.slips.plain_values import Plain, Update
 from support.slips.reference import TooLarge, read
 from support.slips.running import ask, finding
 from support.slips.survey import ALL, bases, survey
@@ -78,20 +79,23 @@ def _compared(first: int, number: int, engines: bool, folder: Path) -> tuple[int
     return agreed, refused
 
 
-def _exists_at_first(sort: plain.Sort, body: Callable[[Any], object]) -> plain.Plain:
+_SET = Plain.set
+
+
+def _exists_at_first(sort: plain.Sort, body: Callable[[Any], object]) -> Plain:
     return plain.forall(sort, body)
 
 
-def _late_update(update: plain.Plain, value: object, when: object = True) -> plain.Update:
-    return plain.Update(update._place, plain.plain(value), True)  # type: ignore[arg-type]
+def _late_update(variable: Plain, value: object, when: object = True) -> Update:
+    return _SET(variable, value)
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "mistake"),
     [
         (plain, "exists", _exists_at_first),
-        (plain.Plain, "set", _late_update),
-        (plain.Plain, "__ne__", plain.Plain.__eq__),
+        (Plain, "set", _late_update),
+        (Plain, "__ne__", Plain.__eq__),
         (language, "exists", language.forall),
         (language, "implies", lambda a, b: language.any_of(a, b)),
         (language, "if_", lambda a, b, c: language.any_of(b, c) if isinstance(b, bool) else b),

@@ -57,9 +57,10 @@ class Plain:
         raise AttributeError(name)
 
     def set(self, value: object, when: object = True) -> Update:
-        if self._place is None:
+        place: Place | None = self.__dict__["_place"]
+        if place is None:
             raise NoMeaning("only a state variable can be set")
-        return Update(self._place, plain(value), truth(when))
+        return Update(place, plain(value), truth(when))
 
     def __invert__(self) -> Plain:
         return negation(self)
