@@ -39,6 +39,8 @@ class Deployment:
     client: Client = Client()
     racks: Racks | None = None
     pulsar: bool = False
+    auto_recovery: bool = True
+    """Whether auto-recovery runs, which copies entries of lost bookies to others."""
 
     def __post_init__(self) -> None:
         """Raise BadInput if no ledger can be created."""
