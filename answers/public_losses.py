@@ -1,0 +1,144 @@
+"""Public losses of BookKeeper that no model has: release, condition, action and source of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.answers.risks import TRAITS
+from fencepost.encoding import keys as k
+from fencepost.encoding.documents import Key, has_keys, parse_toml
+from fencepost.encoding.errors import BadInput
+from fencepost.properties.expectations import TABLES
+from fencepost.protocols.bookkeeper.releases import TAGS, Change
+
+COINCIDENCES = ("nothing", "slow-bookie", "crash", "two-crashes", "operator")
+"""Events that must come together for a loss, most likely first: none, a slow bookie, a crash, two crashes
+within milliseconds, a step of an operator.
+"""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A setting that some public loss needs and that no model has."""
+
+    name: str
+    words: str
+    holds: str
+    """The rule by which a value of the key has the feature."""
+
+    def is_in(self, value: object) -> bool:
+        """Return whether the key's value in a file, a text or what YAML makes of it, has the feature."""
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        return HOLDS[self.holds](text.strip().lower())
+
+
+HOLDS = {
+    "several": lambda text: sum(bool(part.strip()) for part in text.split(",")) > 1,
+    "true": lambda text: text == "true",
+    "false": lambda text: text == "false",
+    "positive": lambda text: text.isdecimal() and int(text) > 0,
+}
+"""The rules by which a value has a feature, by name."""
+
+
+@dataclass(frozen=True)
+class PublicLoss:
+    """A loss that a public source names and that no model has."""
+
+    name: str
+    loses: str
+    """One sentence or two: what is lost, and when."""
+    needs: frozenset[str]
+    """The conditions that the setup must meet, words of `risks.toml` and features."""
+    action: str
+    """One action that can be done and checked in production."""
+    source: str
+    """The public address of the report or the fix."""
+    coincidence: str
+    """The independent events that must come together, one of COINCIDENCES."""
+    read: str
+    """The origin of its range of releases: "code" from the history and tags, "notes" from a report."""
+    since: Change | None = None
+    """The change that brought the fault; None if the oldest release that was read has it."""
+    fixed: Change | None = None
+    """The change that fixed it; None if the newest release that was read has the fault."""
+
+    def is_in(self, release: str) -> bool:
+        """Return whether the release has the fault."""
+        return (self.since is None or release in self.since) and not (self.fixed and release in self.fixed)
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases that were read and have the fault, oldest first."""
+        return [release for release in TAGS if self.is_in(release)]
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions that the setup must meet, in words."""
+        return [words for trait, words in CONDITIONS.items() if trait in self.needs]
+
+
+FEATURE = k.keys(feature=k.text(), words=k.text(), holds=k.among(HOLDS))
+COMMITS = Key(dict, "a table of releases that were read, each with a commit", lambda v: set(v) <= set(TAGS))
+
+
+def _row_keys(conditions: Mapping[str, str]) -> Mapping[str, Key]:
+    needed = k.keys(
+        loses=k.text("what is lost, and when"),
+        needs=Key(list, f"a list of {', '.join(conditions)}", lambda v: set(v) <= set(conditions)),
+        coincidence=k.among(COINCIDENCES),
+        action=k.text("what can be done and checked"),
+        source=Key(str, "an address that begins with https://", lambda v: v.startswith("https://")),
+        read=k.among(("code", "notes")),
+    )
+    return {**needed, "since": COMMITS, "fixed": COMMITS}
+
+
+def features_of(document: Mapping[str, Any], where: str) -> dict[str, Feature]:
+    """Return the features by the key of a file that tells them. Raises BadInput."""
+    found = {}
+    for key, row in document["features"].items():
+        row = has_keys(row, FEATURE, f"{where}, {key}")
+        found[key] = Feature(row["feature"], row["words"], row["holds"])
+    return found
+
+
+def losses_of(document: Mapping[str, Any], where: str) -> tuple[PublicLoss, ...]:
+    """Return the losses of a table in its order. Raises BadInput for a row that is not as it must be."""
+    keys = _row_keys(TRAITS | {one.name: one.words for one in features_of(document, where).values()})
+    found = []
+    for name, row in document["losses"].items():
+        place = f"{where}, {name}"
+        row = has_keys(row, keys, place)
+        since, fixed = (Change(end, row[end]) if end in row else None for end in ("since", "fixed"))
+        plain = {key: row[key] for key in ("loses", "action", "source", "coincidence", "read")}
+        loss = PublicLoss(name, needs=frozenset(row["needs"]), since=since, fixed=fixed, **plain)
+        if not loss.releases:
+            raise BadInput(f"{place}: no release that was read has it; since must be before fixed")
+        found.append(loss)
+    return tuple(found)
+
+
+def _document() -> tuple[Mapping[str, Any], str]:
+    path = TABLES / "public_losses.toml"
+    text = parse_toml(path.read_text(encoding="utf-8"), path.name, "it is part of this package")
+    return has_keys(
+        text, k.keys(features=Key(dict, "a table"), losses=Key(dict, "a table")), path.name
+    ), path.name
+
+
+FEATURES: Mapping[str, Feature] = features_of(*_document())
+"""The features by the key of a configuration file that tells them."""
+
+CONDITIONS: Mapping[str, str] = TRAITS | {one.name: one.words for one in FEATURES.values()}
+"""All conditions that a public loss may need, in words."""
+
+PUBLIC_LOSSES: tuple[PublicLoss, ...] = losses_of(*_document())
+"""The public losses that no model has, in the order of the table."""
+
+
+def public_losses(release: str, traits: frozenset[str]) -> list[PublicLoss]:
+    """Return the public losses that concern this release and a setup with these traits and features."""
+    return [loss for loss in PUBLIC_LOSSES if loss.is_in(release) and loss.needs <= traits]

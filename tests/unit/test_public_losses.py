@@ -1,0 +1,106 @@
+"""The table of public losses that no model has: which release and which setup each row concerns."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from typing import Any
+
+import pytest
+
+from fencepost.answers.known import KNOWN
+from fencepost.answers.public_losses import (
+    COINCIDENCES,
+    CONDITIONS,
+    FEATURES,
+    PUBLIC_LOSSES,
+    losses_of,
+    public_losses,
+)
+from fencepost.encoding.errors import BadInput
+from fencepost.properties.expectations import TABLES
+from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS
+
+BY_NAME = {loss.name: loss for loss in PUBLIC_LOSSES}
+DOCUMENT: dict[str, Any] = tomllib.loads((TABLES / "public_losses.toml").read_text(encoding="utf-8"))
+USUAL = frozenset({"db", "journal", "no-checks", "two-acks"})
+"""The traits of a usual setup, without any feature."""
+
+
+def spoilt(name: str, **changes: Any) -> dict[str, Any]:
+    """Return the table with changes to one row."""
+    document = copy.deepcopy(DOCUMENT)
+    document["losses"][name] |= changes
+    return document
+
+
+@pytest.mark.parametrize(
+    ("name", "has", "has_not"),
+    [
+        ("PR 3979", "4.16.0 4.16.1", "4.15.5 4.16.2 4.17.0 4.18.0"),
+        ("PR 4607", "4.14.8 4.16.6 4.17.1", "4.6.2 4.16.7 4.17.2 4.18.0"),
+        ("PR 3329", "4.14.7 4.15.4 4.16.1", "4.14.8 4.15.5 4.16.2 4.17.0"),
+        ("PR 4462", "4.6.0 4.16.6 4.17.1", "4.16.7 4.17.2 4.18.0"),
+        ("#2908", "4.6.0 4.14.5 4.15.0", "4.14.6 4.15.1 4.16.0 4.18.0"),
+        ("PR 4041", "4.16.0 4.16.2", "4.15.5 4.16.3 4.17.0"),
+        ("PR 4844", "4.7.0 4.18.0", "4.6.2"),
+    ],
+)
+def test_a_loss_is_in_the_releases_between_its_fault_and_its_fix(name: str, has: str, has_not: str) -> None:
+    assert set(has.split()) <= set(BY_NAME[name].releases)
+    assert not set(has_not.split()) & set(BY_NAME[name].releases)
+
+
+def test_a_loss_concerns_a_setup_that_meets_its_conditions_only() -> None:
+    def names(release: str, *features: str) -> set[str]:
+        return {loss.name for loss in public_losses(release, USUAL | set(features))}
+
+    assert {"PR 3979", "PR 4607", "PR 4462"} <= names("4.16.1")
+    assert not {"PR 3329", "PR 4041", "PR 4844"} & names("4.16.1")
+    assert "PR 3329" in names("4.16.1", "several-ledger-directories")
+    assert "PR 4844" in names(NEWEST, "several-journal-directories")
+    assert "PR 4844" not in names(NEWEST, "several-ledger-directories")
+
+
+def test_each_row_can_be_acted_on_and_looked_up() -> None:
+    for loss in PUBLIC_LOSSES:
+        assert loss.coincidence in COINCIDENCES
+        assert loss.needs <= set(CONDITIONS), loss.name
+        assert loss.action.endswith(".") and loss.loses.endswith(".")
+
+
+def test_a_modelled_bug_is_not_in_the_table() -> None:
+    """Planted: #4701 as a row would be named twice by `advise`."""
+    assert not {loss.name for loss in PUBLIC_LOSSES} & {known.name for known in KNOWN}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"remedy": "none"}, "PR 4607: remedy: unknown key; valid: "),
+        ({"fixed": {"4.16.70": "52d779ae4a"}}, "PR 4607: fixed = an object: must be a table of releases that were read"),
+        ({"needs": ["several-disks"]}, "PR 4607: needs = a list: must be a list of spare, "),
+        ({"coincidence": "luck"}, "PR 4607: coincidence = 'luck': must be one of nothing, "),
+        ({"source": "PR 4607"}, "PR 4607: source = 'PR 4607': must be an address that begins with https://"),
+        ({"since": {"4.18.0": "x"}, "fixed": {"4.7.0": "y"}}, "PR 4607: no release that was read has it"),
+    ],
+)  # fmt: skip
+def test_a_row_with_a_mistake_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        losses_of(spoilt("PR 4607", **changes), "losses.toml")
+    assert str(error.value).startswith(f"losses.toml, {message}")
+
+
+def test_a_value_of_a_key_tells_its_feature() -> None:
+    directories = FEATURES["ledgerDirectories"]
+    assert directories.name == "several-ledger-directories"
+    assert directories.is_in("/a,/b") and directories.is_in(["/a", "/b"])
+    assert not directories.is_in("/a") and not directories.is_in("/a,") and not directories.is_in(None)
+    assert FEATURES["dbStorage_directIOEntryLogger"].is_in("true")
+    assert FEATURES["dbStorage_directIOEntryLogger"].is_in(True)
+    assert not FEATURES["dbStorage_directIOEntryLogger"].is_in("false")
+
+
+def test_every_release_that_was_read_can_be_asked() -> None:
+    for release in TAGS:
+        assert all(loss.is_in(release) for loss in public_losses(release, frozenset(CONDITIONS)))
