@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.events import Listener
@@ -15,16 +16,24 @@ from fencepost.properties.expectations import TABLES, Expectation, Run, read
 KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
 
-def full_names(table: Sequence[Expectation], names: Sequence[str], option: str = "") -> frozenset[str]:
+class Named(Protocol):
+    """A known bug, or another loss that a user can name."""
+
+    @property
+    def name(self) -> str:
+        """The name, such as `#2614`, `PR 4607` or `bare-fence`."""
+
+
+def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -> frozenset[str]:
     """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
-    The `#` of an issue may be left out, because a shell takes it for a comment. The message begins with
-    `option`.
+    The `#` of an issue may be left out, because a shell takes it for a comment, and the `PR ` of a pull
+    request. The message begins with `option`.
     """
     valid = [known.name for known in table]
     wanted = set()
     for name in names:
-        full = f"#{name}" if f"#{name}" in valid else name
+        full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), name)
         if full not in valid:
             raise BadInput(
                 f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "

@@ -230,7 +230,7 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
             restored,
             "Auto-recovery is off here, so no copy is restored."
             if not deployment.auto_recovery
-            else "A copy of each entry must be left, and each lost bookie needs a live one outside its ensemble"
+            else "A copy of each entry must be left, and each lost bookie needs one outside its ensemble"
             + (", of its rack or of a rack without a bookie of the ensemble" if deployment.enforced else "")
             + ("." if spare else ". There may be none." if deployment.enforced else ". There is none."),
             "client: issue #3905",
