@@ -46,10 +46,14 @@ class Finding:
         return {**said, "reason": self.reason or None}
 
 
+NOT_ASKED = "not asked: the time was over"
+"""The reason of a question that was never asked."""
+
+
 def not_asked(risk: Risk | None, setup: Setup) -> Finding:
     """Return the finding about a question that was not asked yet; None is the one about anything else."""
     sizes = dict(setup.sizes) | {"entries": (risk.entries if risk else None) or 1}
-    return Finding(Verdict.UNDECIDED, sizes, [], "not asked yet", out_of_time=True)
+    return Finding(Verdict.UNDECIDED, sizes, [], NOT_ASKED, out_of_time=True)
 
 
 DECIDED = (Verdict.VIOLATED, Verdict.PROVED)

@@ -211,7 +211,7 @@ def advice_on(
     accepted: frozenset[str],
     timeout: float,
 ) -> Iterator[Advice]:
-    """Ask all questions, the large searches last, and yield the advice so far after each of them.
+    """Ask all questions, the long searches last, and yield the advice so far before and after each.
 
     A question that was not asked yet is not decided. Each search has a limit of conflicts, so that a busy
     machine finds the same losses. The time only ends searches that the command has no time for; a tenth of it
@@ -230,7 +230,7 @@ def advice_on(
         return Advice(setup, deployment, sources, set_by, by_risk, public, others, rest, accepted)
 
     def limits() -> Limits:
-        return Limits(conflicts=CONFLICTS, jobs=1, timeout=max(0.1, 0.9 * timeout - elapsed()))
+        return Limits(conflicts=CONFLICTS, jobs=1, timeout=max(0.1, round(0.9 * timeout - elapsed(), 1)))
 
     def look_for(risk: Risk) -> Finding:
         here = shown(risk, setup, bugs, limits())
@@ -241,9 +241,12 @@ def advice_on(
             return here
         return replace(small, reason=here.reason, out_of_time=here.out_of_time)
 
-    questions = sorted(losing, key=lambda risk: risk.is_large)
-    small = [risk for risk in questions if not risk.is_large]
-    for number, risk in enumerate((*small, None, *questions[len(small) :]), 1):
+    cheap, spare = ([r for r in losing if ("spare" in r.needs) is with_spare] for with_spare in (False, True))
+    spare.sort(key=lambda risk: risk.is_large)
+    yield so_far()
+    for number, risk in enumerate((*cheap, None, *spare), 1):
+        if elapsed() > 0.9 * timeout:
+            return
         name = "anything else" if risk is None else risk.bug.name
         click.echo(f"{number} of {len(losing) + 1}: {name}  [{elapsed():.0f} s]", err=True)
         if risk is None:

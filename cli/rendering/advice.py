@@ -89,16 +89,18 @@ def _listed(names: Iterable[str]) -> str:
 
 def _remedy(advice: Advice) -> str:
     """Return what would make the answer a yes."""
-    usable = next((one for one in better_setups(advice) if one.answer is not Answer.NO), None)
+    better = better_setups(advice)
+    usable = next((one for one in better if one.answer is not Answer.NO), None)
     if usable is not None:
         then = "a yes, with conditions" if usable.remains else "a yes"
         return f"with {_listed(usable.changes)} it is {then}"
-    hard = [loss.name for loss in advice.deciding if loss.coincidence in UNAVOIDABLE]
+    remains = {one.name: one.coincidence for one in advice.deciding} if not better else better[-1].remains
+    hard = [name for name, coincidence in remains.items() if coincidence in UNAVOIDABLE]
     if not hard:
         return "it is a yes if you do what is listed below, accept it (--accept), and decide the rest"
-    return (
-        f"no release or setting here avoids {_listed(hard)}; it is a yes only if you accept that (--accept)"
-    )
+    place = f"with {_listed(better[-1].changes)}" if better else "with every release and setting here"
+    verb = "remains" if len(hard) == 1 else "remain"
+    return f"{place} {_listed(hard)} {verb}, so it is a yes only if you accept that (--accept)"
 
 
 def _undecided(advice: Advice) -> str:
@@ -121,20 +123,34 @@ def why_open(found: Finding) -> str:
 def to_do(advice: Advice) -> list[tuple[str, list[Loss]]]:
     """Return the actions in order, each with the losses that it is against.
 
-    A change of release or settings comes first: the nearest that is no no, or the one with the fewest losses.
+    A change of release or settings comes first: the nearest whose answer is not no, else the one with the
+    fewest losses. The ways to decide open questions come last.
     """
     found: dict[str, list[Loss]] = {}
     better = better_setups(advice)
     change = next((one for one in better if one.answer is not Answer.NO), better[-1] if better else None)
-    for loss in [*advice.deciding, *advice.open]:
+    for loss in advice.deciding:
         avoided = change is not None and loss.name in change.avoids
         found.setdefault(_change(change) if change and avoided else loss.action, []).append(loss)
-    return sorted(found.items(), key=lambda item: change is None or item[0] != _change(change))
+    listed = sorted(found.items(), key=lambda item: change is None or item[0] != _change(change))
+    for loss in advice.open:
+        found.setdefault(_deciding(loss), []).append(loss)
+    return [*listed, *(item for item in found.items() if item not in listed)]
+
+
+def _deciding(loss: Loss) -> str:
+    """Return how to decide an open question."""
+    if loss.finding is None or loss.finding.out_of_time:
+        return "Ask again with a longer --timeout."
+    return "Run the command of the question, which --commands prints: it has no limit of conflicts."
 
 
 def _change(better: Better) -> str:
     """Return the change to a better setup as an action that can be checked."""
-    checks = {"Bo": "the version in each first log", "jo": "GET /api/v1/config/server_config of each bookie"}
+    checks = {
+        "Bo": "the version in the first lines of each log",
+        "jo": "GET /api/v1/config/server_config of each bookie",
+    }
     checked = [checks.get(change[:2], "`bookkeeper shell ledgermetadata`") for change in better.changes]
     return f"Change to {_listed(better.changes)}. Check {_listed(dict.fromkeys(checked))}."
 

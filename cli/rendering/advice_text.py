@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import textwrap
 
-from fencepost.answers.advice import Advice, Loss, State
+from fencepost.answers.advice import ANYTHING_ELSE, Advice, Loss, State
+from fencepost.answers.risk_search import NOT_ASKED
 from fencepost.cli.rendering.advice import (
     NEEDS,
     asked,
@@ -27,15 +28,17 @@ from fencepost.quorums.calculator import warnings
 
 def as_text(advice: Advice, commands: bool = False) -> str:
     """Return the advice, the answer in its first line; with `commands`, also the command of each verdict."""
-    shown = [loss for loss in advice.losses if loss.state is not State.ABSENT]
+    unasked = [loss.name for loss in advice.losses if loss.finding and loss.finding.reason == NOT_ASKED]
+    told_of = [one for one in advice.losses if one.state is not State.ABSENT and one.name not in unasked]
     absent = [loss.name for loss in advice.losses if loss.state is State.ABSENT]
     lines = [headline(advice), *_actions(advice)]
     lines += ["", "Better", *(f"  {line}" for line in better_lines(advice))] if advice.deciding else []
     lines += ["", "Losses, the one that needs the least first"]
-    lines += [line for loss in shown for line in _loss(loss, advice, commands)] or ["  none"]
+    lines += [line for loss in told_of for line in _loss(loss, advice, commands)] or ["  none"]
     lines += [f"  Searched for, and not possible at these sizes: {', '.join(absent)}"] if absent else []
-    lines += [f"  Anything else: {rest_of(advice, commands)}"]
-    lines += [f"    {shlex.join(advice.rest.command)}"] if commands else []
+    lines += [f"  Not asked, because the time was over: {', '.join(unasked)}"] if unasked else []
+    lines += [f"  Anything else: {rest_of(advice, commands)}"] if ANYTHING_ELSE not in unasked else []
+    lines += [f"    {shlex.join(advice.rest.command)}"] if commands and advice.rest.command else []
     lines += ["", "Survives"]
     lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
     lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]

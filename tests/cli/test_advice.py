@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from fencepost.answers.affected import bugs_of_releases, has
 from fencepost.answers.better import better_setups
 from fencepost.answers.known import decide
 from fencepost.answers.public_losses import public_losses
-from fencepost.answers.risk_search import Finding, _needed, instance_of, shown
+from fencepost.answers.risk_search import Finding, _needed, instance_of, not_asked, shown
 from fencepost.answers.risks import LOSSES, OF_SETTINGS, Risk, _table, risks, unmet
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_spare import replayed_in, violations_without_spare
 from fencepost.cli.commands.advise import CODES, CONFLICTS, FORMS, _accepted, advice_on
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.cli.process.conclusion import Conclusion
 from fencepost.cli.rendering.advice import headline
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.encoding.concrete.replay import NotAnExecution
@@ -384,8 +385,81 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
     assert set(asked) == {(1, CONFLICTS)}
     names = [risk.bug.name for risk, _ in advice.losing]
     assert names == [risk.bug.name for risk in risks(setup_) if risk.loses]
-    assert len(before) == len(names)
+    assert len(before) == len(names) + 1
     assert all(late > 269 for late in times), times
+
+
+def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """#4651 and #3005 take longest, and once took the time of all others. Planted: the order of the table."""
+    asked: list[str] = []
+
+    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> Finding:
+        asked.append(risk.bug.name)
+        return replace(SETTLED, shown_on=dict(at.sizes))
+
+    monkeypatch.setattr("fencepost.cli.commands.advise.shown", nothing_found)
+    monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", lambda *_: asked.append("") or SETTLED)
+    setup_ = setup((5, 3, 2), 6, "4.16.6")
+    list(advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0))
+    assert asked[-3:] == ["", "#4651", "#3005"]
+
+
+def killed_after(found: int, bug: str) -> Callable[..., Iterator[Advice]]:
+    """Return a stand-in for `advice_on` that finds this bug and is then killed."""
+
+    def asking(setup_: Setup, deployment: Deployment, *others: Any) -> Iterator[Advice]:
+        losing = [risk for risk in risks(setup_) if risk.loses]
+        rest = not_asked(None, setup_)
+        here = replace(finding(Verdict.VIOLATED), shown_on=dict(setup_.sizes) | {"entries": 1})
+        by_risk = [(r, here if r.bug.name == bug else not_asked(r, setup_)) for r in losing]
+        for known in ([(r, not_asked(r, setup_)) for r in losing], by_risk)[: found + 1]:
+            yield Advice(setup_, deployment, {}, {}, known, [], [], rest, frozenset())
+        raise KeyboardInterrupt
+
+    return asking
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "begins"),
+    [
+        (0, ExitCode.UNDECIDED, "Not known for 5/5/3 on 6 bookies"),
+        (1, ExitCode.VIOLATED, "No, not 5/5/3 on 6"),
+    ],
+)
+def test_what_was_found_is_handed_over_before_the_time_is_over(
+    found: int, code: ExitCode, begins: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seven verdicts were once thrown away when the command was killed at its time limit.
+
+    Planted: nothing is handed over before the end.
+    """
+    handed: list[Conclusion] = []
+    monkeypatch.setattr("fencepost.cli.commands.advise.hand_over", handed.append)
+    monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", killed_after(found, "#4701"))
+    run(
+        [
+            "advise",
+            *[
+                "-e",
+                "5",
+                "-w",
+                "5",
+                "-a",
+                "3",
+                "-n",
+                "6",
+                "--release",
+                "4.17.2",
+                "--storage",
+                "db",
+                "--timeout",
+                "12",
+            ],
+        ]
+    )
+    assert (handed[-1].code, len(handed)) == (code, found + 1)
+    assert handed[-1].printed.startswith(begins)
+    assert "Not asked, because the time was over: " in handed[-1].printed
 
 
 @pytest.mark.slow
