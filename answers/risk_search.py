@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.answers.risks import LOSSES, Risk
 from fencepost.answers.setups import Setup
-from fencepost.answers.without_spare import violations_without_spare
+from fencepost.answers.without_recoverer import violations_by_the_writer
+from fencepost.answers.without_spare import violations_by_rounds, violations_without_spare
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict, worst
 from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance, Protocol, choose
+from fencepost.encoding.language.system import Property
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.switches import DURABILITY
@@ -45,6 +47,9 @@ class Finding:
         said = {"verdict": self.verdict.value, "sizes": self.shown_on, "command": self.command}
         return {**said, "reason": self.reason or None}
 
+
+Shortcut = Callable[[Instance, Sequence[Property], Limits], Sequence[Result]]
+"""A search of fewer executions, which finds violations and proves nothing."""
 
 NOT_ASKED = "not asked: the time was over"
 """The reason of a question that was never asked."""
@@ -91,8 +96,11 @@ def _asked(
     limits: Limits,
 ) -> Finding:
     name, settings = instance_of(risk, setup, sizes, others)
-    carried = bool(sizes) and "spare" not in risk.needs
-    return _decided(name, settings, setup.release, properties, limits, carried)
+    first = None
+    if sizes:
+        spared = violations_by_rounds if "spare" in risk.needs else violations_without_spare
+        first = violations_by_the_writer if risk.by_writer else spared
+    return _decided(name, settings, setup.release, properties, limits, first)
 
 
 def instance_of(
@@ -172,13 +180,13 @@ def _decided(
     release: str,
     properties: tuple[str, ...],
     limits: Limits,
-    carried: bool = False,
+    first: Shortcut | None = None,
 ) -> Finding:
     protocol = find(name)
     instance = protocol.instance(settings.items(), release)
     limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
     chosen = choose(instance.system, properties)
-    results = violations_without_spare(instance, chosen, limits) if carried else ()
+    results = first(instance, chosen, limits) if first else ()
     if not results:
         results = check(instance, chosen, limits.of(instance.system)).results
     verdict = worst(result.verdict for result in results)

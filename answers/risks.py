@@ -49,6 +49,8 @@ class Risk:
     """The number of entries that the bug needs, if its own instance has more because of another property."""
     settings: Mapping[str, str] | None = None
     """The settings of the model that this setup needs besides those of the bug's own row."""
+    by_writer: bool = False
+    """Whether the writer alone, without recovery, violates one of the properties."""
     at_once: bool = False
     """Whether AQ bookies crash at once."""
 
@@ -69,6 +71,7 @@ KEYS = {
     "asks": Key(list, "names of properties"),
     "entries": Key(int, "a number of entries"),
     "set": k.table(str, "settings of the model that win over those of the bug's row"),
+    "by_writer": k.flag(),
     "at_once": k.flag(),
     **{trait: Key(dict, "the same keys, for such a setup") for trait in VARIANTS},
 }
@@ -111,6 +114,7 @@ def _risk(known: Expectation, setup: Setup) -> Risk:
         tuple(row.get("asks", (known.property,) if of_disks else LOSSES)),
         row.get("entries"),
         row.get("set"),
+        row.get("by_writer", False),
         row.get("at_once", False),
     )
 

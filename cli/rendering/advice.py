@@ -99,7 +99,7 @@ def _remedy(advice: Advice) -> str:
     if not hard:
         return "it is a yes if you do what is listed below, accept it (--accept), and decide the rest"
     place = f"with {_listed(better[-1].changes)}" if better else "with every release and setting here"
-    verb = "remains" if len(hard) == 1 else "remain"
+    verb = "still loses entries" if len(hard) == 1 else "still lose entries"
     return f"{place} {_listed(hard)} {verb}, so it is a yes only if you accept that (--accept)"
 
 
@@ -159,10 +159,12 @@ def better_lines(advice: Advice) -> list[str]:
     """Return the nearest setup with fewer losses and the one with the fewest, a line each."""
     lines = []
     for better in better_setups(advice):
-        left = ", ".join(better.remains) or "none"
+        now = [loss.name for loss in advice.losses]
+        added = [name for name in better.remains if name not in now]
+        kept = [name for name in better.remains if name in now]
         lines.append(
-            f"{_listed(better.changes)}: without {', '.join(better.avoids)}; {left} "
-            f"{'remains' if len(better.remains) < 2 else 'remain'} by their conditions"
+            f"{_listed(better.changes)}: without {', '.join(better.avoids)}; still {', '.join(kept) or 'none'}"
+            + (f"; new there: {', '.join(added)}" if added else "")
         )
     return lines or ["No later release or other setting here has fewer losses."]
 

@@ -18,6 +18,7 @@ from fencepost.answers.public_losses import public_losses
 from fencepost.answers.risk_search import Finding, _needed, instance_of, not_asked, shown
 from fencepost.answers.risks import LOSSES, OF_SETTINGS, Risk, _table, risks, unmet
 from fencepost.answers.setups import Setup
+from fencepost.answers.without_recoverer import WriterAlone, violations_by_the_writer
 from fencepost.answers.without_spare import replayed_in, violations_without_spare
 from fencepost.cli.commands.advise import CODES, CONFLICTS, FORMS, _accepted, advice_on
 from fencepost.cli.exits import ExitCode
@@ -460,6 +461,45 @@ def test_what_was_found_is_handed_over_before_the_time_is_over(
     assert (handed[-1].code, len(handed)) == (code, found + 1)
     assert handed[-1].printed.startswith(begins)
     assert "Not asked, because the time was over: " in handed[-1].printed
+
+
+@pytest.mark.slow
+def test_the_race_of_an_ensemble_change_is_found_without_recovery_and_replayed_with_it() -> None:
+    """#3005 at 5/3/2 was once not decided, and at 3/2/2 the load of the machine decided whether it was found.
+
+    Planted: recoverers act in the search; the whole instance is searched first.
+    """
+    found = looked_for("#3005", setup((3, 2, 2), 4, "4.18.0"))
+    assert (found.verdict, found.shown_on["bookies"]) == (Verdict.VIOLATED, 4)
+    assert found.counterexample is not None
+    trace = found.counterexample.trace
+    assert (trace.property, trace.parameters["recoverers"]) == ("ack-quorum-reached", 1)
+    assert not [step for step in trace.steps if "r1" in step.arguments.values()]
+    assert not trace.faults.get("lost")
+
+
+def test_without_recoverers_no_action_has_one() -> None:
+    """Planted: the actions of the whole instance."""
+    instance = find("bookkeeper").instance({"ack_quorum": "1", "ensemble": "2", "write_quorum": "2"}.items())
+    whole, fewer = instance.system.ground_actions, WriterAlone(instance).system.ground_actions
+    assert fewer == tuple(action for action in whole if "r1" not in action.arguments)
+    assert 0 < len(fewer) < len(whole)
+
+
+def test_a_violation_by_the_writer_that_does_not_replay_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(instance: object, trace: object) -> None:
+        raise NotAnExecution("step 1: not enabled")
+
+    settings = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "ack_quorum": "1", "entries": "2"}
+    instance = find("bookkeeper").instance({**settings, "lac_read_in_change": "racing"}.items())
+    asked = instance.properties("acked-entries-readable")
+    limits = Limits(minimize=Minimize.NONE, jobs=1, conflicts=20_000)
+    (result,) = violations_by_the_writer(instance, asked, limits)
+    assert result.verdict is Verdict.VIOLATED
+    monkeypatch.setattr("fencepost.answers.without_spare.replayed_in", refused)
+    assert violations_by_the_writer(instance, asked, limits) == ()
 
 
 @pytest.mark.slow
