@@ -11,6 +11,7 @@ from fencepost.answers.risk_search import Finding
 from fencepost.answers.risks import COINCIDENCES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.setters import Setter
 from fencepost.quorums.sources import Source
@@ -96,6 +97,8 @@ class Advice:
     other: list[Risk]
     rest: Finding
     accepted: frozenset[str]
+    pulsar: PulsarRelease | None = None
+    """The release of Pulsar that was asked about."""
 
     def here(self, found: Finding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""

@@ -74,10 +74,15 @@ def set_up_since(bug: Bug) -> tuple[str, str] | None:
 
 
 def span(releases: Sequence[str]) -> str:
-    """Return consecutive releases in words."""
-    if not releases:
-        return "none read"
-    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+    """Return releases in words, those that follow each other as a range."""
+    order, ranges = list(TAGS), list[list[str]]()
+    for release in releases:
+        if ranges and order.index(ranges[-1][-1]) + 1 == order.index(release):
+            ranges[-1].append(release)
+        else:
+            ranges.append([release])
+    said = [one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in ranges]
+    return ", ".join(said) or "none read"
 
 
 def spared(switches: Mapping[str, str], release: str) -> list[str]:

@@ -32,6 +32,9 @@ class Better:
         return judged(self.remains.values())
 
 
+COMPACTION = "transactional-compaction"
+"""The feature of `useTransactionalCompaction=true`, which public losses of storages with entry logs lack."""
+
 Costs = tuple[int, tuple[int, ...]]
 """The number of changes of a setup, and its release: the smaller, the nearer."""
 
@@ -79,16 +82,24 @@ def _neighbours(setup: Setup) -> Iterator[tuple[tuple[str, ...], Setup, int]]:
     ensemble, write_quorum, ack_quorum = setup.configuration.sizes
     later = [release for release in TAGS if ordered(release) >= ordered(setup.release)]
     unstriped = Configuration(write_quorum, write_quorum, ack_quorum)
-    for release, journal, sync, sizes in product(
-        later, {setup.journal, True}, {setup.sync, True}, dict.fromkeys((setup.configuration, unstriped))
+    compaction = setup.features | ({COMPACTION} if setup.storage != "db" else set())
+    for release, journal, sync, sizes, features in product(
+        later,
+        {setup.journal, True},
+        {setup.sync, True},
+        dict.fromkeys((setup.configuration, unstriped)),
+        dict.fromkeys((setup.features, compaction)),
     ):
         changes = [
             (release != setup.release, f"BookKeeper {release}"),
             (journal != setup.journal, "journalWriteData=true"),
             (sync != setup.sync, "journalSyncData=true"),
             (sizes.ensemble != ensemble, f"E = {write_quorum}"),
+            (features != setup.features, "useTransactionalCompaction=true"),
         ]
         said = tuple(words for differs, words in changes if differs)
-        other = replace(setup, release=release, journal=journal, sync=sync, configuration=sizes)
+        other = replace(
+            setup, release=release, journal=journal, sync=sync, configuration=sizes, features=features
+        )
         if said:
             yield said, other, int(ordered(release)[:2] != ordered(setup.release)[:2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -23,24 +24,37 @@ class Named(Protocol):
     def name(self) -> str:
         """The name, such as `#2614`, `PR 4607` or `bare-fence`."""
 
+    @property
+    def source(self) -> str:
+        """The report or fix, with its number."""
+
 
 def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -> frozenset[str]:
     """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
     The `#` of an issue may be left out, because a shell takes it for a comment, and the `PR ` of a pull
-    request. The message begins with `option`.
+    request. The number of an issue or pull request that the source of a bug has stands for the bug. The
+    message begins with `option`.
     """
     valid = [known.name for known in table]
-    wanted = set()
+    wanted: set[str] = set()
     for name in names:
         full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), name)
-        if full not in valid:
+        found = {full} if full in valid else _of_source(table, name)
+        if not found:
             raise BadInput(
                 f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "
                 f"valid: {', '.join(valid)} (# may be left out)"
             )
-        wanted.add(full)
+        wanted |= found
     return frozenset(wanted)
+
+
+def _of_source(table: Sequence[Named], name: str) -> set[str]:
+    """Return the bugs whose source has the issue or pull request of that number, such as 4097 or PR-4557."""
+    said = re.fullmatch(r"(?:#|PR[ -]|issue )?([0-9]{3,6})", name)
+    number = re.compile(rf"(?<![\w.]){said[1]}(?!\w|\.[0-9])") if said else None
+    return {known.name for known in table if number and number.search(known.source)}
 
 
 def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectation]:

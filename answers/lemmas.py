@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from fencepost.answers.theorems import Theorem, theorems
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.solving.answers import CpuDeadline
 from fencepost.properties.bookkeeper.lemmas import CoreLemma, core_lemmas
 from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
@@ -86,9 +87,10 @@ def deciding(
 ) -> list[Iterator[LemmaResult]]:
     """Return the generator of results that a worker process runs.
 
-    `send` gets a text about the work in progress. A process of its own can be ended at any time.
+    `send` gets a text about the work in progress. A process of its own can be ended at any time. The time of
+    the job counts as CPU seconds of the process.
     """
-    return [decide(lemmas, replace(job, tell=send))]
+    return [decide(lemmas, replace(job, tell=send, deadline=CpuDeadline(job.deadline.left())))]
 
 
 def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[ProofObligation]:

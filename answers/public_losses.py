@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fencepost.answers.risks import COINCIDENCES
 from fencepost.answers.setups import TRAITS
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys, parse_toml
+from fencepost.encoding.documents import Key, has_keys, parse_toml, whole
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import TAGS, Change
@@ -23,18 +23,29 @@ class Feature:
     words: str
     holds: str
     """The rule by which a value of the key has the feature."""
+    known: str
+    """The public facts about the setting, in a clause."""
 
     def is_in(self, value: object) -> bool:
         """Return whether the key's value in a file, a text or what YAML makes of it, has the feature."""
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        text = ",".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
         return HOLDS[self.holds](text.strip().lower())
 
 
-HOLDS = {
-    "several": lambda text: sum(bool(part.strip()) for part in text.split(",")) > 1,
-    "true": lambda text: text == "true",
-    "false": lambda text: text == "false",
-    "positive": lambda text: text.isdecimal() and int(text) > 0,
+def _several(text: str) -> bool:
+    return sum(bool(part.strip()) for part in text.split(",")) > 1
+
+
+def _positive(text: str) -> bool:
+    return (whole(text) or 0) > 0
+
+
+HOLDS: Mapping[str, Callable[[str], bool]] = {
+    "several": _several,
+    "true": "true".__eq__,
+    "false": "false".__eq__,
+    "positive": _positive,
+    "set": bool,
 }
 """The rules by which a value has a feature, by name."""
 
@@ -56,6 +67,8 @@ class PublicLoss:
     """The independent events that must come together, one of COINCIDENCES."""
     read: str
     """The origin of its range of releases: "code" from the history and tags, "notes" from a report."""
+    unless: frozenset[str] = frozenset()
+    """The features that avoid it."""
     since: Change | None = None
     """The change that brought the fault; None if the oldest release that was read has it."""
     fixed: Change | None = None
@@ -65,6 +78,10 @@ class PublicLoss:
         """Return whether the release has the fault."""
         return (self.since is None or release in self.since) and not (self.fixed and release in self.fixed)
 
+    def concerns(self, release: str, traits: frozenset[str]) -> bool:
+        """Return whether the release has the fault and a setup with these traits and features can meet it."""
+        return self.is_in(release) and self.needs <= traits and not self.unless & traits
+
     @property
     def releases(self) -> list[str]:
         """The releases that were read and have the fault, oldest first."""
@@ -73,23 +90,25 @@ class PublicLoss:
     @property
     def conditions(self) -> list[str]:
         """The conditions that the setup must meet, in words."""
-        return [words for trait, words in CONDITIONS.items() if trait in self.needs]
+        needed = [words for trait, words in CONDITIONS.items() if trait in self.needs]
+        return needed + [f"not {words}" for trait, words in CONDITIONS.items() if trait in self.unless]
 
 
-FEATURE = k.keys(feature=k.text(), words=k.text(), holds=k.among(HOLDS))
+FEATURE = k.keys(feature=k.text(), words=k.text(), holds=k.among(HOLDS), known=k.text())
 COMMITS = Key(dict, "a table of releases that were read, each with a commit", lambda v: set(v) <= set(TAGS))
 
 
 def _row_keys(conditions: Mapping[str, str]) -> Mapping[str, Key]:
+    of_setup = Key(list, f"a list of {', '.join(conditions)}", lambda v: set(v) <= set(conditions))
     needed = k.keys(
         loses=k.text("what is lost, and when"),
-        needs=Key(list, f"a list of {', '.join(conditions)}", lambda v: set(v) <= set(conditions)),
+        needs=of_setup,
         coincidence=k.among(COINCIDENCES),
         action=k.text("what can be done and checked"),
         source=Key(str, "an address that begins with https://", lambda v: v.startswith("https://")),
         read=k.among(("code", "notes")),
     )
-    return {**needed, "since": COMMITS, "fixed": COMMITS}
+    return {**needed, "unless": of_setup, "since": COMMITS, "fixed": COMMITS}
 
 
 def features_of(document: Mapping[str, Any], where: str) -> dict[str, Feature]:
@@ -97,7 +116,7 @@ def features_of(document: Mapping[str, Any], where: str) -> dict[str, Feature]:
     found = {}
     for key, row in document["features"].items():
         row = has_keys(row, FEATURE, f"{where}, {key}")
-        found[key] = Feature(row["feature"], row["words"], row["holds"])
+        found[key] = Feature(row["feature"], row["words"], row["holds"], row["known"])
     return found
 
 
@@ -110,31 +129,34 @@ def losses_of(document: Mapping[str, Any], where: str) -> tuple[PublicLoss, ...]
         row = has_keys(row, keys, place)
         since, fixed = (Change(end, row[end]) if end in row else None for end in ("since", "fixed"))
         plain = {key: row[key] for key in ("loses", "action", "source", "coincidence", "read")}
-        loss = PublicLoss(name, needs=frozenset(row["needs"]), since=since, fixed=fixed, **plain)
+        needs, unless = (frozenset(row.get(key, ())) for key in ("needs", "unless"))
+        loss = PublicLoss(name, needs=needs, unless=unless, since=since, fixed=fixed, **plain)
         if not loss.releases:
             raise BadInput(f"{place}: no release that was read has it; since must be before fixed")
         found.append(loss)
     return tuple(found)
 
 
-def _document() -> tuple[Mapping[str, Any], str]:
-    path = TABLES / "public_losses.toml"
-    text = parse_toml(path.read_text(encoding="utf-8"), path.name, "it is part of this package")
-    return has_keys(
-        text, k.keys(features=Key(dict, "a table"), losses=Key(dict, "a table")), path.name
-    ), path.name
+TABLE = "public_losses.toml"
+PARTS = k.keys(features=Key(dict, "a table of keys"), losses=Key(dict, "a table of losses"))
 
 
-FEATURES: Mapping[str, Feature] = features_of(*_document())
+def _document() -> Mapping[str, Any]:
+    text = (TABLES / TABLE).read_text(encoding="utf-8")
+    return has_keys(parse_toml(text, TABLE, "it is part of this package"), PARTS, TABLE)
+
+
+FEATURES: Mapping[str, Feature] = features_of(_document(), TABLE)
 """The features by the key of a configuration file that tells them."""
 
 CONDITIONS: Mapping[str, str] = TRAITS | {one.name: one.words for one in FEATURES.values()}
 """All conditions that a public loss may need, in words."""
 
-PUBLIC_LOSSES: tuple[PublicLoss, ...] = losses_of(*_document())
+PUBLIC_LOSSES: tuple[PublicLoss, ...] = losses_of(_document(), TABLE)
 """The public losses that no model has, in the order of the table."""
 
 
 def public_losses(release: str, traits: frozenset[str]) -> list[PublicLoss]:
-    """Return the public losses that concern this release and a setup with these traits and features."""
-    return [loss for loss in PUBLIC_LOSSES if loss.is_in(release) and loss.needs <= traits]
+    """Return the public losses that concern this release and setup, those that need the least first."""
+    found = [loss for loss in PUBLIC_LOSSES if loss.concerns(release, traits)]
+    return sorted(found, key=lambda loss: COINCIDENCES.index(loss.coincidence))

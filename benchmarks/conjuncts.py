@@ -18,7 +18,7 @@ from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import GroundAction, Group, Schema, System
-from fencepost.encoding.language.terms import TRUE, AllOf, Quantified, Term, all_of, any_of
+from fencepost.encoding.language.terms import TRUE, AllOf, Family, Quantified, Term, all_of, any_of
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,23 @@ def without(system: System, conjunct: Conjunct) -> System:
     return replace(system, actions=tuple(_exchanged(a, schema, weakened) for a in system.actions))
 
 
+class _Relaxed(StateSpace):
+    """The state of a system, and choices of left-out conjuncts."""
+
+    def __init__(self, system: System, left_out: Family) -> None:
+        for family in system.state.families:
+            setattr(self, family.name, family)
+        self.left_out = left_out
+
+
 def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
     """Return one system for all choices of left-out conjuncts, which are fixed at the beginning.
 
     The choices are the last ones, in the order given. If exactly one is true, the executions are those of
     `without`, with the same ground actions in the same order.
     """
-    space = StateSpace()
-    for family in dict.fromkeys(variable.family for variable in system.variables):
-        setattr(space, family.name, family)
     left_out = choice(integers(1, len(chosen)), fault="left out")
-    space.left_out = left_out
+    space = _Relaxed(system, left_out)
     numbers = {conjunct: number for number, conjunct in enumerate(chosen, 1)}
     actions = system.actions
     for name, schema in _named(system).items():

@@ -38,7 +38,7 @@ def answered(explorer: Explorer, path: ExplorerPath) -> float:
     """Return the processor seconds for the page's data at the end of a path."""
     begun = time.process_time()
     here = explorer.at(path)
-    json.dumps({"view": view(here), "diagram": diagram(here.counterexample)}, default=vars)
+    json.dumps({"view": view(here), "diagram": diagram(here.counterexample, [])}, default=vars)
     return time.process_time() - begun
 
 

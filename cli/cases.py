@@ -12,11 +12,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.rendering.check_text import heading, trace_text, verdict_line
+from fencepost.cli.rendering.check_text import counterexample_text, heading, verdict_line, verdict_sentence
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Property, System
@@ -33,6 +34,7 @@ class CheckedCase:
     """The heading: the instance and its caps."""
     command: str
     """The command that shows the same; empty if the protocol has no name on the command line."""
+    counterexample: Counterexample | None
 
     @property
     def verdict(self) -> str:
@@ -46,8 +48,8 @@ class CheckedCase:
 
     def __str__(self) -> str:
         """Return the instance, the counterexample if there is one, the verdict and the command."""
-        trace = self.result.trace
-        counterexample = [f"counterexample:\n{trace_text(trace, self.claim)}"] if trace else []
+        found = self.counterexample
+        counterexample = [f"counterexample:\n{counterexample_text(found)}"] if found else []
         return "\n\n".join(
             [
                 self.instance,
@@ -121,6 +123,9 @@ def checked(
         chosen,
         "\n".join(filter(None, [heading(instance, in_force), protocol.unmodelled])),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
+        Counterexample(result.trace, system, chosen, verdict_sentence(result), instance.changed_switches)
+        if result.trace is not None
+        else None,
     )
 
 

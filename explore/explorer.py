@@ -13,8 +13,9 @@ from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.receipts import check_receipts
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, Travel
+from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, Travel, call_line
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import GroundAction, Invariant, Property, System
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.explore.guards import Guard
@@ -32,6 +33,20 @@ class OfferedAction:
     step: TraceStep | None
     after: State | None
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class ActionCall:
+    """An action as a path shows it: its name as a command, its actor, and the action with its arguments."""
+
+    name: str
+    actor: str
+    words: str
+
+    @property
+    def line(self) -> str:
+        """The actor and the action: `r1 finish recovery (entry 1)`."""
+        return f"{self.actor} {self.words}"
 
 
 class Explorer:
@@ -53,10 +68,27 @@ class Explorer:
         """The properties and invariants as functions of the state, with their names."""
         return [(claim.name, self.replayer.concrete.predicate(claim.holds)) for claim in self.claims]
 
+    @cached_property
+    def calls(self) -> dict[GroundAction, ActionCall]:
+        """Each action as a path shows it, with its actor in the first state."""
+        state = self.at(ExplorerPath()).state
+        return {action: self._call(action, state) for action in self.guards}
+
+    def _call(self, action: GroundAction, state: State) -> ActionCall:
+        arguments, actor = self.replayer.call(action, state)
+        return ActionCall(action.name, show(actor), call_line(action.schema.name, arguments, actor))
+
+    @cached_property
+    def lanes(self) -> tuple[str, ...]:
+        """The actors, and the stores."""
+        return tuple(
+            dict.fromkeys([*(call.actor for call in self.calls.values()), *self.system.state.stores])
+        )
+
     def warm_up(self) -> None:
         """Compile everything that a state is asked, so that the first answer is as fast as the others."""
         here = self.at(ExplorerPath())
-        _ = here.enabled, here.refused
+        _ = here.enabled, here.refused, self.lanes
 
     def false(self, state: State) -> list[str]:
         """Return the names of the properties and invariants that are false in a state."""
@@ -210,7 +242,9 @@ class Here:
         prop = self.violated or OF_PATH
         said = f"{prop.name}: violated here" if self.violated else "a path that violates nothing new here"
         changed = self.explorer.instance.changed_switches
-        return Counterexample(self.trace, self.explorer.system, prop, said, changed)
+        return Counterexample(
+            self.trace, self.explorer.system, prop, said, changed, lanes=self.explorer.lanes
+        )
 
     @property
     def under_way(self) -> tuple[Travel, ...]:

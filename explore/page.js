@@ -89,10 +89,12 @@ function paint(drawn) {
   byId("now").replaceChildren(...now());
   byId("possible").replaceChildren(...seen.possible.map(offer));
   byId("under_way").replaceChildren(...seen.under_way.map(message));
-  byId("claims").replaceChildren(...seen.claims.map(claim));
+  byId("under_way").parentElement.hidden = !seen.under_way.length;
+  paintClaims();
   paintRefused();
   paintPath();
   paintState();
+  paintQuestion();
   forgetAnswer();
 }
 
@@ -110,18 +112,21 @@ function now() {
   const news = seen.claims.filter((one) => !one.is_property && made.step !== null && one.false_since === seen.step);
   for (const one of news) parts.push(element("p", "late", `The invariant ${one.name} is false from here on: ${one.meaning}.`));
   if (seen.no_longer.length) {
-    const gone = seen.no_longer.flatMap((name, index) => [index ? "; " : "", asks(name, name)]);
+    const gone = seen.no_longer.flatMap((call, index) => [index ? "; " : "", asks(inWords(call), inWords(call))]);
     parts.push(element("p", "no_longer", "No longer possible: ", ...gone));
   }
   return parts;
 }
+
+// An action as every part of the page writes it: its actor, and its arguments by name.
+const inWords = (call) => `${call.actor} ${call.words}`;
 
 // A word that, when it is clicked, asks how the goal can be reached.
 function asks(words, goal, classes = "asks") {
   const made = element("button", classes, words);
   made.type = "button";
   made.title = "How can it become possible from here?";
-  made.addEventListener("click", () => { byId("goal").value = goal; ask(); });
+  made.addEventListener("click", () => { byId("goal").value = goal; paintQuestion(); ask(); });
   return made;
 }
 
@@ -159,24 +164,35 @@ function message(one) {
   return item;
 }
 
+// The claims that are false are in view; the others are folded.
+function paintClaims() {
+  const isTrue = seen.claims.filter((one) => one.holds);
+  const all = isTrue.length === seen.claims.length;
+  byId("broken").replaceChildren(...seen.claims.filter((one) => !one.holds).map(claim));
+  byId("claims").querySelector("span").textContent = all ? `(${isTrue.length}, all true)` : `(${isTrue.length} of ${seen.claims.length} true)`;
+  byId("claims").querySelector("ul").replaceChildren(...isTrue.map(claim));
+}
+
 function claim(one) {
   const name = asks(one.name, one.name, one.is_property ? "claim property" : "claim");
   name.title = `${one.meaning}. A click asks how it can become false from here.`;
   const since = one.false_since === null ? "" : ` first false after step ${one.false_since}`;
-  const item = element("li", one.holds ? "holds" : "false", element("span", "mark", one.holds ? "✓" : "✗"), " ", name, element("small", "", since));
+  const meaning = one.is_property || !one.holds ? ` ${one.meaning}` : "";
+  const classes = `${one.holds ? "holds" : "false"}${meaning ? " explained" : ""}`;
+  const item = element("li", classes, element("span", "mark", one.holds ? "✓" : "✗"), " ", name, element("small", "", meaning), element("small", "since", since));
   item.dataset.claim = one.name;
   return item;
 }
 
 function paintRefused() {
   const part = byId("filter").value.toLowerCase();
-  const shown = seen.refused.filter((one) => one.name.toLowerCase().includes(part));
+  const shown = seen.refused.filter((one) => `${inWords(one.call)} ${one.call.name}`.toLowerCase().includes(part));
   byId("refused").querySelector("span").textContent = `(${seen.refused.length})`;
   byId("refused").querySelector("ul").replaceChildren(...shown.slice(0, 200).map((one) => {
-    const name = element("button", "why", one.name);
+    const name = element("button", "why", element("b", "", one.call.actor), ` ${one.call.words}`);
     name.type = "button";
-    name.dataset.refused = one.name;
-    name.addEventListener("click", () => why(one.name, item));
+    name.dataset.refused = one.call.name;
+    name.addEventListener("click", () => why(one.call, item));
     const lacks = one.is_over ? "never again, because of a loss" : `${one.lacks} false`;
     const item = element("li", one.is_over ? "over" : "", name, " ", element("small", "", lacks));
     return item;
@@ -191,6 +207,7 @@ function paintPath() {
     name.addEventListener("click", () => to(index + 1));
     return element("li", index < seen.at ? "" : "undone", name);
   }));
+  byId("path").hidden = !seen.moves.length;
 }
 
 function paintState() {
@@ -211,12 +228,22 @@ function paintState() {
 
 // Questions.
 
-async function why(action, item) {
+// The question says what the goal becomes: an action possible, a property or invariant false, an expression true.
+function paintQuestion() {
+  const goal = byId("goal").value.trim();
+  const calls = [...seen.possible, ...seen.refused.map((one) => one.call)];
+  const isAction = calls.some((call) => goal === call.name || goal === inWords(call));
+  const becomes = isAction ? "possible" : seen.claims.some((one) => one.name === goal) ? "false" : "true";
+  byId("ask").querySelector("label").textContent = goal ? `How can this become ${becomes} from here?` : "How can this come about from here?";
+  byId("kinds").hidden = goal !== "";
+}
+
+async function why(call, item) {
   try {
-    const said = await post("why", { ...path, action });
+    const answer = await post("why", { ...path, action: call.name });
     item.querySelector(".reasons")?.remove();
-    const box = element("div", "reasons", reasons(said.reasons));
-    box.append(asks("how can it become possible?", action, "how"));
+    const box = element("div", "reasons", reasons(answer.reasons));
+    box.append(asks("how can it become possible?", inWords(call), "how"));
     item.append(box);
   } catch (error) { complain(error); }
 }
@@ -247,30 +274,30 @@ async function ask() {
   byId("stop").hidden = false;
   byId("ask").scrollIntoView({ block: "nearest" });
   try {
-    let said = await post("ask", { ...path, goal });
+    let answer = await post("ask", { ...path, goal });
     complain(null);
     while (mine === asking) {
-      tell(said);
-      if (said.over) break;
+      tell(answer);
+      if (answer.over) break;
       await new Promise((done) => setTimeout(done, 200));
-      if (mine === asking) said = await post("answer");
+      if (mine === asking) answer = await post("answer");
     }
   } catch (error) { if (mine === asking) { byId("answer").replaceChildren(); complain(error); } }
   if (mine === asking) byId("stop").hidden = true;
 }
 
-function tell(said) {
-  const parts = [element("p", said.over ? "over" : "", element("b", "", said.goal), `: ${said.says}`)];
-  if (!said.over) parts.push(element("p", "soft", said.doing));
-  if (said.way.length) {
-    const moves = [...path.moves.slice(0, path.at), ...said.way];
-    const all = element("button", "way", `take ${said.way.length === 1 ? "this move" : `these ${said.way.length} moves`}`);
+function tell(answer) {
+  const parts = [element("p", answer.over ? "over" : "", element("b", "", answer.goal), `: ${answer.says}`)];
+  if (!answer.over) parts.push(element("p", "soft", answer.doing));
+  if (answer.way.length) {
+    const moves = [...path.moves.slice(0, path.at), ...answer.way.map((move) => move.name)];
+    const all = element("button", "way", `take ${answer.way.length === 1 ? "this move" : `these ${answer.way.length} moves`}`);
     all.type = "button";
     all.addEventListener("click", () => go({ moves, at: moves.length }));
     const one = element("button", "way_one", "only the first");
     one.type = "button";
     one.addEventListener("click", () => go({ moves, at: path.at + 1 }));
-    parts.push(element("ol", "", ...said.way.map((name) => element("li", "", name))), all, " ", one);
+    parts.push(element("ol", "", ...answer.way.map((move) => element("li", "", move.words))), all, " ", one);
   }
   byId("answer").replaceChildren(...parts);
 }
@@ -316,6 +343,7 @@ byId("last").addEventListener("click", () => to(path.moves.length));
 byId("save").addEventListener("click", save);
 byId("open").addEventListener("change", (event) => { if (event.target.files[0]) open(event.target.files[0]); event.target.value = ""; });
 byId("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
+byId("goal").addEventListener("input", () => { if (seen) paintQuestion(); });
 byId("stop").addEventListener("click", () => post("stop").catch(complain));
 byId("filter").addEventListener("input", paintRefused);
 byId("all").addEventListener("change", paintState);

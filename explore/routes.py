@@ -36,7 +36,7 @@ from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.paths import LONGEST, ExplorerPath
 from fencepost.explore.saved_paths import document, opened
 from fencepost.explore.solver_questions import SolverDesk, SolverQuestion
-from fencepost.explore.views import view
+from fencepost.explore.views import in_words, view
 
 HOST = "127.0.0.1"
 TOKEN = "x-fencepost-token"
@@ -155,7 +155,9 @@ class ExplorerRoutes:
     def _look(self, asked: Mapping[str, Any]) -> object:
         path = self._path(has_keys(asked, PATH, "the request"))
         here = self._explorer.at(path)
-        return {"view": view(here, path.moves[path.at :]), "diagram": diagram(here.counterexample)}
+        seen = view(here, path.moves[path.at :])
+        offers = [(offer.actor, offer.words) for offer in seen.possible]
+        return {"view": seen, "diagram": diagram(here.counterexample, offers)}
 
     def _why(self, asked: Mapping[str, Any]) -> object:
         has_keys(asked, {**PATH, **k.keys(action=k.text())}, "the request")
@@ -195,7 +197,10 @@ class ExplorerRoutes:
             "over": answer.over or self._failed is not None,
             "says": self._failed or str(answer),
             "doing": answer.doing,
-            "way": [move.name for move in self._question.way] if self._failed is None else [],
+            "way": [
+                {"name": move.name, "words": in_words(self._explorer, move)}
+                for move in (self._question.way if self._failed is None else [])
+            ],
         }
 
     def _stop(self, asked: Mapping[str, Any]) -> object:

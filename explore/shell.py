@@ -123,7 +123,7 @@ class Shell:
             step, before = here.steps[-1], here.trace.states[-2]
             yield from (f"     {name}: {show(before[name])} → {show(v)}" for name, v in step.changes.items())
         if seen.no_longer:
-            yield f"     no longer possible: {'; '.join(seen.no_longer)}"
+            yield f"     no longer possible: {'; '.join(call.name for call in seen.no_longer)}"
         new = [
             claim.name for claim in seen.claims if claim.false_since == seen.step and made.step is not None
         ]
@@ -160,7 +160,7 @@ class Shell:
         refused = self._seen().refused
         for action in refused[:NEAREST] if rest != "all" else refused:
             over = ", ended by a loss" if action.is_over else ""
-            yield f"  {action.name}: {amount(action.lacks, 'conjunct')} false{over}"
+            yield f"  {action.call.name}: {amount(action.lacks, 'conjunct')} false{over}"
         if rest != "all" and len(refused) > NEAREST:
             yield f"  and {len(refused) - NEAREST} more: near all"
 

@@ -22,7 +22,7 @@ class SolverQuestion:
         self._term = asker.read(goal)
         claims = {claim.name for claim in here.explorer.claims}
         is_action = isinstance(self._term, GroundAction)
-        self.words = f"{goal} possible" if is_action else f"{goal} false" if goal in claims else goal
+        self.words = f"{goal} becomes {'possible' if is_action else 'false' if goal in claims else 'true'}"
         """The goal in words."""
         self._key = "" if isinstance(self._term, GroundAction) else goal
         start = Origin(tuple(here.actions), tuple(here.lost), here.state)
@@ -73,8 +73,9 @@ class SolverDesk:
 
         Raises BadInput for another text.
         """
-        if goal in self._explorer.names.actions:
-            return self._explorer.names.actions[goal]
+        for action, call in self._explorer.calls.items():
+            if goal in (call.name, call.line):
+                return action
         for claim in self._explorer.claims:
             if claim.name == goal:
                 return ~claim.holds

@@ -14,7 +14,7 @@ from fencepost.encoding.forms.counterexample import (
 )
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.explore.explorer import Here, OfferedAction
+from fencepost.explore.explorer import ActionCall, Explorer, Here, OfferedAction
 from fencepost.explore.paths import Move, Take
 
 
@@ -48,7 +48,7 @@ class Offer:
 class RefusedAction:
     """An impossible action: how many parts of its guard are false, and whether a loss ended it."""
 
-    name: str
+    call: ActionCall
     lacks: int
     is_over: bool
 
@@ -115,7 +115,7 @@ class View:
     refused: tuple[RefusedAction, ...]
     under_way: tuple[UnderWay, ...]
     claims: tuple[Claim, ...]
-    no_longer: tuple[str, ...]
+    no_longer: tuple[ActionCall, ...]
     violated: str | None
     explanation: str
     families: tuple[VariableFamily, ...]
@@ -127,16 +127,21 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
     return View(
         at=len(here.moves),
         step=len(here.steps),
-        moves=(*_moves(here), *(Made(move.name, move.name, None) for move in undone)),
+        moves=(*_moves(here), *(Made(move.name, in_words(here.explorer, move), None) for move in undone)),
         possible=tuple(_offer(here, option) for option in here.possible),
         refused=tuple(_refused(here)),
         under_way=tuple(map(_under_way, here.under_way)),
         claims=tuple(_claims(here)),
-        no_longer=tuple(action.name for action in here.no_longer),
+        no_longer=tuple(here.explorer.calls[action] for action in here.no_longer),
         violated=here.violated.name if here.violated else None,
         explanation=counterexample.explanation if here.violated else "",
         families=tuple(_families(here, counterexample)),
     )
+
+
+def in_words(explorer: Explorer, move: Move) -> str:
+    """Return a move that is not made, as a path shows it."""
+    return explorer.calls[move.action].line if isinstance(move, Take) else move.name
 
 
 def _moves(here: Here) -> Iterator[Made]:
@@ -181,7 +186,8 @@ def _changes(here: Here, step: TraceStep) -> Iterator[StateChange]:
 
 def _refused(here: Here) -> Iterator[RefusedAction]:
     """Yield the impossible actions, nearest first, with those that a loss ended last."""
-    found = (RefusedAction(action.name, lacks, is_over) for action, (lacks, is_over) in here.refused.items())
+    calls = here.explorer.calls
+    found = (RefusedAction(calls[a], lacks, is_over) for a, (lacks, is_over) in here.refused.items())
     yield from sorted(found, key=lambda action: (action.is_over, action.lacks))
 
 

@@ -86,12 +86,11 @@ _CHANGING: Mapping[str, Settings] = {"valid-fragments": _SPARE, "no-dirty-read":
 _THREE: Settings = {"bookies": 3, "values": 1}
 
 EXERCISED: Mapping[str, Mapping[str, Settings]] = {
-    "bookkeeper": {"no-dirty-read": _SPARE},
+    "bookkeeper": _CHANGING,
     "bookkeeper-no-journal": _CHANGING,
     "bookkeeper-4.13": _CHANGING,
     "bookkeeper-4.13-tla": _CHANGING,
     "bookkeeper-unbounded": {"valid-fragments": _THREE, "tail-fragments-at-wq": _THREE},
     "verified-log-04": {"progress": {**ALONE, "entries": 2, "attempts": 2}},
 }
-"""The instance on which a property is checked by default, if it is vacuous on the preset's default instance.
-"""
+"""The instance on which a property is checked if it is vacuous at the sizes asked for."""

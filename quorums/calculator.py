@@ -60,6 +60,19 @@ def warnings(deployment: Deployment) -> Iterator[Warning]:
             f"{aq} of them blocks recovery",
             "row 19, lemma loss-is-fencing",
         )
+    if deployment.policy_off:
+        yield Warning(
+            "racks are not enforced: Pulsar hands bookkeeperClientEnforceMinNumRacksPerWriteQuorum to its "
+            "client only if bookkeeperClientRackawarePolicyEnabled or "
+            "bookkeeperClientRegionawarePolicyEnabled is true",
+            "row 19, BookKeeperClientFactoryImpl.setDefaultEnsemblePlacementPolicy",
+        )
+    if client.enforce_min_racks and deployment.autorecovery and deployment.recovery_racks == 1:
+        yield Warning(
+            "auto-recovery enforces no racks: set enforceMinNumRacksPerWriteQuorum=true for the bookies, and "
+            "for the daemon of auto-recovery if it runs alone",
+            "row 19, RackawareEnsemblePlacementPolicyImpl.replaceBookie",
+        )
     if deployment.replaceable < deployment.spare:
         yield Warning(
             f"racks are enforced: a writer survives {bookie_count(deployment.replaceable, 'failure')}, "

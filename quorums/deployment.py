@@ -39,8 +39,12 @@ class Deployment:
     client: Client = Client()
     racks: Racks | None = None
     pulsar: bool = False
-    auto_recovery: bool = True
-    """Whether auto-recovery runs, which copies entries of lost bookies to others."""
+    autorecovery: bool = True
+    """Whether a daemon of auto-recovery runs, which copies the entries of a lost bookie to others."""
+    recovery_racks: int | None = None
+    """The racks that auto-recovery keeps in every write set: 1 if it enforces none, None if not known."""
+    policy_off: bool = False
+    """Whether racks are to be enforced, but not by Pulsar, because no policy that knows racks is on."""
 
     def __post_init__(self) -> None:
         """Raise BadInput if no ledger can be created."""

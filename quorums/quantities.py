@@ -13,7 +13,12 @@ from typing import TypeAlias
 
 from fencepost.quorums import arithmetic
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.rack_losses import creations_survived, most_of_a_rack, writes_without_a_rack
+from fencepost.quorums.rack_losses import (
+    creations_survived,
+    enforced_by,
+    most_of_a_rack,
+    writes_without_a_rack,
+)
 
 Value: TypeAlias = int | float | bool | str
 
@@ -164,7 +169,7 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
     sizes = deployment.configuration.sizes
     write_quorum = deployment.configuration.write_quorum
     slack, spare, client = arithmetic.slack(*sizes), deployment.replaceable, deployment.client
-    restored = min(arithmetic.sure_losses(*sizes), spare) if deployment.auto_recovery else 0
+    restored = min(arithmetic.sure_losses(*sizes), spare) if deployment.autorecovery else 0
     formula = spare_formula(deployment)
     floor = write_quorum if client.opportunistic_striping else deployment.asked.ensemble
     over_racks = f" over at least {bookie_count(deployment.least_racks, 'rack')} in every write set"
@@ -229,7 +234,7 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
             f"min(AQ - 1, {formula})",
             restored,
             "Auto-recovery is off here, so no copy is restored."
-            if not deployment.auto_recovery
+            if not deployment.autorecovery
             else "A copy of each entry must be left, and each lost bookie needs one outside its ensemble"
             + (", of its rack or of a rack without a bookie of the ensemble" if deployment.enforced else "")
             + ("." if spare else ". There may be none." if deployment.enforced else ". There is none."),
@@ -287,7 +292,8 @@ def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
             kept,
             f"Up to {worst} bookies of a window share a rack"
             + (" in the worst placement" if racks.placement is None else "")
-            + f". At most {aq - 1} may.",
+            + f". At most {aq - 1} may."
+            + enforced_by(deployment),
             "RRQuorumCoverageSet.checkCovered",
             "loss-is-fencing",
         )

@@ -17,8 +17,11 @@ def creations_survived(deployment: Deployment, floor: int) -> int:
 
 
 def most_of_a_rack(deployment: Deployment, racks: Racks) -> int:
-    """Return the most bookies of one rack in a write set."""
-    enforced = deployment.least_racks if deployment.client.enforce_min_racks else None
+    """Return the most bookies of one rack in a write set, also after auto-recovery has moved copies."""
+    if not deployment.client.enforce_min_racks:
+        return racks.most_in_a_window(deployment.configuration)
+    kept = deployment.recovery_racks if deployment.autorecovery else None
+    enforced = deployment.least_racks if kept is None else min(deployment.least_racks, kept)
     return racks.most_in_a_window(deployment.configuration, enforced)
 
 
@@ -42,3 +45,13 @@ def creates_without_a_rack(deployment: Deployment) -> bool:
         creatable((*sizes[:lost], *sizes[lost + 1 :]), deployment.configuration, deployment.least_racks)
         for lost in range(len(sizes))
     )
+
+
+def enforced_by(deployment: Deployment) -> str:
+    """Return who must enforce racks, if the client does: auto-recovery moves copies by its own settings."""
+    if not deployment.client.enforce_min_racks or not deployment.autorecovery:
+        return ""
+    rule = " Client and bookies must both enforce racks, because auto-recovery uses the bookies' setting"
+    if deployment.recovery_racks is None:
+        return f"{rule} (enforceMinNumRacksPerWriteQuorum); theirs is not given here."
+    return f"{rule}, and {'both do' if deployment.recovery_racks > 1 else 'the bookies do not'}."

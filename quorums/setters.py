@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
@@ -20,17 +21,33 @@ class Setter:
 DEFAULT = Setter("default")
 
 
+class Removed(Enum):
+    """The value of a key that a file sets to null: as with Helm, the values of earlier files are gone."""
+
+    REMOVED = "null"
+
+
+REMOVED = Removed.REMOVED
+
+
 def latest(files: Iterable[str]) -> list[str]:
     """Return the names once each, in the order of their last mention: as with Helm, a later file wins."""
     return list(dict.fromkeys(reversed(list(files))))[::-1]
 
 
-def chosen(flag: str, option: T | None, files: Mapping[str, T | None], default: T) -> tuple[T, Setter]:
-    """Return a value and its setter: the option, else the last file that has a value, else the default."""
+def chosen(
+    flag: str, option: T | None, files: Mapping[str, T | Removed | None], default: T
+) -> tuple[T, Setter]:
+    """Return a value and its setter: the option, else the last file that has the key, else the default."""
     if option is not None:
         return option, Setter("option", flag)
-    said = [(value, Setter("file", name)) for name, value in files.items() if value is not None]
-    return said[-1] if said else (default, DEFAULT)
+    value, setter = default, DEFAULT
+    for name, said in files.items():
+        if said is REMOVED:
+            value, setter = default, DEFAULT
+        elif said is not None:
+            value, setter = said, Setter("file", name)
+    return value, setter
 
 
 def setter_lines(values: Mapping[str, str], set_by: Mapping[str, Setter]) -> list[str]:

@@ -1,163 +1,220 @@
-"""E/WQ/AQ and client settings from Pulsar's broker.conf or from a Helm values file.
-
-Keys (ServiceConfiguration): `managedLedgerDefaultEnsembleSize`, `…WriteQuorum`, `…AckQuorum`, and client
-settings with the prefix `bookkeeper_`. A Helm values file has them under `broker.configData`, and N under
-`bookkeeper.replicaCount`. There a key may have the prefix `PULSAR_PREFIX_`. Pulsar's images remove the
-prefix, and the key with it wins over the key without it.
-"""
+"""The settings of a deployment that a file has, made of its facts."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
-from fencepost.encoding.documents import SETTINGS, is_a, parse_yaml, read_text, shown, whole
+from fencepost.encoding.documents import is_a, shown, whole
 from fencepost.encoding.errors import BadInput
+from fencepost.quorums.config_forms import BOOKIES, PLAIN_SECTIONS, Fact
+from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, CONFIG_KEYS, ConfigKey
+from fencepost.quorums.setters import REMOVED, Removed
 
-HINT = "give a broker.conf or Helm values"
+T = TypeVar("T")
+Number: TypeAlias = int | Removed | None
+Flag: TypeAlias = bool | Removed | None
+Text: TypeAlias = str | Removed | None
 
-ENSEMBLE = "managedLedgerDefaultEnsembleSize"
-WRITE_QUORUM = "managedLedgerDefaultWriteQuorum"
-ACK_QUORUM = "managedLedgerDefaultAckQuorum"
-MIN_RACKS = "bookkeeperClientMinNumRacksPerWriteQuorum"
-ENFORCE_RACKS = "bookkeeperClientEnforceMinNumRacksPerWriteQuorum"
-DELAY = "bookkeeper_delayEnsembleChange"
-STRIPING = "bookkeeper_opportunisticStriping"
-QUORUMS = (ENSEMBLE, WRITE_QUORUM, ACK_QUORUM)
-KEYS = (*QUORUMS, MIN_RACKS, ENFORCE_RACKS, DELAY, STRIPING)
-REPLICAS = "bookkeeper.replicaCount"
-PREFIX = "PULSAR_PREFIX_"
-"""Pulsar's images set a key of this prefix without the prefix (bin/apply-config-from-env*.py)."""
+QUORUMS = (
+    "managedLedgerDefaultEnsembleSize",
+    "managedLedgerDefaultWriteQuorum",
+    "managedLedgerDefaultAckQuorum",
+)
+"""The keys of the broker for E, WQ and AQ."""
+STORAGES = {
+    "SortedLedgerStorage": "sorted",
+    "InterleavedLedgerStorage": "interleaved",
+    "DbLedgerStorage": "db",
+}
+"""The storage of each Java class that stores a bookie's entries."""
+REPLICAS = ("replicaCount", "replicas")
+"""The keys for the number of pods."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a file; None for a setting that the file does not have."""
+    """The settings of a file: None for one that it does not have, REMOVED for one that it sets to null."""
 
-    ensemble: int | None = None
-    write_quorum: int | None = None
-    ack_quorum: int | None = None
-    bookies: int | None = None
-    min_racks: int | None = None
-    enforce_min_racks: bool | None = None
-    delay_ensemble_change: bool | None = None
-    opportunistic_striping: bool | None = None
+    ensemble: Number = None
+    write_quorum: Number = None
+    ack_quorum: Number = None
+    bookies: Number = None
+    rack_aware: Flag = None
+    region_aware: Flag = None
+    min_racks: Number = None
+    enforce_min_racks: Flag = None
+    delay_ensemble_change: Flag = None
+    opportunistic_striping: Flag = None
+    recovery_min_racks: Number = None
+    recovery_enforces: Flag = None
+    bookie_daemon: Flag = None
+    """Whether bookies run auto-recovery."""
+    autorecovery: Flag = None
+    """Whether the chart or operator runs auto-recovery."""
+    autorecovery_pods: Number = None
+    chart_persistence: Flag = None
+    """Whether disks outlive their pods, for the whole chart or operator."""
+    volumes_persistence: Flag = None
+    """The same for the whole chart, with a bookie that is formatted at each start if it is off."""
+    bookie_persistence: Flag = None
+    """The same for the bookies alone."""
+    journal: Flag = None
+    sync: Flag = None
+    checks: Flag = None
+    storage: Text = None
+    sorted_storage: Flag = None
+    """Whether sorted storage is on. If it is off, the default storage is interleaved."""
 
 
-def read_settings(path: Path) -> Settings:
-    """Return the settings of a broker.conf, or of Helm values if the name ends in .yaml or .yml.
+def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]]:
+    """Return the settings in the facts of a file, and the facts that set them. Raises BadInput."""
+    values: dict[str, Any] = {}
+    used: list[Fact] = []
 
-    A file may have only some of the settings. Raises BadInput, also if it has none.
-    """
-    text = read_text(path, HINT, SETTINGS)
-    if path.suffix in (".yaml", ".yml"):
-        return _helm(path, text)
-    return _settings(path, properties(text))
+    def take(field: str, facts: Iterable[Fact], read: Callable[[Path, Fact], object]) -> None:
+        given = list(facts)
+        fact = _one(path, given)
+        if fact is not None:
+            values[field] = REMOVED if fact.value is None else read(path, fact)
+            used.extend(given)
+
+    named = by_key(facts)
+    for key in CONFIG_KEYS.values():
+        if key.sets:
+            take(key.sets, facts_of(key, named), READERS[key.form])
+    without_bookies = any(_denies_bookies(fact) for fact in facts)
+    for field, own in SECTION_FACTS.items():
+        if without_bookies and field.startswith("autorecovery"):
+            continue
+        take(field, [fact for fact in facts if own(fact)], _number if field.endswith("pods") else _flag)
+    whole, parts = _counts(facts)
+    take("bookies", whole, _number)
+    if parts:
+        values["bookies"] = sum(_number(path, part) for part in parts)
+        used += parts
+    return Settings(**_removed(facts) | values), used
 
 
-def properties(text: str) -> dict[str, str]:
-    """Return keys and values of a text as Java's `Properties` reads it; of a repeated key the last counts.
-
-    A backslash at the end of a line continues the line. A key ends at `=`, `:` or a blank. `#` and `!` begin
-    comments.
-    """
-    found: dict[str, str] = {}
-    for line in _logical_lines(text.removeprefix("\ufeff")):
-        match = _PAIR.fullmatch(line)
-        assert match is not None
-        found[_unescaped(match["key"])] = _unescaped(match["value"])
+def by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    """Return the facts by their key."""
+    found: dict[str, list[Fact]] = {}
+    for fact in facts:
+        found.setdefault(fact.key, []).append(fact)
     return found
 
 
-_BLANKS = " \t\f"
-_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
+def facts_of(key: ConfigKey, facts: Mapping[str, Sequence[Fact]]) -> list[Fact]:
+    """Return the facts that set a key: those of its component, else those that stand in no component.
+
+    A key with the prefix of an image comes last and wins, as the images set it.
+    """
+    named = facts.get(key.name, ())
+    readers = [key.component, BOOKIE] if key.component == AUTORECOVERY else [key.component]
+    for component in [*readers, None]:
+        own = [fact for fact in named if fact.component == component and (component or is_plain(fact))]
+        if own:
+            return [fact for fact in own if fact.has_prefix] or own
+    return []
 
 
-def _logical_lines(text: str) -> Iterator[str]:
-    """Yield the lines without blank lines and comments, each joined with its continuation lines."""
-    waiting: str | None = None
-    for natural in re.split(r"\r\n|\n|\r", text):
-        line = natural.lstrip(_BLANKS)
-        if waiting is None and (not line or line[0] in "#!"):
-            continue
-        line = (waiting or "") + line
-        backslashes = len(line) - len(line.rstrip("\\"))
-        waiting = line[:-1] if backslashes % 2 else None
-        if waiting is None:
-            yield line
-    if waiting is not None:
-        yield waiting
+def is_plain(fact: Fact) -> bool:
+    """Return whether the key stands in the file itself, or in sections that name nothing."""
+    return {name.lower() for name in fact.path[:-1]} <= PLAIN_SECTIONS
 
 
-def _unescaped(text: str) -> str:
-    r"""Return the text with `\t`, `\u0041` and `\:` replaced by the characters that they stand for."""
-
-    def meant(found: re.Match[str]) -> str:
-        code, letter = found.groups()
-        return chr(int(code, 16)) if code else _LETTERS.get(letter, letter)
-
-    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", meant, text, flags=re.DOTALL)
-
-
-def _helm(path: Path, text: str) -> Settings:
-    values = parse_yaml(text, str(path), HINT)
-    config = without_prefix(_section(_section(values, "broker"), "configData"))
-    bookkeeper = _section(values, "bookkeeper")
-    if "replicaCount" in bookkeeper:
-        config[REPLICAS] = bookkeeper["replicaCount"]
-    return _settings(path, config)
+def _one(path: Path, facts: Sequence[Fact]) -> Fact | None:
+    """Return one of the facts that set a value. Raises BadInput if they differ."""
+    for fact in facts:
+        if fact.value != facts[0].value and str(fact.value).lower() != str(facts[0].value).lower():
+            raise BadInput(
+                f"{path}: {facts[0].where} is {shown(facts[0].value)}, and {fact.where} is "
+                f"{shown(fact.value)}; give a file with the values of one cluster"
+            )
+    return facts[-1] if facts else None
 
 
-def without_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys as Pulsar's images set them. The value of a key with the prefix comes last and wins."""
-    return {str(key).removeprefix(PREFIX): config[key] for key in sorted(config, key=_has_prefix)}
+def _removed(facts: Sequence[Fact]) -> dict[str, Any]:
+    """Return the fields of components whose section the file sets to null."""
+    sections = [fact for fact in facts if fact.value is None and fact.component]
+    gone = {
+        f.component for f in sections if f.path[-1].lower() in (*BOOKIES, "broker", "config", "configdata")
+    }
+    found: dict[str, Any] = {
+        key.sets: REMOVED for key in CONFIG_KEYS.values() if key.sets and key.component in gone
+    }
+    return found | ({"bookies": REMOVED} if any(f.path[-1].lower() in BOOKIES for f in sections) else {})
 
 
-def _has_prefix(key: object) -> bool:
-    return str(key).startswith(PREFIX)
+# What a section says besides its keys.
 
 
-def _section(values: object, name: str) -> Mapping[str, Any]:
-    section = values.get(name) if isinstance(values, dict) else None
-    return section if isinstance(section, dict) else {}
+def _counts(facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
+    """Return the facts that give the number of bookies, and those that give parts of it: sets, services."""
+    given = [fact for fact in facts if fact.component == BOOKIE and fact.key in REPLICAS]
+    sets = [fact for fact in given if len(fact.path) > 2 and fact.path[-3] == "sets"]
+    services = [fact for fact in given if fact.path[0] == "services"]
+    own = [fact for fact in given if fact.section in (*BOOKIES, "spec", "")]
+    return ([], sets or services) if sets or services else (own, [])
 
 
-def _settings(path: Path, config: Mapping[str, Any]) -> Settings:
-    if not any(key in config for key in (*KEYS, REPLICAS)):
-        raise BadInput(f"{path}: has no {', '.join(KEYS)}; a broker.conf or Helm broker.configData has them")
+def _denies_bookies(fact: Fact) -> bool:
+    """Return whether a chart deploys no bookies, so that it says nothing of those of another release."""
+    of_bookies = fact.section == "components" and fact.key.lower() in BOOKIES
+    return of_bookies and str(fact.value).lower() == "false"
 
-    def number(key: str) -> int | None:
-        return _number(path, key, config[key]) if key in config else None
 
-    return Settings(
-        ensemble=number(ENSEMBLE),
-        write_quorum=number(WRITE_QUORUM),
-        ack_quorum=number(ACK_QUORUM),
-        bookies=number(REPLICAS),
-        min_racks=number(MIN_RACKS),
-        enforce_min_racks=_flag(path, ENFORCE_RACKS, config),
-        delay_ensemble_change=_flag(path, DELAY, config),
-        opportunistic_striping=_flag(path, STRIPING, config),
+def _says_autorecovery(fact: Fact) -> bool:
+    """Return whether the fact says whether a chart or an operator runs auto-recovery."""
+    return (
+        (fact.section == "components" and fact.key.lower() == "autorecovery")
+        or (fact.component == BOOKIE and fact.key == "autoRecovery")
+        or (fact.component == AUTORECOVERY and fact.section == "autorecovery" and fact.key == "enabled")
     )
 
 
-def _number(path: Path, key: str, value: object) -> int:
+SECTION_FACTS: dict[str, Callable[[Fact], bool]] = {
+    "autorecovery": _says_autorecovery,
+    "autorecovery_pods": lambda f: (
+        f.component == AUTORECOVERY and f.section in ("autorecovery", "spec") and f.key in REPLICAS
+    ),
+    "chart_persistence": lambda f: f.key == "persistence" and f.component is None and f.section != "volumes",
+    "volumes_persistence": lambda f: (
+        f.key == "persistence" and f.component is None and f.section == "volumes"
+    ),
+    "bookie_persistence": lambda f: f.key == "persistence" and f.component == BOOKIE,
+}
+"""The facts of sections that set a field of `Settings`."""
+
+
+# Values.
+
+
+def _number(path: Path, fact: Fact) -> int:
     """Return a number, also from a text. Java trims the text and accepts no other form. Raises BadInput."""
+    value = fact.value
     number = value if is_a(value, int) else whole(value.strip()) if isinstance(value, str) else None
     if not isinstance(number, int) or abs(number) >= 2**31:
-        raise BadInput(f"{path}: {key} is {shown(value)}; it must be a whole number")
+        raise BadInput(f"{path}: {fact.where} is {shown(value)}; it must be a whole number")
     return number
 
 
-def _flag(path: Path, key: str, config: Mapping[str, Any]) -> bool | None:
-    if key not in config:
-        return None
-    value = config[key]
+def _flag(path: Path, fact: Fact) -> bool:
+    value = fact.value
     said = value.strip().lower() if isinstance(value, str) else value
     if said not in (True, False, "true", "false") or is_a(said, int):
-        raise BadInput(f"{path}: {key} is {shown(value)}; it must be true or false")
+        raise BadInput(f"{path}: {fact.where} is {shown(value)}; it must be true or false")
     return said in (True, "true")
+
+
+def _storage(path: Path, fact: Fact) -> str:
+    name = str(fact.value).strip().rpartition(".")[2]
+    if name not in STORAGES:
+        raise BadInput(f"{path}: {fact.where} is {shown(fact.value)}; known are {', '.join(STORAGES)}")
+    return STORAGES[name]
+
+
+READERS: dict[str, Callable[[Path, Fact], object]] = {"number": _number, "flag": _flag, "storage": _storage}
+"""The reader of a value by the form of its key."""

@@ -1,110 +1,257 @@
-"""The files of a deployment that `advise` reads: broker.conf, Helm values and bk_server.conf."""
+"""The files of a deployment: the settings of each, and the values that they give together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.documents import SETTINGS, parse_yaml, read_text, shown
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.settings import HINT, PREFIX, QUORUMS, REPLICAS, Settings, properties, read_settings
+from fencepost.quorums.config_forms import BOOKIES, HINT, ConfigFile, Fact, read_config
+from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, plain
+from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
+from fencepost.quorums.setters import Setter, chosen, latest
+from fencepost.quorums.settings import Settings, by_key, facts_of, is_plain, settings_of
 
-JOURNAL, SYNC, CHECKS = "journalWriteData", "journalSyncData", "dataIntegrityChecking"
-STORAGE, SORTED = "ledgerStorageClass", "sortedLedgerStorageEnabled"
-OF_BOOKIES = (JOURNAL, SYNC, CHECKS, STORAGE, SORTED)
-UNMODELLED = (
-    "skipReplayJournalInvalidRecord",
-    "journalChannelProvider",
-    "dataIntegrityStampMissingCookies",
-    "forceSync",
-    "walSyncData",
+OF_BROKERS = frozenset(("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"))
+"""Keys by which a file of Java properties is known to be a broker's, besides those of the table."""
+OF_BOOKIES = frozenset(
+    ("bookiePort", "journalDirectory", "zkServers", "zkLedgersRootPath", "metadataServiceUri")
 )
-"""Keys of bookies and of the metadata store that may change what is durable, and that no model has."""
-STORAGES = {
-    "SortedLedgerStorage": "sorted",
-    "InterleavedLedgerStorage": "interleaved",
-    "DbLedgerStorage": "db",
-}
-"""The storage of each Java class that stores a bookie's entries."""
-BROKER = "broker.configData."
-"""The prefix of the broker's keys in Helm values."""
+"""Keys by which a file of Java properties is known to be a bookie's, besides those of the table."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The settings of one file, None for those that it does not have, and its keys."""
+    """The settings of one file, and what it says besides."""
 
-    settings: Settings | None
-    journal: bool | None
-    sync: bool | None
-    checks: bool | None
-    storage: str | None
-    sorted_storage: bool | None
-    """Whether sorted storage is on. If it is off, the storage is interleaved."""
+    settings: Settings
+    pulsar: bool
+    """Whether the file is of Pulsar, whose bookies have db storage by default."""
+    of_bookies: bool
+    """Whether the file has settings of bookies or of auto-recovery. Then a missing key has its default."""
+    names_daemon: bool
+    """Whether the file has a section of auto-recovery's own."""
     read: tuple[str, ...]
-    ignored: tuple[str, ...]
+    """The places of the keys that set a value."""
+    notes: tuple[str, ...]
+    """Sentences about keys that change what is durable and that no model has."""
+    values: Mapping[str, Any]
+    """The values of these keys, None for one that the file sets to null."""
 
 
 def read_source(path: Path) -> Source:
-    """Return the settings of a broker.conf, of Helm values (.yaml, .yml) or of a bk_server.conf.
-
-    Raises BadInput, in one line.
-    """
-    text = read_text(path, HINT, SETTINGS)
-    helm = path.suffix in (".yaml", ".yml")
-    keys: Mapping[str, Any] = _flat(parse_yaml(text, str(path), HINT)) if helm else properties(text)
-    in_place = [key for key in keys if not helm or key_name(key) not in QUORUMS or key.startswith(BROKER)]
-    last = {key_name(key): key for key in sorted(in_place, key=lambda key: PREFIX in key)}
-    of_pulsar = any(name in last for name in QUORUMS) or (helm and REPLICAS in keys)
-    if not of_pulsar and not set(OF_BOOKIES) & set(last):
-        raise BadInput(
-            f"{path}: has none of {', '.join((*QUORUMS, *OF_BOOKIES))}; {HINT}, or a bk_server.conf"
-        )
-    settings = read_settings(path) if of_pulsar else None
-    wanted = {last[name] for name in (*QUORUMS, *OF_BOOKIES) if name in last}
-    read = tuple(k for k in keys if k in wanted or (k == REPLICAS and helm))
+    """Return what a file says. Raises BadInput, in one line."""
+    file = read_config(path)
+    keys = {fact.key for fact in file.facts} | file.comments
+    if not file.is_yaml and not keys & (OF_BROKERS | OF_BOOKIES | set(CONFIG_KEYS)):
+        raise BadInput(f"{path}: has no key of a broker.conf or a bk_server.conf; {HINT}")
+    settings, used = settings_of(path, file.facts)
+    unmodelled = _unmodelled(file)
     return Source(
         settings,
-        _flag(path, last.get(JOURNAL), keys),
-        _flag(path, last.get(SYNC), keys),
-        _flag(path, last.get(CHECKS), keys),
-        _storage(path, last.get(STORAGE), keys),
-        _flag(path, last.get(SORTED), keys),
-        read,
-        tuple(k for k in keys if k not in read),
+        _is_pulsars(file),
+        _is_of_bookies(file),
+        any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
+        tuple(dict.fromkeys(fact.where for fact in used)),
+        tuple(dict.fromkeys(_notes(file, unmodelled))),
+        {name: fact.value for name, fact in unmodelled.items()},
     )
 
 
-def key_name(key: str) -> str:
-    """Return the last part of a key's path without the prefix, as Pulsar's images set it."""
-    return key.rpartition(".")[2].removeprefix(PREFIX)
+PULSARS = frozenset(("components", "proxy", "pulsar_manager", "pulsar_metadata", "toolset"))
+"""Sections that only charts of Pulsar have."""
+OF_PULSAR = re.compile(r"org\.apache\.pulsar|metadata-store:|apachepulsar|PulsarCluster|/pulsar")
+"""A part of a value that only Pulsar's files have."""
 
 
-def _flat(values: object, before: str = "") -> dict[str, Any]:
-    """Return the leaves of a document by path, joined with dots."""
-    if not isinstance(values, dict):
-        return {before: values} if before else {}
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        found |= _flat(value, f"{before}.{name}" if before else str(name))
+def _is_pulsars(file: ConfigFile) -> bool:
+    """Return whether the file is one of Pulsar: a broker's keys, a chart's sections, or a class of Pulsar."""
+    of_broker = {key.name for key in CONFIG_KEYS.values() if key.component == BROKER} | OF_BROKERS
+    return any(
+        fact.component == BROKER
+        or (fact.component is None and fact.key in of_broker)
+        or fact.path[-1].startswith("PULSAR_")
+        or (fact.path[0] != "services" and PULSARS & {name.lower() for name in fact.path[:-1]})
+        or (fact.path[0] != "services" and any(name.lower() in BOOKIES for name in fact.path[:-1]))
+        or OF_PULSAR.search(str(fact.value))
+        for fact in file.facts
+    )
+
+
+def _is_of_bookies(file: ConfigFile) -> bool:
+    """Return whether the file has a section for bookies or for auto-recovery, or is a bookie's file."""
+    own = {k.name for k in CONFIG_KEYS.values() if k.component in (BOOKIE, AUTORECOVERY)} | OF_BOOKIES
+    return any(
+        fact.component in (BOOKIE, AUTORECOVERY) or (fact.component is None and fact.key in own)
+        for fact in file.facts
+    ) or bool(own & file.comments)
+
+
+# Keys that no model has.
+
+
+def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
+    """Yield a sentence for each thing that is known of keys that no model has, and their places."""
+    by_sentence: dict[str, list[str]] = {}
+    for name, fact in unmodelled.items():
+        key = CONFIG_KEYS[name]
+        if fact.value is not None and key.is_unusual(fact.value):
+            by_sentence.setdefault(key.known, []).append(f"{fact.where}={_short(fact.value)}")
+    for sentence, keys in by_sentence.items():
+        yield f"{', '.join(keys)}: {sentence}"
+    for fact in file.facts:
+        if (
+            fact.key == "persistence"
+            and fact.component in (None, BOOKIE)
+            and str(fact.value).lower() == "false"
+        ):
+            yield f"{fact.where}=false: {FORMATTED if fact.section == 'volumes' else EMPTIED}"
+        if "forceSync=no" in str(fact.value):
+            yield f"{fact.where} has forceSync=no: {CONFIG_KEYS['forceSync'].known}"
+    yield from _strays(file)
+
+
+FORMATTED = (
+    "at each start of its pod the chart formats the bookie and deletes its cookie, so #4812 happens at each "
+    "restart."
+)
+EMPTIED = "a bookie that restarts has lost its disks."
+
+
+def _strays(file: ConfigFile) -> Iterator[str]:
+    """Yield a sentence for each key that a model has, and that stands in the section of another component."""
+    named = by_key(file.facts)
+    for key in CONFIG_KEYS.values():
+        facts = named.get(key.name, ()) if key.sets else ()
+        elsewhere = [fact for fact in facts if fact.component or not is_plain(fact)]
+        apart = [fact for fact in elsewhere if fact.component not in (key.component, BOOKIE)]
+        if apart:
+            more = f" (and at {len(apart) - 1} other places)" if len(apart) > 1 else ""
+            stands = f"it does not stand in the section of a {key.component}"
+            yield f"{apart[0].where}{more} is not read: {stands}."
+
+
+def _short(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else plain(value)
+
+
+def _unmodelled(file: ConfigFile) -> dict[str, Fact]:
+    """Return the keys that no model has, with the fact that sets each."""
+    named = by_key(file.facts)
+    found = {key.name: facts_of(key, named) for key in CONFIG_KEYS.values() if key.known}
+    return {name: facts[-1] for name, facts in found.items() if facts} | _volumes(file.facts)
+
+
+VOLUMES = {"ledgers": "ledgerDirectories", "journal": "journalDirectories"}
+"""The key that a chart sets to the paths of several volumes, by their section."""
+
+
+def _volumes(facts: Sequence[Fact]) -> dict[str, Fact]:
+    """Return the directories that a chart gives to bookies with several volumes (useMultiVolumes)."""
+    found, listed = {}, {fact.path: fact.value for fact in facts if fact.path[-1] == "multiVolumes"}
+    for fact in facts:
+        if fact.section in VOLUMES and fact.key == "useMultiVolumes" and plain(fact.value) == "true":
+            volumes = listed.get((*fact.path[:-1], "multiVolumes"))
+            volumes = volumes if isinstance(volumes, list) else ["volume 0", "volume 1"]
+            paths = [str(v.get("mountPath", "")) if isinstance(v, dict) else str(v) for v in volumes]
+            found[VOLUMES[fact.section]] = Fact(BOOKIE, fact.path, paths)
     return found
 
 
-def _flag(path: Path, key: str | None, keys: Mapping[str, Any]) -> bool | None:
-    if key is None:
-        return None
-    said = str(keys[key]).strip().lower()
-    if said not in ("true", "false"):
-        raise BadInput(f"{path}: {key} is {shown(keys[key])}; it must be true or false")
-    return said == "true"
+# All files together.
 
 
-def _storage(path: Path, key: str | None, keys: Mapping[str, Any]) -> str | None:
-    if key is None:
-        return None
-    name = str(keys[key]).strip().rpartition(".")[2]
-    if name not in STORAGES:
-        raise BadInput(f"{path}: {key} is {shown(keys[key])}; known are {', '.join(STORAGES)}")
-    return STORAGES[name]
+@dataclass(frozen=True)
+class Files:
+    """The files of a deployment, in the order in which a later one wins."""
+
+    sources: Mapping[str, Source]
+
+    def chosen(
+        self, field: str, flag: str = "", option: Any = None, default: Any = None
+    ) -> tuple[Any, Setter]:
+        """Return the value of a field of the settings and its setter: option, last file or default."""
+        said = {name: getattr(source.settings, field, None) for name, source in self.sources.items()}
+        return chosen(flag, option, said, default)
+
+    def _value(self, field: str, default: Any = None) -> Any:
+        return self.chosen(field, default=default)[0]
+
+    def known_to(self, release: str) -> Files:
+        """Return the files without the keys that this release does not know. A note names each of them."""
+        return Files({name: _known_to(release, source) for name, source in self.sources.items()})
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of all files."""
+        return [note for source in self.sources.values() for note in source.notes]
+
+    @property
+    def pulsar(self) -> bool:
+        """Whether some file is of Pulsar."""
+        return any(source.pulsar for source in self.sources.values())
+
+    @property
+    def autorecovery(self) -> bool:
+        """Whether auto-recovery runs: in pods of its own or in the bookies. It does if no file denies it."""
+        in_bookies = self._value("bookie_daemon")
+        if self._value("autorecovery", True) is False or self._value("autorecovery_pods", 1) == 0:
+            return in_bookies is True
+        named = self._value("autorecovery") or any(source.names_daemon for source in self.sources.values())
+        return bool(in_bookies is not False or named)
+
+    @property
+    def enforcing_policy(self) -> Setter | None:
+        """The setter that turns both policies off under which Pulsar enforces racks; None if one is on."""
+        aware, setter = self.chosen("rack_aware", default=True)
+        return None if aware or self._value("region_aware", False) else setter
+
+    @property
+    def recovery_racks(self) -> int | None:
+        """The racks that auto-recovery keeps in a write set: 1 if it enforces none; None if no file says."""
+        if self._value("recovery_enforces", False):
+            return int(self._value("recovery_min_racks", DEFAULT_MIN_RACKS))
+        return 1 if any(source.of_bookies for source in self.sources.values()) else None
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the disks of bookies outlive their pods."""
+        return all(
+            self._value(field, True)
+            for field in ("chart_persistence", "volumes_persistence", "bookie_persistence")
+        )
+
+    @property
+    def unmodelled(self) -> dict[str, Any]:
+        """The values of keys that no model has, of the last file that has each."""
+        said: dict[str, Any] = {}
+        for source in self.sources.values():
+            said |= source.values
+        return {key: value for key, value in said.items() if value is not None}
+
+
+def _known_to(release: str, source: Source) -> Source:
+    def number(release: str) -> list[int]:
+        return [int(part) for part in release.split(".")]
+
+    later = [key for key in CONFIG_KEYS.values() if key.since and number(release) < number(key.since)]
+    fields = [key for key in later if key.sets and getattr(source.settings, key.sets) is not None]
+    values = [key for key in later if key.name in source.values]
+    notes = [
+        f"{key.name} has no effect: BookKeeper {release} does not know it ({key.since} and later do)."
+        for key in (*fields, *values)
+    ]
+    return replace(
+        source,
+        settings=replace(source.settings, **{str(key.sets): None for key in fields}),
+        notes=(*source.notes, *notes),
+        values={name: value for name, value in source.values.items() if CONFIG_KEYS[name] not in values},
+    )
+
+
+def read_files(names: Iterable[str]) -> Files:
+    """Return the files in the order of their last mention. Raises BadInput."""
+    return Files({name: read_source(Path(name)) for name in latest(names)})

@@ -22,7 +22,7 @@ from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.drive.code import Code, NoSeam
-from fencepost.realcode.harness_session import HarnessSession, Recording, running
+from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import library
 from fencepost.realcode.release_behaviour import SECOND_COPY
 from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
@@ -72,6 +72,8 @@ class Conformance:
     """The number of runs with a step that the model may delay and the code takes at once."""
     found: dict[str, Found] = field(default_factory=dict)
     seconds: float = 0.0
+    failed: str | None = None
+    """The reason why the harness failed in the run after the last one; None if it did not."""
 
     def note(
         self, ground: Ground, run: ConformanceRun, taken: int, departure: Departure | None
@@ -222,13 +224,18 @@ def conform(
 ) -> Iterator[Conformance]:
     """Take runs on the code, as many as asked for, and yield the results so far after each.
 
-    `keep` gets each run with the lines that were asked and answered for it.
+    `keep` gets each run with the lines that were asked and answered for it, also the run in which the harness
+    fails. Raises HarnessFailed then.
     """
     following = random_runs(grounds, so_far.seed)
     while so_far.runs < so_far.asked and keep_on(so_far):
         ground, run = next(following)
         recording = Recording(session)
-        taken, departure = drive(recording, ground, run)
+        try:
+            taken, departure = drive(recording, ground, run)
+        except HarnessFailed:
+            keep(ground, run, recording.lines)
+            raise
         keep(ground, run, recording.lines)
         new = so_far.note(ground, run, taken, departure)
         if new is not None:

@@ -1,6 +1,7 @@
 """A session with the harness: one line is sent, one line is answered.
 
-The answers come from the real code or from a transcript.
+The answers come from the real code or from a transcript. The process writes them to a pipe of their own. What
+it prints elsewhere, such as the report of a JVM that crashes, is no answer: it goes into the error message.
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.safe_text import one_line
 from fencepost.realcode.library import OPENED, Library, compiled, jdk
 
 BOOTING = 120
 """The seconds that one command may take in all, for example to boot or shut down bookies."""
+
+SAID, LAST_LINES = 600, 20
+"""The most characters and lines that a message quotes of what the process has printed."""
+
+WITH_LOG = "run again with --log FILE to keep BookKeeper's log"
 
 Answer = dict[str, Any]
 
@@ -31,11 +38,18 @@ class CodeFailed(Exception):
     """An exception of the code under test in a call of the harness. The message names it."""
 
 
+class HarnessFailed(BadInput):
+    """A failure of the harness or of the code's process, in one line. It says nothing about the code."""
+
+
 class HarnessSession(Protocol):
     """A session that answers lines."""
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """Return the code's answer to one line; raise CodeFailed if the code throws."""
+        """Return the code's answer to one line.
+
+        Raises CodeFailed if the code throws, HarnessFailed if there is no answer.
+        """
 
 
 def written(command: str, arguments: dict[str, object]) -> str:
@@ -49,13 +63,22 @@ def dumped(answer: Answer) -> str:
 
 
 def opened(answer: str) -> Answer:
-    """Return the content of an answer; raise CodeFailed if it is an error."""
-    found = json.loads(answer)
-    if "error" in found:
-        raise CodeFailed(str(found["error"]))
-    ok = found["ok"]
-    assert isinstance(ok, dict)
-    return ok
+    """Return the content of an answer.
+
+    Raises CodeFailed if it is an error of the code, HarnessFailed if it is a failure or no answer at all.
+    """
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        if "error" in found:
+            raise CodeFailed(str(found["error"]))
+        if "failed" in found:
+            raise HarnessFailed(str(found["failed"]))
+        if isinstance(found.get("ok"), dict):
+            return dict(found["ok"])
+    raise HarnessFailed(f"{one_line(answer)!r:.200} is no answer of the harness")
 
 
 @dataclass
@@ -66,12 +89,15 @@ class Recording:
     lines: list[tuple[str, str]] = field(default_factory=list)
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """Ask the session, and record the line and its answer or error."""
+        """Ask the session, and record the line and its answer, error or failure."""
         line = written(command, arguments)
         try:
             answer = self.session.ask(command, **arguments)
         except CodeFailed as failure:
             self.lines.append((line, dumped({"error": str(failure)})))
+            raise
+        except HarnessFailed as failure:
+            self.lines.append((line, dumped({"failed": str(failure)})))
             raise
         self.lines.append((line, dumped({"ok": answer})))
         return answer
@@ -101,21 +127,22 @@ class Playback:
 class Harness:
     """The Java process with real bookies, real clients and a real ZooKeeper. Use `running`."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        """Start to read the answers of the process."""
+    def __init__(self, process: subprocess.Popen[str], answers: TextIO, printed: Path) -> None:
+        """Start to read the answers of the process. `printed` is the file with its standard output."""
         self.process = process
+        self.printed = printed
+        self._pipe = answers
         self._answers: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self._pipe:
             self._answers.put(line)
         self._answers.put("")
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """Return the answer; raise CodeFailed if the code throws, BadInput if it does not answer."""
+        """Return the answer; raise CodeFailed if the code throws, HarnessFailed if it does not answer."""
         assert self.process.stdin is not None
         line = written(command, arguments)
         try:
@@ -123,14 +150,22 @@ class Harness:
             self.process.stdin.flush()
             answer = self._answers.get(timeout=BOOTING)
         except queue.Empty:
-            raise BadInput(
-                f"{line}: the code has not answered for {BOOTING} s; it hangs, and is ended"
+            raise HarnessFailed(
+                f"{line}: the code has not answered for {BOOTING} s; it hangs, and is ended{self._said()}"
             ) from None
         except OSError:
             answer = ""
         if not answer:
-            raise BadInput(f"{line}: the code's process has ended; look at its log with -v")
+            raise HarnessFailed(f"{line}: the code's process has ended{self._said()}; {WITH_LOG}")
         return opened(answer)
+
+    def _said(self) -> str:
+        """Return the last lines that the process printed beside its answers, as a part of a message."""
+        with contextlib.suppress(OSError):
+            lines = self.printed.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
+            said = " ".join(filter(None, (line.strip("# \t") for line in lines)))
+            return f", and has printed: {one_line(said, SAID)}" if said else ""
+        return ""
 
     def end(self) -> None:
         """End the process and all processes that it started."""
@@ -138,10 +173,39 @@ class Harness:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._reader.join()
-        for pipe in (self.process.stdin, self.process.stdout):
+        for pipe in (self.process.stdin, self._pipe):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+
+@contextlib.contextmanager
+def answering(command: Sequence[str], folder: Path, errors: TextIO | None = None) -> Iterator[Harness]:
+    """Run a command that answers lines on the pipe whose path is its last argument, and end it afterwards.
+
+    What it prints goes to the file `printed` in the folder, and its log to `errors`.
+    """
+    reading, writing = os.pipe()
+    printed = folder / "printed"
+    with open(reading, encoding="utf-8", errors="replace") as answers, open(printed, "wb") as output:
+        try:
+            process = subprocess.Popen(
+                [*command, f"/dev/fd/{writing}"],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+                text=True,
+                cwd=folder,
+                start_new_session=True,
+                pass_fds=(writing,),
+            )
+        finally:
+            os.close(writing)
+        harness = Harness(process, answers, printed)
+        try:
+            yield harness
+        finally:
+            harness.end()
 
 
 @contextlib.contextmanager
@@ -165,18 +229,8 @@ def running(lib: Library, log: Path | None = None) -> Iterator[Harness]:
             "fencepost.Harness",
             folder,
         ]
-        with open(log or Path(folder) / "log", "w", encoding="utf-8") as errors:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                cwd=folder,
-                start_new_session=True,
-            )
-            harness = Harness(process)
-            try:
-                yield harness
-            finally:
-                harness.end()
+        with (
+            open(log or Path(folder) / "log", "w", encoding="utf-8") as errors,
+            answering(command, Path(folder), errors) as harness,
+        ):
+            yield harness

@@ -27,6 +27,7 @@ from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
+from fencepost.realcode.harness_session import HarnessFailed
 from fencepost.sweeps import conformance_cases
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
 from fencepost.sweeps.sweep_cases import CODE, SweepCase
@@ -237,6 +238,6 @@ def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
 def _failed(ended: Ended, seconds: float) -> Row:
     if ended.gave_up:
         return unanswered(Verdict.UNDECIDED.value, f"{ended.gave_up} (case)", seconds)
-    if ended.kind in (BadInput.__name__, ModelError.__name__):
+    if ended.kind in (BadInput.__name__, HarnessFailed.__name__, ModelError.__name__):
         return unanswered(ERROR, ended.says, seconds)
     return unanswered(ERROR, ended.error or "the process said nothing", seconds)

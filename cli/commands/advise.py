@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import click
 
 from fencepost.answers.advice import Advice, Answer
 from fencepost.answers.affected import bugs_of_releases
 from fencepost.answers.known import full_names
-from fencepost.answers.public_losses import PUBLIC_LOSSES, public_losses
+from fencepost.answers.public_losses import FEATURES, PUBLIC_LOSSES, public_losses
 from fencepost.answers.risk_search import Finding, anything_else, not_asked, shown, shown_small
 from fencepost.answers.risks import OF_SETTINGS, Risk, risks
 from fencepost.answers.setups import Setup
@@ -35,11 +34,12 @@ from fencepost.cli.rendering.output import form_option_of, output_option
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
+from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.setters import Setter, chosen, latest
-from fencepost.quorums.settings import Settings
-from fencepost.quorums.sources import STORAGES, Source, read_source
+from fencepost.quorums.setters import Setter
+from fencepost.quorums.settings import STORAGES
+from fencepost.quorums.sources import Files, Source, read_files
 from fencepost.quorums.stripes import Configuration
 
 T = TypeVar("T")
@@ -60,7 +60,8 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     group=CONFIGURATION,
     help=f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
 )
-@files_option("a broker.conf, Helm values or a bk_server.conf")
+@option("--pulsar", metavar="R", group=CONFIGURATION, help="Release of Pulsar, which has one of BookKeeper.")
+@files_option("a broker.conf, a bk_server.conf, Helm values, docker-compose or Kubernetes files")
 @option(
     "--journal",
     type=Choice(["on", "off"]),
@@ -98,6 +99,7 @@ def command(
     ack_quorum: int | None,
     bookies: int | None,
     release: str | None,
+    pulsar: str | None,
     journal: str | None,
     sync: str | None,
     checks: str | None,
@@ -117,44 +119,44 @@ def command(
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
-    sources = {name: read_source(Path(name)) for name in latest(files)}
-    of_pulsar = {name: source.settings or Settings() for name, source in sources.items()}
-    pulsar = any(source.settings is not None for source in sources.values())
+    if pulsar is not None and release is not None:
+        raise BadInput(f"--pulsar {pulsar}: not with --release {release}; leave one of them out")
+    in_pulsar = None if pulsar is None else pulsar_release(pulsar)
+    said = read_files(files)
     set_by: dict[str, Setter] = {}
 
-    def value(name: str, flag: str, option: T | None, from_files: Mapping[str, T | None], default: T) -> T:
-        found, set_by[name] = chosen(flag, option, from_files, default)
-        return found
+    def value(name: str, flag: str, option: T | None, default: T) -> T:
+        found, set_by[name] = said.chosen(name, flag, option, default)
+        return cast(T, found)
 
     def size(name: str, flag: str, option: int | None) -> int:
-        found = value(name, flag, option, {file: getattr(s, name) for file, s in of_pulsar.items()}, None)
+        found = value(name, flag, option, None)
         if found is None:
             raise BadInput(
                 f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
             )
         return int(found)
 
-    setup = Setup(
-        Configuration(
-            size("ensemble", "-e", ensemble),
-            size("write_quorum", "-w", write_quorum),
-            size("ack_quorum", "-a", ack_quorum),
-        ),
-        size("bookies", "-n", bookies),
-        listed(value("release", "--release", release, {}, NEWEST)),
-        value("journal", "--journal", _on(journal), {name: s.journal for name, s in sources.items()}, True),
-        value("checks", "--checks", _on(checks), {name: s.checks for name, s in sources.items()}, False),
-        value(
-            "storage",
-            "--storage",
-            storage,
-            {name: s.storage for name, s in sources.items()},
-            "db" if pulsar else "sorted",
-        ),
-        value("sync", "--sync", _on(sync), {name: s.sync for name, s in sources.items()}, True),
+    configuration = Configuration(
+        size("ensemble", "-e", ensemble),
+        size("write_quorum", "-w", write_quorum),
+        size("ack_quorum", "-a", ack_quorum),
     )
-    said = {name: s.sorted_storage for name, s in sources.items()}
-    is_sorted, setter = chosen("", None, said, True)
+    number = size("bookies", "-n", bookies)
+    flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
+    known = listed(value("release", flag, given, NEWEST))
+    said = said.known_to(known)
+    setup = Setup(
+        configuration,
+        number,
+        known,
+        value("journal", "--journal", _on(journal), True),
+        value("checks", "--checks", _on(checks), False),
+        value("storage", "--storage", storage, "db" if said.pulsar or in_pulsar else "sorted"),
+        value("sync", "--sync", _on(sync), True),
+        _features(said),
+    )
+    is_sorted, setter = said.chosen("sorted_storage", default=True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
     deployment = Deployment(
@@ -162,8 +164,8 @@ def command(
         setup.bookies,
         Client(),
         None,
-        pulsar,
-        auto_recovery="no-autorecovery" not in setup.features,
+        said.pulsar or in_pulsar is not None,
+        said.autorecovery,
     )
 
     def concluded(advice: Advice) -> Conclusion:
@@ -171,8 +173,9 @@ def command(
         printed, written = placed(text, output)
         return Conclusion(int(CODES[advice.answer]), printed, files=written)
 
-    asking = advice_on(setup, deployment, sources, set_by, _accepted(accept), timeout)
+    asking = advice_on(setup, deployment, dict(said.sources), set_by, _accepted(accept), timeout)
     for advice in asking:
+        advice = replace(advice, pulsar=in_pulsar)
         hand_over(concluded(advice))
     return conclude(concluded(advice))
 
@@ -184,6 +187,14 @@ CODES = {
     Answer.UNKNOWN: ExitCode.UNDECIDED,
 }
 """The exit code of each answer."""
+
+
+def _features(files: Files) -> frozenset[str]:
+    """Return the settings of the files that some public loss needs and that no model has."""
+    said = files.unmodelled
+    found = {feature.name for key, feature in FEATURES.items() if key in said and feature.is_in(said[key])}
+    others = {"ephemeral-disks": not files.persistent, "no-autorecovery": not files.autorecovery}
+    return frozenset(found | {name for name, holds in others.items() if holds})
 
 
 def _on(option: str | None) -> bool | None:

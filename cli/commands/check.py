@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fencepost.cli.commands.check_certificates import prepare_certificates, uncertified, with_certificates
-from fencepost.cli.commands.requests import requests_of, share_of
+from fencepost.cli.commands.requests import Asked, ask_all, request_of, small_instances
+from fencepost.cli.commands.witness_hints import with_hints
 from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
@@ -32,7 +33,7 @@ from fencepost.cli.options.settings import (
 )
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted, not_begun, together
+from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted, together
 from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
@@ -40,9 +41,8 @@ from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding.engine.check import check, refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
-from fencepost.encoding.engine.verdicts import Outcome, Verdict
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
 
 PATIENCE: Patience | None = Patience()
@@ -151,9 +151,10 @@ def command(
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
     made = [setting(text, "NAME=VALUE") for text in settings]
-    asked = Limits(budgets=budgets(budget), **_minimizing(minimize), **limits)
+    limits_asked = Limits(budgets=budgets(budget), **_minimizing(minimize), **limits)
     family = find_protocol(protocol)
-    requests = _requests(family, made, names, release, asked, certificates is None, drop_declared)
+    request = request_of(family, made, names, release, limits_asked, drop_declared)
+    small = small_instances(family, made, request)
     if traces is not None:
         prepare_folder(Path(traces))
     if certificates is not None:
@@ -167,23 +168,26 @@ def command(
         expect,
         certificates is not None,
     )
-    outcomes: list[Outcome] = []
-    for request in requests:
-        refuse_uncheckable(request.system, request.limits)
+    refuse_uncheckable(request.system, request.limits)
     progress = CheckProgress(verbose)
-    with keeping(lambda: wanted.so_far(_so_far(requests, outcomes, progress))) as progress.announcing:
+    asked = Asked(request)
+    lacking = None
+    with keeping(lambda: wanted.so_far(_so_far(asked, progress))) as progress.announcing:
         with progress:
-            _all(requests, progress, outcomes)
+            others = small if certificates is None else {}  # a certificate is of one instance
+            try:
+                ask_all(asked, others, limits_asked, partial(_ask, progress), _says_nothing)
+                asked.outcome = with_hints(asked)
+            except KeyboardInterrupt:
+                asked.interrupt()
             if certificates is not None:
-                (request,), (outcome,) = requests, outcomes
-                asked_of = (request.instance, request.limits)
-                folder = Path(certificates)
-                outcome, lacking = with_certificates(folder, *asked_of, outcome, progress.hear)
-                outcomes[:] = [outcome]
-        checked = _so_far(requests, outcomes, progress)
+                assert asked.outcome is not None
+                about = Path(certificates), request.instance, request.limits
+                asked.outcome, lacking = with_certificates(*about, asked.outcome, progress.hear)
+        checked = _so_far(asked, progress)
         if certificates is not None:
-            small = {name: show_all(sizes) for name, sizes in family.small_settings(made).items()}
-            reasons = uncertified(outcome, lacking, small)
+            elsewhere = {name: show_all(family.exercised[name]) for name in small}
+            reasons = uncertified(checked[0].outcome, lacking, elsewhere)
             checked = [replace(checked[0], uncertified=reasons)]
         conclusion = wanted.conclusion(checked)
     code = conclude(conclusion)
@@ -199,42 +203,20 @@ def _minimizing(asked: str | None) -> dict[str, Any]:
     return {"minimize": Minimize(asked)}
 
 
-def _requests(
-    protocol: Protocol,
-    settings: Sequence[tuple[str, str]],
-    names: tuple[str, ...],
-    release: str | None,
-    limits: Limits,
-    several: bool,
-    drop_declared: bool,
-) -> list[Request]:
-    """Return what is asked: of one instance, or of `several` if properties have instances of their own."""
-    if several:
-        found = requests_of(protocol, settings, names, release, limits, drop_declared)
-    else:  # a certificate is of one instance
-        instance = protocol.instance(settings, release, drop_declared)
-        found = [Request(instance, instance.properties(*names), limits, on_own=False)]
-    return [replace(request, limits=request.limits.of(request.system)) for request in found]
+def _ask(progress: CheckProgress, request: Request, limits: Limits) -> Outcome:
+    """Return the outcome of a request."""
+    names = ", ".join(prop.name for prop in request.properties)
+    progress.hear(Remark(f"{names} of {instance_line(request.instance)}"))
+    outcome = check(request.instance, request.properties, limits, progress.hear)
+    progress.under_way = None
+    return outcome
 
 
-def _all(requests: Sequence[Request], progress: CheckProgress, outcomes: list[Outcome]) -> None:
-    """Append the outcome of each request. The last one comes first: small instances do not wait."""
-    for request in reversed(requests):
-        limits = share_of(request, len(requests) - len(outcomes))
-        progress.hear(
-            Remark(f"{', '.join(p.name for p in request.properties)} of {instance_line(request.instance)}")
-        )
-        if any(outcome.interrupted for outcome in outcomes):
-            outcomes.append(not_begun(request))
-        else:
-            outcomes.append(check(request.instance, request.properties, limits, progress.hear))
-        progress.under_way = None
+def _says_nothing(result: Result) -> bool:
+    """Return whether the witness of a property is proved to be out of reach."""
+    return result.verdict is Verdict.VACUOUS and result.unreachable
 
 
-def _so_far(
-    requests: Sequence[Request], outcomes: Sequence[Outcome], progress: CheckProgress
-) -> list[CheckedRequest]:
-    """Return each request with its outcome if the command ended now; `outcomes` has the last ones first."""
-    known = [*outcomes, *([progress.under_way()] if progress.under_way is not None else [])]
-    known += [not_begun(request, interrupted=False) for request in requests[: len(requests) - len(known)]]
-    return [CheckedRequest(request, outcome) for request, outcome in zip(requests, known[::-1], strict=True)]
+def _so_far(asked: Asked, progress: CheckProgress) -> list[CheckedRequest]:
+    """Return each request with its outcome if the command ended now."""
+    return asked.checked(progress.under_way() if progress.under_way is not None else None)

@@ -28,7 +28,7 @@ from fencepost.cli.rendering.output import emit, form_option, output_option, wri
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.conformance import Conformance, conform, drive, driven, grounds, none_fired
-from fencepost.realcode.harness_session import OutOfStep
+from fencepost.realcode.harness_session import HarnessFailed, OutOfStep
 from fencepost.realcode.library import library
 from fencepost.realcode.reproduction import STORAGES, Setting
 from fencepost.realcode.run_files import RecordedRun, RunFile, read_run_file
@@ -77,7 +77,7 @@ def command(
     """Compare random executions of the model PROTOCOL with the real BookKeeper in LIB, step by step.
 
     Exits with 0 if the code does what the model says in all runs, 1 if it departs in one, 3 if there were
-    fewer runs than asked for.
+    fewer runs than asked for, because of the time or because the harness failed.
     """
     if playback is not None:
         unused = {
@@ -118,7 +118,7 @@ def _taken(
     transcript: str | None,
     log: Path | None,
 ) -> None:
-    """Note the runs in `found`; after Ctrl-C or a time-out, those that were made count."""
+    """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
 
     def keep(ground: Ground, run: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
@@ -131,16 +131,13 @@ def _taken(
         driven(found, ground, folder, log) as session,
     ):
         begun = time.monotonic()
-        for so_far in conform(
-            session,
-            ground,
-            found,
-            lambda _: time.monotonic() < ends,
-            keep,
-        ):
-            status.show(
-                f"{so_far.runs} of {so_far.asked} runs, {so_far.departed} depart", so_far.runs % TOLD == 0
-            )
+        try:
+            for so_far in conform(session, ground, found, lambda _: time.monotonic() < ends, keep):
+                status.show(
+                    f"{so_far.runs} of {so_far.asked} runs, {so_far.departed} depart", so_far.runs % TOLD == 0
+                )
+        except HarnessFailed as failure:
+            found.failed = str(failure)
     found.seconds = time.monotonic() - begun
     if transcript is not None:
         file = RunFile(found.setting, today(), found.protocol, found.seed, tuple(kept), found.asked)
@@ -159,6 +156,9 @@ def _checked_again(path: Path) -> Conformance:
     for taken in file.runs:
         try:
             found.note(taken.ground, taken.run, *drive(taken.playback(), taken.ground, taken.run))
+        except HarnessFailed as failure:
+            found.failed = str(failure)
+            break
         except (OutOfStep, KeyError) as error:
             raise BadInput(
                 f"{path}: is no transcript of its runs ({error}); give one of this version"

@@ -15,7 +15,7 @@ from fencepost.cli.options.settings import properties_option, release_option, se
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.candidates import CandidatesReport
-from fencepost.cli.rendering.check_text import heading, sentence, trace_text
+from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
 from fencepost.cli.rendering.found_invariants import broken
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
@@ -30,6 +30,7 @@ from fencepost.encoding.engine.invariants_examined import (
 )
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
@@ -170,9 +171,8 @@ def command(
         worker = Worker("invariants", examine, system, instance.subject, properties, most, gib=None)
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
-    meanings = {c.name: c for c in properties}
     shown = [*report.names, *([WELL_DEFINED] if WELL_DEFINED in report.breaks else [])]
-    parts = [heading(instance, Limits()), *(_text(report, name, meanings) for name in shown)]
+    parts = [heading(instance, Limits()), *(_text(report, name, instance) for name in shown)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
     if instance.protocol.unmodelled:
@@ -197,13 +197,17 @@ def _read_off(
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 
 
-def _text(report: InvariantsReport, name: str, properties: dict[str, Property]) -> str:
+def _text(report: InvariantsReport, name: str, instance: Instance) -> str:
     lines = []
     if name in report.breaks:
         lines.append(broken(report.breaks[name]))
     if name in report.false:
-        trace = report.false[name].trace
-        steps = trace_text(trace, properties.get(name))
+        trace, properties = report.false[name].trace, {p.name: p for p in instance.system.properties}
+        steps = (
+            counterexample_text(Counterexample(trace, instance.system, properties[name], "", {}))
+            if name in properties
+            else trace_text(trace)
+        )
         lines.append(f"{name}: false after {amount(len(trace.steps), 'step')}:\n{steps}")
     elif name in report.never:
         rounds = amount(report.never[name].rounds, "round")

@@ -60,7 +60,7 @@ PROPERTY = k.keys(
     meaning=k.text("what must hold in every reachable state"),
     witness=k.text("the situation that must be reachable for a check to mean anything"),
     exercised=k.table(
-        k.PLAIN, "the parameters of the instance of its own, on which it is checked by default"
+        k.PLAIN, "the sizes on which it is checked if the instance asked for does not exercise it"
     ),
 )
 INVARIANT = k.keys(
@@ -141,7 +141,7 @@ def _text(protocol: Protocol) -> str:
     for prop in system.properties:
         lines += [f"  {prop.name}: {prop.meaning}", f"      witness: {prop.witness_meaning}"]
         if own := protocol.exercised.get(prop.name):
-            lines.append(f"      checked on {show_all(own)} unless a parameter is set")
+            lines.append(f"      checked on {show_all(own)} if the instance asked for never reaches this")
     if system.invariants:
         lines += ["", "Why it is safe: the invariants of its proofs by induction"]
         for invariant in system.invariants:

@@ -52,7 +52,7 @@ INDENT = " " * 11
     group=SEARCH,
     help="Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
 )
-@timeout_option()
+@timeout_option(of_cpu=True)
 @form_option
 @output_option
 @option("--smt2", metavar="DIR", help="Write each proof obligation to a file in SMT-LIB 2.")
@@ -115,7 +115,7 @@ def command(
 
     with CheckProgress(verbose) as progress:
         worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
-        cut_short = listen(worker, timeout, hear, spare=SLOW)
+        cut_short = listen(worker, timeout, hear, spare=SLOW, of_cpu=True)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results).value
     if len(results) < len(lemmas) and verdict == "proved":

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -103,8 +102,9 @@ def command(
     """
     from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.placement import read_racks
-    from fencepost.quorums.setters import DEFAULT, Setter, chosen, latest
-    from fencepost.quorums.settings import QUORUMS, read_settings
+    from fencepost.quorums.setters import DEFAULT, Setter
+    from fencepost.quorums.settings import QUORUMS
+    from fencepost.quorums.sources import read_files
     from fencepost.quorums.stripes import Configuration
 
     if table is not None:
@@ -113,7 +113,7 @@ def command(
             raise BadInput(f"{flag}: not with --table, which has all sizes up to one; leave one of them out")
     if min_racks is not None and racks is None:
         raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
-    said = {name: read_settings(Path(name)) for name in latest(files)}
+    said = read_files(files)
     options = {
         "ensemble": ("-e", ensemble, None),
         "write_quorum": ("-w", write_quorum, None),
@@ -127,8 +127,13 @@ def command(
     values: dict[str, Any] = {}
     set_by: dict[str, Setter] = {}
     for name, (flag, option_value, default) in options.items():
-        files_say = {file: getattr(settings, name) for file, settings in said.items()}
-        values[name], set_by[name] = chosen(flag, option_value, files_say, default)
+        values[name], set_by[name] = said.chosen(name, flag, option_value, default)
+    policy_off = said.enforcing_policy
+    unenforced = policy_off is not None and set_by["enforce_min_racks"].kind == "file"
+    if policy_off is not None:
+        for name, none in (("enforce_min_racks", False), ("min_racks", None)):
+            if set_by[name].kind == "file":
+                values[name], set_by[name] = none, policy_off
     sizes = [values.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum")]
     bookies = values.pop("bookies")
     client = Client(**values)
@@ -140,16 +145,19 @@ def command(
 
     for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
         if size is None:
-            missing = f"{', '.join(said)}: has no {key};" if said else f"no {flag}:"
+            elsewhere = "".join(f"; {note.rstrip('.')}" for note in said.notes if key in note)
+            missing = f"no {key} of a broker in {', '.join(files)}{elsewhere};" if files else f"no {flag}:"
             raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them, or --table E")
     configuration = Configuration(*sizes)
     placed = read_racks(racks, configuration.ensemble) if racks is not None else None
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
         set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
-    pulsar = bool(said) or ml_mark_delete_max_rate is not None
-    deployment = Deployment(configuration, bookies, client, placed, pulsar)
-    emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if said else {}), output)
+    pulsar = said.pulsar or ml_mark_delete_max_rate is not None
+    deployment = Deployment(
+        configuration, bookies, client, placed, pulsar, said.autorecovery, said.recovery_racks, unenforced
+    )
+    emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if files else {}), output)
     return int(ExitCode.SUCCESS)
 
 

@@ -1,13 +1,15 @@
-"""`fencepost releases`: which known bug is in which release of BookKeeper, and the switches of a release."""
+"""`fencepost releases`: known bugs and public losses by release of BookKeeper, and a release's switches."""
 
 from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 
 import click
 
 from fencepost.answers.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
+from fencepost.answers.public_losses import COINCIDENCES, PUBLIC_LOSSES, PublicLoss
 from fencepost.answers.risks import needed_setup
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
@@ -27,7 +29,7 @@ def command(release: str | None, form: str, output: str | None) -> int:
     """List the known bugs by the releases that have them, or the bugs and switches of one RELEASE.
 
     A release is known if its public source was read. Where a bug was driven on real bookies the outcome is
-    shown.
+    shown. Losses that public sources name and that no model has follow, each with its condition and source.
     """
     if release is None:
         emit(json.dumps(_all_as_json(), indent=2) if form == "json" else _all(), output)
@@ -54,23 +56,42 @@ def needs(bug: Bug) -> list[str]:
 def _all() -> str:
     rows = [("bug", "in", "needs", "mended in", "seen on real bookies")]
     rows += [
-        (bug[0].name, span(affected(bug)), ", ".join(needs(bug)) or "-", _mended(bug), _seen(bug))
+        (bug[0].name, span(affected(bug)), _either(needs(bug)), _mended(bug), _seen(bug))
         for bug in bugs_of_releases()
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = (
         "Each bug is described in docs/known.md. The switches of a release: fencepost releases 4.16.6. "
         "To check a release: fencepost check bookkeeper --release 4.16.6"
     )
-    return "\n".join([head, "", *lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
+    public = [("loss", "in", "needs", "fixed in", "source")]
+    public += [
+        (o.name, span(o.releases), _either(o.conditions), _either(_fixed(o)), o.source) for o in PUBLIC_LOSSES
+    ]
+    told = "Losses that public sources name and that no model has: they are not searched for (docs/known.md)."
+    parts = [head, "", *_columns(rows), "", told, "", *_columns(public), ""]
+    return "\n".join([*parts, *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the rows as lines, their cells below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _either(words: Sequence[str]) -> str:
+    return ", ".join(words) or "-"
+
+
+def _fixed(loss: PublicLoss) -> list[str]:
+    """Return the first release of each line with the fix; none if the newest has the fault."""
+    return list(loss.fixed.commits) if loss.fixed else []
 
 
 def _mended(bug: Bug) -> str:
     if since := set_up_since(bug):
         return f"{since[0]} if {since[1]}"
-    return ", ".join(mended(bug)) or "-"
+    return _either(mended(bug))
 
 
 def _seen(bug: Bug) -> str:
@@ -92,10 +113,22 @@ BUG = k.keys(
     unless=k.null(k.one(UNLESS, "the release since which it is gone if something is set"), "if nothing is"),
     seen=k.table(str, "by release, what became of it on real bookies, where it could be driven"),
 )
+LOSS = k.keys(
+    loss=k.text("the issue or pull request that names the loss"),
+    sentence=k.text("what is lost, and when"),
+    needs=k.texts("what it needs of a setup, in words such as: several journalDirectories"),
+    coincidence=k.among(COINCIDENCES, "the event that must come together with ordinary work"),
+    action=k.text("what can be done and checked in production"),
+    source=k.text("the public address"),
+    read=k.among(("code", "notes"), "the origin of the range of releases: the public source, or a report"),
+    affected=k.texts("the releases that have it"),
+    fixed=k.texts("the first release of each line with the fix; none if the newest has the fault"),
+)
 IN_RELEASES = k.document(
     "fencepost.known-in-releases/2",
     releases=k.table(str, "the releases whose source was read, oldest first, with the commits of their tags"),
     bugs=k.many(BUG, "the known bugs of the code of BookKeeper"),
+    public=k.many(LOSS, "the losses that public sources name and that no model has"),
 )
 
 
@@ -117,8 +150,23 @@ def _all_as_json() -> dict[str, object]:
             }
             for bug in bugs_of_releases()
         ],
+        "public": [_public(loss) for loss in PUBLIC_LOSSES],
     }
     return k.headed(IN_RELEASES, content)
+
+
+def _public(loss: PublicLoss) -> dict[str, object]:
+    return {
+        "loss": loss.name,
+        "sentence": loss.loses,
+        "needs": loss.conditions,
+        "coincidence": loss.coincidence,
+        "action": loss.action,
+        "source": loss.source,
+        "read": loss.read,
+        "affected": loss.releases,
+        "fixed": _fixed(loss),
+    }
 
 
 # One release.
@@ -129,6 +177,9 @@ def _one(release: str) -> str:
     for bug in bugs_of_releases():
         if release in affected(bug):
             lines += _told(bug, release)
+    if losses := _losses(release):
+        lines += ["", "Public losses that no model has and that are in it (not searched for)"]
+        lines += [line for loss in losses for line in _told_publicly(loss)]
     lines += ["", f"Its switches (fencepost check bookkeeper --release {release} sets them)"]
     for rule in RULES.values():
         value = rule.value(release)
@@ -138,16 +189,26 @@ def _one(release: str) -> str:
     return "\n".join(lines)
 
 
+def _losses(release: str) -> list[PublicLoss]:
+    """Return the public losses of a release, whatever the setup."""
+    return [loss for loss in PUBLIC_LOSSES if loss.is_in(release)]
+
+
+def _told_publicly(loss: PublicLoss) -> list[str]:
+    condition = f" Needs {', '.join(loss.conditions)}." if loss.conditions else ""
+    wrong = _paragraph(f"{loss.name}: {loss.loses}{condition}")
+    return [*wrong, *_paragraph(loss.action, "      "), f"      {loss.source}"]
+
+
+def _paragraph(text: str, indent: str = "  ") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent="      ")
+
+
 def _told(bug: Bug, release: str) -> list[str]:
     known = bug[0]
     condition = f"; needs {', '.join(needs(bug))}" if needs(bug) else ""
     condition += f"; not with {said}" if (said := unless(known, release)) else ""
-    lines = textwrap.wrap(
-        f"{known.name}: {known.wrong} ({known.source}){condition}",
-        WIDTH,
-        initial_indent="  ",
-        subsequent_indent="      ",
-    )
+    lines = _paragraph(f"{known.name}: {known.wrong} ({known.source}){condition}")
     real = on_real_code(bug).get(release)
     return [
         *lines,
@@ -168,6 +229,7 @@ RELEASE = k.document(
     release=k.text("the release"),
     commit=k.text("the commit of its tag"),
     bugs=k.texts("the names of the known bugs in it"),
+    public=k.many(LOSS, "the losses in it that public sources name and that no model has"),
     switches=k.table((str, type(None)), "the switches with their values there; null if the rule came later"),
 )
 
@@ -177,6 +239,7 @@ def _one_as_json(release: str) -> dict[str, object]:
         "release": release,
         "commit": TAGS[release],
         "bugs": [bug[0].name for bug in bugs_of_releases() if release in affected(bug)],
+        "public": [_public(loss) for loss in _losses(release)],
         "switches": {rule.switch: rule.value(release) for rule in RULES.values()},
     }
     return k.headed(RELEASE, content)

@@ -119,10 +119,14 @@ def _driven(
     counterexample: Counterexample, lib: Library, storage: str, transcript: str | None, log: Path | None
 ) -> Reproduction:
     with StatusLine(f"BookKeeper {lib.release} starts"), running(lib, log) as harness:
-        recording = Recording(harness)
-        run = reproduce(counterexample.trace, Setting(lib.release, storage), recording)
-    if transcript is not None:
-        write_whole(Path(transcript), recorded(counterexample.trace, run, recording.lines).to_json_lines())
+        recording, setting = Recording(harness), Setting(lib.release, storage)
+        run = Reproduction(counterexample.trace, setting, (), Ending.UNDRIVABLE, None, "the harness failed")
+        try:
+            run = reproduce(counterexample.trace, setting, recording)
+        finally:
+            if transcript is not None:
+                file = recorded(counterexample.trace, run, recording.lines)
+                write_whole(Path(transcript), file.to_json_lines())
     return run
 
 

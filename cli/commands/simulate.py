@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from fencepost.cli.commands.requests import requests_of, share_of
+from fencepost.cli.commands.requests import Asked, ask_all, request_of, small_instances
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.conclusion import conclude
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted
-from fencepost.cli.rendering.check_text import SIMULATION
+from fencepost.cli.rendering.check_report import Request, Wanted
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
+from fencepost.cli.rendering.undecided import SIMULATION
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 
@@ -64,14 +64,19 @@ def command(
     A simulation finds violations and proves nothing. Exits with 1 if a property is violated, else with 3.
     """
     made = [setting(text, "NAME=VALUE") for text in settings]
-    requests = requests_of(find_protocol(protocol), made, names, release, Limits(timeout=timeout, seed=seed))
+    family, limits = find_protocol(protocol), Limits(timeout=timeout, seed=seed)
+    request = request_of(family, made, names, release, limits)
+    small = small_instances(family, made, request)
     if traces is not None:
         prepare_folder(Path(traces))
-    checked = [
-        CheckedRequest(request, simulated(request, share_of(request, waiting), runs))
-        for waiting, request in zip(range(len(requests), 0, -1), reversed(requests), strict=True)
-    ]
-    return conclude(Wanted(form, output, traces).conclusion(checked[::-1]))
+    asked = Asked(request)
+    ask_all(asked, small, limits, lambda some, within: simulated(some, within, runs), _met_no_witness)
+    return conclude(Wanted(form, output, traces).conclusion(asked.checked()))
+
+
+def _met_no_witness(result: Result) -> bool:
+    """Return whether no simulation violated the property or met its witness."""
+    return result.verdict is not Verdict.VIOLATED and not result.witness
 
 
 def simulated(request: Request, limits: Limits, runs: int) -> Outcome:

@@ -14,8 +14,8 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.saved import saved_instance, source_option
 from fencepost.cli.process.handover import outer_timeout_option
-from fencepost.cli.rendering.check_documents import CHECK
-from fencepost.cli.rendering.check_text import trace_text
+from fencepost.cli.rendering.check_documents import CHECK, FALSE_BECAUSE
+from fencepost.cli.rendering.check_text import counterexample_text, trace_text
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, write_first
 from fencepost.cli.rendering.output import FORMATS, emit, output_option
 from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
@@ -167,8 +167,8 @@ def _other_text(digest: str | None) -> str:
 def _text(replay: Replay) -> str:
     if replay.counterexample is None:
         return f"{replay.prop.name}: does not replay. {replay.reason}"
-    prop = None if replay.is_path else replay.prop
-    return f"{replay.counterexample.verdict}\n{trace_text(replay.counterexample.trace, prop)}"
+    found = replay.counterexample
+    return f"{found.verdict}\n{trace_text(found.trace) if replay.is_path else counterexample_text(found)}"
 
 
 REPLAY = k.keys(
@@ -176,6 +176,7 @@ REPLAY = k.keys(
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
     trace=k.either((TRACE, PATH), "the trace or path as replayed now, or null if it does not replay"),
+    false_because=k.null(k.one(FALSE_BECAUSE, "why the property is false at the end"), "unless it replays"),
 )
 REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for each trace in the file"))
 
@@ -187,10 +188,17 @@ def _json(replays: Sequence[Replay]) -> str:
             "replays": replay.counterexample is not None,
             "reason": replay.reason,
             "trace": _document(replay),
+            "false_because": _false_because(replay),
         }
         for replay in replays
     ]
     return json.dumps(k.headed(REPLAYS, {"traces": traces}), indent=2)
+
+
+def _false_because(replay: Replay) -> dict[str, object] | None:
+    if replay.counterexample is None or replay.is_path:
+        return None
+    return replay.counterexample.false_because.to_json()
 
 
 def _document(replay: Replay) -> dict[str, object] | None:

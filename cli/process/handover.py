@@ -131,8 +131,12 @@ def elapsed() -> float:
     return 0.0 if _supervised.begun is None else time.perf_counter() - _supervised.begun
 
 
-def timeout_option(told: bool = True, default: float | None = 300.0) -> Callable[[Command], Command]:
+def timeout_option(
+    told: bool = True, default: float | None = 300.0, of_cpu: bool = False
+) -> Callable[[Command], Command]:
     """Return the option `--timeout`, which bounds all that a command does.
+
+    With `of_cpu` it counts CPU seconds, which the command has to watch itself: nobody waits for it.
 
     A command that is not `told` the seconds has no argument for them. The default None stands for no limit,
     which is infinitely many seconds.
@@ -140,16 +144,17 @@ def timeout_option(told: bool = True, default: float | None = 300.0) -> Callable
 
     def bound(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
         seconds = math.inf if value is None else value
-        report(limit=seconds)
+        report(limit=math.inf if of_cpu and sys.platform == "linux" else seconds)
         return seconds
 
+    usual = "no limit" if default is None else f"{default:g}"
     return option(
         "--timeout",
         type=SECONDS,
         default=default,
         metavar="SECONDS",
         group=LIMITS,
-        help=f"Time for the whole command.  [default: {'no limit' if default is None else f'{default:g}'}]",
+        help=f"{'CPU time' if of_cpu else 'Time'} for the whole command.  [default: {usual}]",
         callback=bound,
         expose_value=told,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,17 +16,31 @@ INTERRUPTED = "interrupted"
 """The reason if a signal cut a command short."""
 
 
-def listen(worker: Worker, timeout: float, hear: Callable[[Any], None], spare: float = 0.0) -> str | None:
+def listen(
+    worker: Worker,
+    timeout: float,
+    hear: Callable[[Any], None],
+    spare: float = 0.0,
+    of_cpu: bool = False,
+) -> str | None:
     """Pass on the messages of a worker. Return why that was cut short, or None if the worker finished.
 
     `timeout` bounds the whole command, in seconds. During `spare` more seconds the worker may report itself
-    that time is up. Raises whatever `hear` raises. The worker is stopped in any case.
+    that time is up. With `of_cpu` the seconds are CPU seconds of the worker, if the system counts them.
+    Raises whatever `hear` raises. The worker is stopped in any case.
     """
-    with Crew(time.perf_counter() + timeout - elapsed() + spare) as crew:
+    counted = of_cpu and worker.cpu_seconds is not None
+
+    def spent() -> bool:
+        return counted and (worker.cpu_seconds or 0.0) > timeout + spare
+
+    with Crew(math.inf if counted else time.perf_counter() + timeout - elapsed() + spare) as crew:
         crew.start(worker)
         try:
-            for _, event in crew.heard():
+            for _, event in crew.heard(spent):
                 hear(event)
+            if crew.workers:
+                return time_out(timeout)
         except OutOfTime:
             return time_out(timeout)
         except KeyboardInterrupt:

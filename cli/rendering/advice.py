@@ -14,7 +14,6 @@ from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
 from fencepost.quorums.quantities import Quantity, quantities
 from fencepost.quorums.setters import DEFAULT, setter_lines
-from fencepost.quorums.sources import UNMODELLED, Source, key_name
 
 LOSSES = (6, 7, 11, 13, 16)
 """The numbers of the quantities that count losses survived."""
@@ -145,11 +144,16 @@ def _deciding(loss: Loss) -> str:
     return "Run the command of the question, which --commands prints: it has no limit of conflicts."
 
 
+CONFIGURATION = "GET /api/v1/config/server_config of each bookie"
+"""The request that returns the running configuration of a bookie."""
+
+
 def _change(better: Better) -> str:
     """Return the change to a better setup as an action that can be checked."""
     checks = {
         "Bo": "the version in the first lines of each log",
-        "jo": "GET /api/v1/config/server_config of each bookie",
+        "jo": CONFIGURATION,
+        "us": CONFIGURATION,
     }
     checked = [checks.get(change[:2], "`bookkeeper shell ledgermetadata`") for change in better.changes]
     return f"Change to {_listed(better.changes)}. Check {_listed(dict.fromkeys(checked))}."
@@ -163,8 +167,8 @@ def better_lines(advice: Advice) -> list[str]:
         added = [name for name in better.remains if name not in now]
         kept = [name for name in better.remains if name in now]
         lines.append(
-            f"{_listed(better.changes)}: without {', '.join(better.avoids)}; still {', '.join(kept) or 'none'}"
-            + (f"; new there: {', '.join(added)}" if added else "")
+            f"{_listed(better.changes)}: without {', '.join(better.avoids)}; "
+            f"still {', '.join(kept) or 'none'}" + (f"; new there: {', '.join(added)}" if added else "")
         )
     return lines or ["No later release or other setting here has fewer losses."]
 
@@ -204,12 +208,14 @@ def _assumed(advice: Advice) -> str:
 
 
 def read(advice: Advice) -> list[str]:
-    """Return a line for each file with the keys that were read and ignored, and the setter of each value."""
+    """Return a line for each file, the notes about its keys, and lines about what set each value."""
     files = [
-        f"{name}: read {', '.join(source.read)}; ignored {amount(len(source.ignored), 'key')}{_some(source)}"
+        line
         for name, source in advice.sources.items()
+        for line in (f"{name}: read {', '.join(source.read) or 'nothing'}", *(f"  {n}" for n in source.notes))
     ]
-    return files + setter_lines(values(advice.setup), advice.set_by)
+    of_pulsar = [advice.pulsar.sentence] if advice.pulsar else []
+    return files + of_pulsar + setter_lines(values(advice.setup), advice.set_by)
 
 
 def values(setup: Setup) -> dict[str, str]:
@@ -230,18 +236,6 @@ def values(setup: Setup) -> dict[str, str]:
 
 def _on(flag: bool) -> str:
     return "on" if flag else "off"
-
-
-def _some(source: Source) -> str:
-    """Return the names of ignored keys that are about bookies."""
-    names = {key: key_name(key) for key in source.ignored}
-    near = [key for key, name in names.items() if name in UNMODELLED]
-    near += [key for key, name in names.items() if key not in near and _of_bookies(name.lower())]
-    return f" ({', '.join(near[:6])}{', …' if len(near) > 6 else ''})" if near else ""
-
-
-def _of_bookies(name: str) -> bool:
-    return any(word in name for word in ("bookkeeper", "journal", "managedledgerdefault"))
 
 
 def left_out(advice: Advice) -> str:

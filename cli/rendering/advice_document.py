@@ -57,7 +57,10 @@ BETTER = k.keys(
 )
 SURVIVED = k.keys(name=k.text("the name of the number"), value=VALUE)
 OTHER = k.keys(name=NAME, action=ACTION, command=k.texts("the command that shows it, word by word"))
-FILE = k.keys(read=k.texts("the keys that were read"), ignored=k.texts("the keys that were ignored"))
+FILE = k.keys(
+    read=k.texts("the keys that were read"),
+    notes=k.texts("what is known of keys that change what is durable and that no model has"),
+)
 ADVICE = k.document(
     "fencepost.advice/3",
     answer=ANSWER,
@@ -69,6 +72,7 @@ ADVICE = k.document(
     survives=k.many(SURVIVED, "the numbers of losses survived"),
     warnings=k.texts("warnings about the sizes"),
     **SETUP,
+    pulsar=k.text("the BookKeeper of the release of Pulsar that was asked about; empty if none was"),
     commit=k.text("the commit of the release's tag"),
     set_by=k.named(SETTER, "what set each of these values"),
     files=k.named(FILE, "by the name of a file, its keys"),
@@ -95,9 +99,10 @@ def as_json(advice: Advice) -> str:
         "survives": [{"name": one.name, "value": one.value} for one in survived(advice)],
         "warnings": [warning.text for warning in warnings(advice.deployment)],
         **_setup(advice.setup),
+        "pulsar": advice.pulsar.sentence if advice.pulsar else "",
         "commit": TAGS[advice.setup.release],
         "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
-        "files": {n: {"read": list(s.read), "ignored": list(s.ignored)} for n, s in advice.sources.items()},
+        "files": {n: {"read": list(s.read), "notes": list(s.notes)} for n, s in advice.sources.items()},
         "unmodelled": left_out(advice),
         "unlike_theorem": unmet(advice.setup),
         "for_all_sizes": for_all_sizes(advice.setup, switches=True),

@@ -17,6 +17,25 @@ BASIS = k.among((Basis.ROUNDS.value, Basis.INDUCTION.value), "why a proof covers
 FEWEST = k.among(
     (Fewest.OF_ALL.value, Fewest.WITHIN_ROUNDS.value), "among which traces none is shorter or costs less"
 )
+BOUND = k.keys(
+    sort=k.text("the name of the sort in the state space; value for numbers whose sort has none"),
+    value=k.plain("the value of a quantified part that decides"),
+)
+HELD = k.keys(
+    variable=k.text("a state variable, named as in stored[1, c1]"),
+    value=k.plain("its value in the last state"),
+    step=k.null(k.whole("the step that set it", 1), "if it has its initial value"),
+)
+FALSE_BECAUSE = k.keys(
+    **{"for": k.many(BOUND, "the values of quantified parts for which the property is false")},
+    values=k.many(HELD, "with these values the property is false, whichever values the others have"),
+)
+REACHED = k.keys(
+    longer=k.null(k.whole("some execution needs more rounds than that"), "if not known"),
+    frames=k.null(k.whole("frames of IC3"), "if it did not begin"),
+    clauses=k.null(k.whole("clauses of IC3, alike ones counted once"), "if it did not begin"),
+    memory=k.null(k.whole("the most bytes that one process had"), "if not known"),
+)
 RESULT = k.keys(
     property=k.text("the name of the property"),
     verdict=VERDICT,
@@ -49,9 +68,20 @@ RESULT = k.keys(
     trace=k.null(k.one(TRACE, "the counterexample"), "unless the verdict is violated"),
     more_traces=k.many(TRACE, "further counterexamples, under --count"),
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
+    reached=k.null(k.one(REACHED, "how far the engines came"), "unless it is undecided"),
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
+    try_next=k.null(k.text("what may decide it"), "unless it is undecided"),
     known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
-    instance=k.null(k.one(SUBJECT_WITH_CAPS, "the instance of its own"), "if it is that of the document"),
+    false_because=k.many(
+        FALSE_BECAUSE, "for trace and for each of more_traces: why the property is false at its end"
+    ),
+    instance=k.null(
+        k.one(
+            SUBJECT_WITH_CAPS,
+            "the instance on which it was checked, because that of the document does not exercise it",
+        ),
+        "if it was",
+    ),
 )
 CHECK = k.document(
     "fencepost.check/3",
@@ -61,6 +91,7 @@ CHECK = k.document(
     unlike_release=k.table(str, "the switches that differ from that release, or else from the newest one"),
     drop_declared=k.flag("--drop-declared: the declared invariants are not used"),
     unmodelled=k.UNMODELLED,
+    remarks=k.texts("actions, updates and properties whose text says nothing on this instance"),
     caps=CAPS,
     results=k.many(RESULT, "a result for each property; those with an instance of their own are the last"),
     interrupted=k.INTERRUPTED,

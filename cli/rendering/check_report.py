@@ -15,34 +15,38 @@ from fencepost.cli.exits import exit_code
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import (
-    SIMULATION,
     allowed,
+    counterexample_text,
     heading,
     sentence,
     sizes,
-    trace_text,
     verdict_sentence,
 )
 from fencepost.cli.rendering.counterexamples import formatted
 from fencepost.cli.rendering.known_names import line, names_of, new
+from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 
 
 @dataclass(frozen=True)
 class Request:
-    """Properties to be checked on an instance, and the limits; `on_own` if the instance is only for them."""
+    """Properties to be checked on an instance, and the limits.
+
+    `instead_of` is the instance that was asked for, if it does not exercise these properties.
+    """
 
     instance: Instance
     properties: list[Property]
     limits: Limits
-    on_own: bool
+    instead_of: Instance | None = None
 
     @property
     def system(self) -> System:
@@ -89,9 +93,14 @@ class CheckedRequest:
     @property
     def lines(self) -> list[str]:
         """The lines of the verdicts."""
-        where = sizes(self.request.instance) if self.request.on_own else ""
+        where = on_own(self.request)
         faults = allowed(self.request.instance)
-        return [line(r, k, where, faults) for r, k in zip(self.outcome.results, self.known, strict=True)]
+        lines = []
+        for result, known in zip(self.outcome.results, self.known, strict=True):
+            lines.append(line(result, known, where, faults))
+            further = try_next(result, self.request.limits)
+            lines += [f"  {further}"] if further is not None else []
+        return lines
 
     @property
     def counterexamples(self) -> list[Counterexample]:
@@ -146,10 +155,19 @@ def as_text(checked: Sequence[CheckedRequest]) -> str:
 
 def _heading(one: CheckedRequest) -> str:
     said = heading(one.request.instance, one.limits)
-    if not one.request.on_own:
+    if one.request.instead_of is None:
         return said
     names = ", ".join(prop.name for prop in one.request.properties)
-    return f"{names}: checked on a small instance that exercises this, as the default one does not\n{said}"
+    return f"{names}: checked on another instance, as the one above does not exercise this\n{said}"
+
+
+def on_own(request: Request) -> str:
+    """Return the sizes of an instance that was not asked for, and those that were; empty if it was."""
+    if request.instead_of is None:
+        return ""
+    own, asked = (i.subject.parameters for i in (request.instance, request.instead_of))
+    differ = {name: value for name, value in asked.items() if value != own[name]}
+    return f"{sizes(request.instance)}, as nothing is tested on {show_all(differ)}"
 
 
 def _counterexamples(one: CheckedRequest) -> list[str]:
@@ -157,7 +175,7 @@ def _counterexamples(one: CheckedRequest) -> list[str]:
     for result in one.outcome.results:
         for number, counterexample in enumerate(one.counterexamples_of(result), 1):
             which = f" {number}" if number > 1 else ""
-            steps = trace_text(counterexample.trace, counterexample.prop)
+            steps = counterexample_text(counterexample)
             parts.append(f"{result.property}, counterexample{which}:\n{steps}")
     return parts
 
@@ -175,6 +193,7 @@ def as_json(checked: Sequence[CheckedRequest]) -> str:
         "unlike_release": shared.request.instance.unlike_release,
         "drop_declared": shared.request.instance.drop_declared,
         "unmodelled": shared.request.instance.protocol.unmodelled,
+        "remarks": list(shared.request.instance.remarks),
         "caps": _caps(shared),
         "results": [found for one in checked for found in _results(one)],
         "interrupted": outcome.interrupted,
@@ -191,12 +210,14 @@ def _caps(one: CheckedRequest) -> Mapping[str, object]:
 
 
 def _results(one: CheckedRequest) -> list[dict[str, Any]]:
-    own = one.request.subject.to_json() | {"caps": _caps(one)} if one.request.on_own else None
+    own = one.request.subject.to_json() | {"caps": _caps(one)} if one.request.instead_of else None
     return [
         {
             **result.to_json(),
             "uncertified": (one.uncertified or {}).get(result.property),
+            "try_next": try_next(result, one.request.limits),
             "known": list(known),
+            "false_because": [found.false_because.to_json() for found in one.counterexamples_of(result)],
             "instance": own,
         }
         for result, known in zip(one.outcome.results, one.known, strict=True)

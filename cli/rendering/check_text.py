@@ -6,19 +6,17 @@ import textwrap
 from collections.abc import Iterable, Mapping
 
 from fencepost.cli.rendering.headline import violated
+from fencepost.cli.rendering.undecided import SIMULATION, reached_text
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.forms.counterexample import action_line, explained, gathered, message_line
+from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show, show_all
-from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
 """The columns of running text."""
-SIMULATION = "simulation"
-"""The solver that the result of a simulation names."""
 
 
 def heading(instance: Instance, limits: Limits) -> str:
@@ -40,6 +38,7 @@ def heading(instance: Instance, limits: Limits) -> str:
     caps += [f"{name} {number}" for name, number in limits.budgets.items()]
     if caps:
         lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
+    lines += [f"remark: {remark}" for remark in instance.remarks]
     return "\n".join(lines)
 
 
@@ -148,12 +147,7 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.UNDECIDED:
             if result.solver == SIMULATION:
                 return f": {result.reason}"
-            searched = (
-                f"no violation within {amount(result.rounds, 'round')}"
-                if result.rounds
-                else "no round finished"
-            )
-            return f": {result.reason}; {searched}"
+            return f": {result.reason}; {reached_text(result)}"
 
 
 def _over_one_action(result: Result) -> str:
@@ -164,7 +158,15 @@ def _over_one_action(result: Result) -> str:
     return " with ".join(["by induction over one action", *declared])
 
 
-def trace_text(trace: Trace, prop: Property | None) -> str:
+def counterexample_text(counterexample: Counterexample) -> str:
+    """Return the steps of a counterexample, its explanation, and the values that make the property false."""
+    meaning = f"Violated: {counterexample.prop.meaning}."
+    parts = (meaning, counterexample.explanation, counterexample.false_because.sentence)
+    lines = [line for part in parts for line in textwrap.wrap(part, WIDTH)]
+    return "\n".join([trace_text(counterexample.trace), *lines])
+
+
+def trace_text(trace: Trace) -> str:
     """Return a trace as numbered steps: the actor, messages received and sent, and changes."""
     width = max((len(show(step.actor)) for step in trace.steps), default=1)
     lines: list[str] = []
@@ -175,11 +177,7 @@ def trace_text(trace: Trace, prop: Property | None) -> str:
         before = trace.states[step.index - 1]
         changes = [f"{name}: {show(before[name])} → {show(value)}" for name, value in step.changes.items()]
         lines += [f"{margin}  {line}" for line in _wrapped(changes, WIDTH - len(margin))]
-    lines += _leftovers(trace)
-    if prop is not None:
-        lines += textwrap.wrap(f"Violated: {prop.meaning}.", WIDTH)
-        lines += textwrap.wrap(explained(prop, trace), WIDTH)
-    return "\n".join(lines)
+    return "\n".join([*lines, *_leftovers(trace)])
 
 
 def _messages(trace: Trace, step: TraceStep) -> Iterable[str]:

@@ -40,6 +40,9 @@ def as_text(found: Conformance) -> str:
     ]
     for number, one in enumerate(found.found.values(), 1):
         lines += ["", *_departure(number, one)]
+    if found.failed is not None:
+        failure = f"The harness failed, which says nothing about the code: {found.failed}"
+        lines += ["", *textwrap.wrap(failure, WIDTH)]
     return "\n".join(lines)
 
 
@@ -84,6 +87,7 @@ CONFORMANCE = k.document(
     seconds=k.seconds("seconds for everything"),
     fired=k.table(int, "by action, the number of runs in which the code took it"),
     departures=k.many(DEPARTURE, "a departure of each kind"),
+    failed=k.null(k.text("how the harness failed after these runs"), "if it did not"),
 )
 
 
@@ -103,6 +107,7 @@ def as_json(found: Conformance) -> dict[str, object]:
         "seconds": round(found.seconds, 1),
         "fired": dict(sorted(found.fired.items())),
         "departures": [_departure_json(one) for one in found.found.values()],
+        "failed": found.failed,
     }
     return k.headed(CONFORMANCE, content)
 

@@ -18,7 +18,7 @@ def discovered_text(found: Discovered, stopped: str | None) -> str:
         steps = amount(len(trace.steps), "step")
         parts.append(
             f"{trace.property}: violated after {steps} at {size}; no invariants prove it:\n"
-            f"{trace_text(trace, None)}"
+            f"{trace_text(trace)}"
         )
     if found.proved or not found.violated:
         parts.append(_headline(found))
@@ -76,11 +76,16 @@ def _to_paste(found: Sequence[LiftedInvariant]) -> Iterator[str]:
     if sources:
         source = textwrap.indent("\n".join(sources), "    ")
         yield f"To paste into the protocol, where `s` is the state:\n\n{source}"
-    others = [one.name for one in found if one.source is None]
+    choosing = [one.name for one in found if one.source is None and one.reads_choice]
+    if choosing:
+        yield (
+            f"Not to be pasted: {', '.join(choosing)}. A declared invariant may not read a choice, such as "
+            "a loss. `check` finds clauses about choices itself."
+        )
+    others = [one.name for one in found if one.source is None and not one.reads_choice]
     if others:
         yield (
-            f"Not to be pasted: {', '.join(others)}. A declared invariant may not read a choice, such as "
-            "a loss. `check` finds clauses about choices itself."
+            f"Not to be pasted: {', '.join(others)}. It names a value that some of these sizes do not have."
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 
-from fencepost.cli.rendering.check_text import sentence, trace_text
+from fencepost.cli.rendering.check_text import counterexample_text, sentence
 from fencepost.cli.rendering.page_parts import filled, part
 from fencepost.cli.rendering.sweep_matrices import (
     Matrix,
@@ -50,18 +50,20 @@ from fencepost.sweeps.sweep_cases import SweepCase
 WIDE = 3
 """The most columns of a matrix whose cells show steps and faults on one line."""
 
+FEW = 2
+"""The most protocols that the title of the page names."""
+
 
 def page(report: SweepReport) -> str:
     """Return the page. Raises InternalError if a counterexample is of another row or does not replay."""
     sections = [_section(report, protocol, rows) for protocol, rows in report.protocols.items()]
-    title = ", ".join(report.protocols)
-    if len(report.protocols) == 1:
-        title += f", {asked(report.rows)}"
+    names = list(report.protocols)
+    named_few = ", ".join(names) if len(names) <= FEW else amount(len(names), "protocol")
     return filled(
         "page.html",
         version=escape(version()),
-        title=escape(title),
-        asked=_small(title) if len(report.protocols) == 1 else "",
+        title=escape(f"Sweep of {named_few}"),
+        asked=_small(f"{names[0]}, {asked(report.rows)}") if len(names) == 1 else "",
         style=f"{style()}\n{part('page.css').rstrip()}",
         script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         cases=str(len(report.rows)),
@@ -265,7 +267,7 @@ def _evidence(report: SweepReport, row: Row) -> str:
         lead = (
             f'<p class="lead">{escape(counterexample.explanation)}</p>' if counterexample.explanation else ""
         )
-        steps = escape(trace_text(counterexample.trace, counterexample.prop))
+        steps = escape(counterexample_text(counterexample))
         return (
             f"<h4>The counterexample</h4>{lead}{diagram(counterexample)}"
             "<details><summary>As text, with changes</summary>"

@@ -60,7 +60,7 @@ class Unbounded:
 
     def constants(self, parameters: Iterable[Parameter]) -> dict[Parameter, SymbolicValue]:
         """Return a constant for each parameter of an action."""
-        return {p: z3.Const(f"the_{_snake(p.name)}", self.sort(p.sort)) for p in parameters}
+        return {p: z3.Const(f"the_{_snake(p.symbol)}", self.sort(p.sort)) for p in parameters}
 
     def holds(self, term: Term, state: SymbolicState, environment: Environment | None = None) -> Any:
         """Return a truth-valued term in a state as a formula."""

@@ -121,11 +121,16 @@ class Replayer:
         return steps
 
     def spare_faults(
-        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+        self,
+        prop: Property | Invariant,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        keeps_steps: bool = False,
     ) -> Trace:
         """Return the trace of the same execution without the losses that the violation does not need.
 
-        A message that is merely not delivered need not be lost. Raises NotAnExecution.
+        A message that is merely not delivered need not be lost. With `keeps_steps`, a loss stays if the
+        property would be violated earlier without it. Raises NotAnExecution.
         """
         violated = self.concrete.predicate(~prop.holds)
         names = {v.place: v.name for v in self.system.variables}
@@ -133,8 +138,9 @@ class Replayer:
         for place in [None, *sorted(needed)]:
             fewer = needed - {place} if place is not None else frozenset()
             with contextlib.suppress(NotAnExecution):
-                self._execute(prop.name, violated, actions, fewer)
-                needed = fewer
+                states = self._execute(prop.name, violated, actions, fewer)
+                if not keeps_steps or len(states) > len(actions):
+                    needed = fewer
         return self.replay(prop, actions, [names[place] for place in needed])
 
     def _places(self, choices: Iterable[str]) -> frozenset[int]:
@@ -189,6 +195,14 @@ class Replayer:
         families = {u.target.family for schema in self.system.schemas for u in schema.action.then}
         return frozenset(v.place for v in self.system.variables if v.family in families)
 
+    def call(self, action: GroundAction, state: State) -> tuple[dict[str, Json], Json]:
+        """Return the arguments of an action by name, and its actor in a state, as data for people."""
+        parameters, actor = action.schema.parameters, action.schema.action.actor
+        given = {p.symbol: plain(v) for p, v in zip(parameters, action.arguments, strict=True)}
+        if isinstance(actor, Term):
+            return given, plain(self.concrete.evaluate(actor, action.environment, state))
+        return given, plain(actor)
+
     def step(self, index: int, action: GroundAction, state: State, after: State) -> TraceStep:
         """Return the step with that index between two states, as data for people."""
         body, environment = action.schema.action, action.environment
@@ -196,9 +210,7 @@ class Replayer:
         def value(term: Term) -> Json:
             return plain(self.concrete.evaluate(term, environment, state))
 
-        arguments = {
-            p.name: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)
-        }
+        arguments, actor = self.call(action, state)
         changes = {
             v.name: plain(self.concrete.value(after, v))
             for v in self.system.variables
@@ -208,7 +220,7 @@ class Replayer:
             index=index,
             action=action.schema.name,
             arguments=arguments,
-            actor=value(body.actor) if isinstance(body.actor, Term) else plain(body.actor),
+            actor=actor,
             received=None
             if body.received is None
             else self._sending(body.received, environment, state, False),

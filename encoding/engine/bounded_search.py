@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fencepost.encoding.engine.findings import Findings
@@ -12,8 +13,8 @@ from fencepost.encoding.engine.preparation import Prepared, prepare
 from fencepost.encoding.engine.searches import Job, Search, jobs, search, shared
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.rounds.search import Task
-from fencepost.encoding.solving.solvers import load
+from fencepost.encoding.rounds.search import Complete, Task
+from fencepost.encoding.solving.solvers import UNCOUNTED, load
 from fencepost.encoding.solving.workers import Worker
 
 PATIENCE = 5.0
@@ -24,6 +25,18 @@ Most small instances are complete before that.
 
 PROOFS_FIRST = 20.0
 """Seconds that proofs by induction have for themselves before rounds are searched for completeness too."""
+
+LEAD = 4.0
+"""How long IC3 has for a proof, as a multiple of the time in which the search for violations came to its end.
+
+A search for violations ends when no execution is longer, so it could prove the same. At least `SHORTEST` s.
+"""
+
+SHORTEST = 2.0
+"""The seconds that IC3 has for a proof in any case."""
+
+GLANCE = 1_000
+"""The conflicts that the search for violations spends after each round on whether any execution is longer."""
 
 RENEWAL = 20.0
 """Seconds of a search for violations after which it is worth beginning again with invariants that are proved.
@@ -44,7 +57,7 @@ class BoundedSearch:
     proves = False
 
     def __init__(self, work: Work, proofs: Sequence[Engine]) -> None:
-        """Prepare nothing yet: `begin` starts the first worker."""
+        """Prepare nothing yet: `begin` starts the first worker. The first of the proofs is induction."""
         self._work, self._proofs = work, proofs
         self.findings: Findings | None = None
         """The findings of the searches, once one round is prepared."""
@@ -54,6 +67,8 @@ class BoundedSearch:
         """The searches that have not begun."""
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._cap: int | None = None
+        self._end: tuple[Complete, float] | None = None
+        """The end of the search for violations, and the time at which it counts."""
         self._hunting = 0.0
         """The time at which the search for violations began, as a value of `time.perf_counter`."""
 
@@ -66,7 +81,7 @@ class BoundedSearch:
     def is_over(self) -> bool:
         """Whether no search is under way, and none will begin."""
         may_begin = self.findings is not None and bool(self._later)
-        return self._preparing is None and not self._doing and not may_begin
+        return self._preparing is None and not self._doing and not may_begin and self._end is None
 
     def begin(self) -> None:
         """Prepare one round."""
@@ -77,7 +92,7 @@ class BoundedSearch:
         """Prepare one round, with the invariants that are proved by now."""
         work, self._assumed = self._work, self._work.assumed
         outputs = {invariant.name: invariant for invariant in (*work.carried, *self._assumed)}
-        asked = work.system, work.properties, tuple(outputs.values())
+        asked = work.system, work.properties, tuple(outputs.values()), work.limits.count > 1
         self._preparing = work.start(self, "prepare", prepare, *asked, steady=steady)
 
     def take(self, worker: Worker, message: Any) -> None:
@@ -93,6 +108,9 @@ class BoundedSearch:
             elif hunt := self._hunt():
                 self._stop(hunt)
                 self._start([Job(Search.HUNT)], self.findings.rest())
+        elif isinstance(message, Complete) and worker is self._hunt():
+            now = time.perf_counter()
+            self._end = message, work.begun + max(SHORTEST, LEAD * (now - work.begun))
         else:
             assert self.findings is not None
             self.findings.hear(work.knowledge, message)
@@ -107,6 +125,10 @@ class BoundedSearch:
         """Begin the searches that may begin, and ask less of those under way if less is enough."""
         if self.findings is None:
             return
+        if self._end is not None and self._end_counts(self._end[1]):
+            self.findings.hear(self._work.knowledge, self._end[0])
+            self._end = None
+            self._later = [job for job in self._later if job.search is not Search.EXHAUST]
         now = [job for job in self._later if job.search is Search.HUNT or self._others_may_begin()]
         if now:
             self._later = [job for job in self._later if job not in now]
@@ -137,6 +159,13 @@ class BoundedSearch:
             return True
         return all(work.knowledge.violation(prop.name) for prop in work.properties)
 
+    def _end_counts(self, at: float) -> bool:
+        """Return whether the end of the search for violations counts: proofs by induction come first."""
+        inducing = self._proofs[0]
+        if inducing.suits and not inducing.is_over and not self._others_may_begin():
+            return False
+        return self._others_may_begin() or time.perf_counter() >= at
+
     def _places(self) -> int:
         """Return the number of processes for more searches. The search for violations has its own."""
         return self._work.places if self._doing else self._work.limits.jobs
@@ -148,6 +177,8 @@ class BoundedSearch:
         hunts = any(job.search is Search.HUNT for job in some)
         if hunts:
             self._hunting = time.perf_counter()
+        if hunts and len(some) == 1 and work.limits.conflicts is None and work.limits.solver not in UNCOUNTED:
+            asked = replace(asked, glance=GLANCE)
         template = self.findings.prepared.template
         worker = work.start(self, name, search, template, asked, work.limits, some, steady=hunts)
         self._doing[worker] = some

@@ -46,8 +46,10 @@ def check(
         work.stopped = work.run([induction, rounds, finding, shortest], work.is_enough)
         if rounds.findings is not None:
             search_further(rounds.findings)
-        if not limits.searches and work.stopped is None and not work.all_settled():
-            work.stopped = "not inductive, and no other engine was asked"
+        if not limits.searches:
+            alone = "others are found by the engine rounds, which was not asked"
+            work.no_further = {prop.name: work.stopped or alone for prop in properties}
+            work.stopped = work.stopped or "no other engine was asked"
     except KeyboardInterrupt:
         work.interrupted = True
     finally:

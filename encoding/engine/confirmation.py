@@ -28,10 +28,14 @@ class Confirmation:
     replayer: Replayer
     prepared: Prepared
 
-    def violation(self, prop: Property, execution: Execution) -> Trace:
-        """Return the trace to a state that violates the property, without needless faults."""
+    def violation(self, prop: Property, execution: Execution, keeps_steps: bool = False) -> Trace:
+        """Return the trace to a state that violates the property, without needless faults.
+
+        With `keeps_steps`, no fault is spared if the violation would then come earlier.
+        """
+        fired, choices = self._fired(execution), self._choices(execution)
         try:
-            return self.replayer.spare_faults(prop, self._fired(execution), self._choices(execution))
+            return self.replayer.spare_faults(prop, fired, choices, keeps_steps)
         except NotAnExecution as error:
             raise self._does_not_replay(prop.name, execution, error) from error
 

@@ -22,12 +22,14 @@ from fencepost.encoding.rounds.search import Broken, Task, Violated, Witnessed, 
 class Findings:
     """The task of searches on one preparation, and their findings.
 
-    `assumed` are the proved invariants of the preparation.
+    `assumed` are the proved invariants of the preparation. With `keeps_steps`, a violation is spared only
+    those faults without which all of its steps are still needed.
     """
 
     work: Work
     prepared: Prepared
     assumed: Sequence[Invariant]
+    keeps_steps: bool = False
 
     @property
     def confirmation(self) -> Confirmation:
@@ -55,7 +57,7 @@ class Findings:
         work = self.work
         match message:
             case Violated(property=name, execution=execution, costs=costs):
-                trace = self.confirmation.violation(work.property(name), execution)
+                trace = self.confirmation.violation(work.property(name), execution, self.keeps_steps)
                 replayed = Replayed(name, trace, execution.rounds, costs)
                 knowledge.hear(replayed)
                 work.listen(replayed)

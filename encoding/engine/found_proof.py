@@ -17,6 +17,7 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import GroundAction, Invariant
 from fencepost.encoding.language.terms import FALSE
 from fencepost.encoding.solving.workers import Worker
@@ -138,8 +139,11 @@ class PathReplay:
         except NotAnExecution as error:
             raise InternalError(f"{claim.name}: IC3 found a path that does not replay: {error}") from error
         if not trace.keeps_within(self.work.limits.budgets):
-            listen = self.work.listen
-            listen(Remark(f"{claim.name}: the path that IC3 found needs more faults than are allowed"))
+            faults = show_all({n: trace.faults[n] for n in self.work.limits.budgets if trace.faults.get(n)})
+            found = f"the path that ic3 found has faults {faults}, more than are allowed"
+            self.work.listen(Remark(f"{claim.name}: {found}"))
+            if not isinstance(claim, Never):
+                self.work.knowledge.hear(NotByActions(prop.name, found))
         elif isinstance(claim, Never):
             self.work.knowledge.hear(Seen(prop.name))
         else:

@@ -37,16 +37,12 @@ def search_further(findings: Findings) -> None:
 
 
 def _another(findings: Findings, prop: Property, rounds: int, known: Sequence[Footprint]) -> Trace | None:
-    """Return the cheapest counterexample with another footprint within that many rounds, or None.
-
-    When time is up, a counterexample that was still being made smaller may have a known footprint.
-    Such a counterexample does not count.
-    """
+    """Return the cheapest counterexample with another footprint within that many rounds, or None."""
     work = findings.work
     hunt = _AnotherHunt(findings, prop, rounds, known)
     stopped = work.run([hunt], hunt.is_done)
     found = hunt.knowledge.violation(prop.name)
-    if found is None or findings.confirmation.footprint(found.trace) in known:
+    if found is None:
         none_left = f"there is no other within {amount(rounds, 'round')}"
         work.no_further[prop.name] = stopped or none_left
         return None
@@ -60,7 +56,8 @@ class _AnotherHunt:
     proves = False
 
     def __init__(self, findings: Findings, prop: Property, rounds: int, known: Sequence[Footprint]) -> None:
-        self._findings, self._property, self._rounds, self._known = findings, prop, rounds, known
+        self._findings = replace(findings, keeps_steps=True)
+        self._property, self._rounds, self._known = prop, rounds, known
         self.knowledge = Knowledge([prop], findings.work.limits)
         self.is_over = False
 
@@ -72,7 +69,9 @@ class _AnotherHunt:
         """Start the search."""
         findings, limits = self._findings, self._findings.work.limits
         asked = findings.task([self._property])
-        asked = replace(asked, rounds=self._rounds, avoid=tuple(self._known), invariants=())
+        asked = replace(
+            asked, rounds=self._rounds, avoid=tuple(self._known), upheld_before=True, invariants=()
+        )
         hunt = findings.prepared.template, asked, limits, [Job(Search.HUNT)]
         findings.work.start(self, Search.HUNT.value, search, *hunt)
 

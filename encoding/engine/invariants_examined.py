@@ -194,7 +194,7 @@ class Examination:
         """
         if not claims and not steps:
             return
-        *_, prepared = prepare(lambda message: None, self.system, (), claims)[0]
+        *_, prepared = prepare(lambda message: None, self.system, (), claims, several=False)[0]
         assert isinstance(prepared, Prepared)
         actions, open_ones = prepared.actions(self.system), list(claims)
         session = RoundSolver(prepared.template, "cadical")

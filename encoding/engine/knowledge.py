@@ -169,6 +169,11 @@ class Knowledge:
             return None
         return max(costs[-1] for costs in found) - 1
 
+    @property
+    def longer(self) -> int | None:
+        """The number of rounds that are known to be too few for some execution, or None."""
+        return self._longer if self._longer >= 0 else None
+
     # What that comes to.
 
     def settled(self, name: str) -> bool:
@@ -270,6 +275,7 @@ class Knowledge:
                 within = "" if about.never else " within the bound"
                 may_be_reached = not about.never and (covering is None or self.limits.bound is not None)
                 larger = "; a larger bound may reach it" if may_be_reached else ""
+                known["unreachable"] = not may_be_reached
                 known["reason"] = f"never reached{within}: {about.asked.witness_meaning}{larger}"
             case Verdict.HOLDS:
                 known["reason"] = self._why_not_inductive(about)

@@ -32,14 +32,21 @@ class Prepared:
 
 
 def prepare(
-    send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
+    send: Send,
+    system: System,
+    properties: Sequence[Property],
+    invariants: Sequence[Invariant],
+    several: bool = False,
 ) -> list[Iterator[PreparationPhase | Prepared]]:
-    """Return the generator of the preparing process: formulas, commutation, clauses of one round."""
-    return [_prepare(system, properties, invariants)]
+    """Return the generator of the preparing process: formulas, commutation, clauses of one round.
+
+    With `several`, searches for several counterexamples of a property are possible.
+    """
+    return [_prepare(system, properties, invariants, several)]
 
 
 def _prepare(
-    system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
+    system: System, properties: Sequence[Property], invariants: Sequence[Invariant], several: bool
 ) -> Iterator[PreparationPhase | Prepared]:
     from fencepost.encoding.formulas.commutation import Commutation
     from fencepost.encoding.formulas.one_round import template
@@ -59,7 +66,7 @@ def _prepare(
     outputs = {f"holds:{p.name}": p.holds for p in properties}
     outputs |= {f"witness:{p.name}": p.witness for p in properties}
     outputs |= {f"invariant:{i.name}": i.holds for i in invariants}
-    made = template(symbolic, blockers, outputs)
+    made = template(symbolic, blockers, outputs, {p.name: p.holds for p in properties} if several else {})
     order = {action: number for number, action in enumerate(system.ground_actions)}
     seconds = {"building": built - begun, "commutation": commuted - built, "CNF": clock() - commuted}
     yield Prepared(

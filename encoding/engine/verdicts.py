@@ -52,6 +52,26 @@ class Fewest(Enum):
 
 
 @dataclass(frozen=True)
+class Reached:
+    """How far the engines came where a property is undecided.
+
+    - `longer`: some execution needs more rounds than that. None if that was not asked.
+    - `frames`, `clauses`: those of IC3, of which `clauses` stand for all clauses that are like them. None if
+      it did not begin.
+    - `memory`: the most bytes that one process had. None if that is not known.
+    """
+
+    longer: int | None = None
+    frames: int | None = None
+    clauses: int | None = None
+    memory: int | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the JSON form."""
+        return vars(self).copy()
+
+
+@dataclass(frozen=True)
 class Result:
     """The result of a check for one property: plain data, without solver objects.
 
@@ -65,9 +85,11 @@ class Result:
     - `minimized`: what was made small in the trace.
     - `bound`: the largest number of steps asked for.
     - `witness`: whether the property's witness was reached.
+    - `unreachable`: whether the witness is proved to be out of reach of every execution within the budgets.
     - `by_actions`, `induction`: whether a proof is by induction over one action, or over so many rounds.
     - `invariants`: the names of the invariants that a proof by induction uses.
     - `found`: the clauses that a proof by induction over one action uses and that an engine found.
+    - `reached`: how far the engines came, if the property is undecided.
     - `certificate`: the folder with the certificate of a proof.
     """
 
@@ -79,6 +101,7 @@ class Result:
     covering: int | None = None
     found_in: int | None = None
     witness: bool = False
+    unreachable: bool = False
     basis: Basis | None = None
     bound: int | None = None
     steps: int | None = None
@@ -95,6 +118,7 @@ class Result:
     invariants: tuple[str, ...] = ()
     found: tuple[NamedClause, ...] = ()
     certificate: str | None = None
+    reached: Reached | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for fields that contradict each other."""
@@ -154,6 +178,7 @@ class Result:
             "trace": self.trace.to_json() if self.trace else None,
             "more_traces": [trace.to_json() for trace in self.more_traces],
             "certificate": self.certificate,
+            "reached": self.reached.to_json() if self.reached else None,
         }
 
 

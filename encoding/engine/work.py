@@ -19,7 +19,8 @@ from fencepost.encoding.engine.events import (
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.patience import Waiting
-from fencepost.encoding.engine.verdicts import Outcome, Result
+from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
+from fencepost.encoding.ic3.finder import TASK as IC3
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.traces import Trace
@@ -102,6 +103,9 @@ class Work:
         self._owners: dict[Worker, Engine] = {}
         self._gave_up: dict[Engine, str] = {}
         """Why an engine gave up a part of its work."""
+        self._latest: dict[str, Progress] = {}
+        """The latest report of each task."""
+        self._most_memory = 0
         self._open: tuple[str, ...] = ()
         self._settled_at: dict[str, float] = {}
 
@@ -125,6 +129,7 @@ class Work:
         except OutOfTime:
             return f"{TIME_OUT} {self.limits.timeout:g} s"
         finally:
+            self._most_memory = max([self._most_memory, *(w.most_memory for w in self.crew.workers)])
             self.crew.dismiss()
             self._owners.clear()
         return "; ".join(dict.fromkeys(self._gave_up.values())) or None
@@ -164,11 +169,14 @@ class Work:
         match message:
             case Ended():
                 self._forget(worker)
+                self._most_memory = max(self._most_memory, message.memory)
                 reason = reason_of(message, worker.name, self.limits.memory)
                 if reason is not None:
                     self._gave_up[engine] = reason
                 engine.end(worker)
             case Progress() | PreparationPhase():
+                if isinstance(message, Progress):
+                    self._latest[message.task] = message
                 self.listen(message)
             case _:
                 engine.take(worker, message)
@@ -247,11 +255,20 @@ class Work:
         solving = 0.0 if self.searching is None else time.perf_counter() - self.searching
         return Outcome(results, seconds, self.interrupted, {**self.spent, "solving": solving})
 
+    def _reached(self) -> Reached:
+        """Return how far the engines have come."""
+        found = self._latest.get(IC3, None)
+        memory = max([self._most_memory, *(worker.most_memory for worker in self.crew.workers)])
+        frames, clauses = (found.rounds, found.clauses) if found is not None else (None, None)
+        return Reached(self.knowledge.longer, frames, clauses, memory or None)
+
     def _result(self, prop: Property) -> Result:
         name = prop.name
         stopped = "interrupted" if self.interrupted else self.stopped
         until = self._settled_at.get(name, time.perf_counter())
         result = self.knowledge.result(name, until - self.begun, stopped or "the search stopped early")
+        if result.verdict is Verdict.UNDECIDED:
+            return replace(result, reached=self._reached())
         if result.trace is None:
             return result
         further = tuple(self.further.get(name, ()))

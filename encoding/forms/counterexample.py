@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fencepost.encoding.concrete.receipts import is_as_sent
+from fencepost.encoding.forms.falsified import Falsified, falsified
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Action, Property, System
@@ -49,11 +50,18 @@ class Counterexample:
     """The switches that differ from the default of the protocol's family."""
     observations: Mapping[int, Sequence[str]] = field(default_factory=dict)
     """By the index of a step, the lines about what the real code did in it."""
+    lanes: Sequence[str] = ()
+    """Participants that are shown first, whether or not they do something in the trace."""
 
     @cached_property
     def explanation(self) -> str:
         """The property's explanation of the violation, in a sentence; empty if the property has none."""
         return explained(self.prop, self.trace)
+
+    @cached_property
+    def false_because(self) -> Falsified:
+        """The values that make the property false in the last state."""
+        return falsified(self.prop, self.trace, self.system.state)
 
     @cached_property
     def travels(self) -> tuple[Travel, ...]:
@@ -90,9 +98,12 @@ class Counterexample:
     def participants(self) -> tuple[str, ...]:
         """Actors, senders, receivers and changed stores: by kind in order of first action, stores last."""
         steps = self.trace.steps
-        found = [show(step.actor) for step in steps]
+        stores = self.system.state.stores
+        found = [name for name in self.lanes if name not in stores]
+        found += [show(step.actor) for step in steps]
         found += [name for travel in self.travels for name in (travel.sender, travel.receiver)]
-        touched = [store for step in steps for store in self.touched(step)]
+        touched = [name for name in self.lanes if name in stores]
+        touched += [store for step in steps for store in self.touched(step)]
         kinds = list(dict.fromkeys(self._kinds.get(name, (name, 0))[0] for name in found))
 
         def rank(name: str) -> tuple[bool, int, int]:
@@ -226,11 +237,16 @@ def action_line(step: TraceStep) -> str:
     The argument that equals the actor is left out. If several do, for example a node 1 and an entry 1, all
     stay.
     """
-    actors = [name for name, value in step.arguments.items() if value == step.actor]
-    left_out = actors if len(actors) == 1 else []
-    arguments = pairs({name: value for name, value in step.arguments.items() if name not in left_out})
-    name = f"{step.action} ({arguments})" if arguments else step.action
+    name = call_line(step.action, step.arguments, step.actor)
     return f"{name}: {step.note}" if step.note else name
+
+
+def call_line(action: str, arguments: Mapping[str, Json], actor: Json) -> str:
+    """Return an action with its arguments, as `action_line` does, without a note."""
+    actors = [name for name, value in arguments.items() if value == actor]
+    left_out = actors if len(actors) == 1 else []
+    given = pairs({name: value for name, value in arguments.items() if name not in left_out})
+    return f"{action} ({given})" if given else action
 
 
 def message_line(message: Sending) -> str:

@@ -39,6 +39,7 @@ def html(counterexample: Counterexample) -> str:
         property=escape(trace.property),
         protocol=escape(trace.protocol),
         sentence=_with_links(counterexample.explanation or f"Violated: {counterexample.prop.meaning}."),
+        values=_with_links(counterexample.false_because.sentence),
         meaning=escape(counterexample.prop.meaning),
         verdict=escape(counterexample.verdict),
         instance=terms(used, ()) + terms(changed, changed),

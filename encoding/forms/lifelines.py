@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
+from fencepost.encoding.forms.arrows import MessageArrow, drawn
 from fencepost.encoding.forms.counterexample import (
     Counterexample,
     Travel,
     action_line,
     family_of,
+    gathered,
     message_line,
 )
-from fencepost.encoding.forms.labels import Box, Label, Point, Segment, place_labels, places_beside
-from fencepost.encoding.language.state import show
+from fencepost.encoding.forms.labels import Box, Label, Point, place_labels, places_beside, text_width
+from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.traces import TraceStep
 
 HEAD = 40
@@ -25,8 +26,10 @@ HEAD = 40
 
 _SOON = 3
 """The most steps between sending and receiving for which an arrow is straight."""
-_BOLD, _PLAIN = 6.8, 6.0
-"""The width of a letter in a step's name, and in its note."""
+_BOLD, _PLAIN = 12.0, 9.7
+"""The width of an em in a step's name, and in its note."""
+_HEAD = 0.75
+"""The least share of its own width to which a participant's name is squeezed."""
 
 
 @dataclass(frozen=True)
@@ -45,28 +48,16 @@ class Layout:
     """The distance from the top of a row to the dot of its step."""
     fall: float
     """The distance that the arrow of an undelivered message goes down."""
+    drop: float | None
+    """The distance that the arrow of a delivered message goes down; None if it begins at the sending step."""
 
 
-WIDE = Layout("wide", gutter=340, column=104, lifelines=0, row=42, dot=21, fall=23)
-NARROW = Layout("narrow", gutter=0, column=60, lifelines=372, row=70, dot=52, fall=13)
+Offers = Sequence[tuple[str, str]]
+"""The actions that are possible after the last step, each as its actor and its words."""
 
-
-@dataclass(frozen=True, eq=False)
-class MessageArrow:
-    """An arrow with its points and words, before it is drawn."""
-
-    kind: str
-    data: str
-    title: str
-    points: Sequence[Point]
-    words: str = ""
-    end: str = "tip"
-    """Its end: `tip`, `cross` or empty."""
-
-    @property
-    def segments(self) -> list[Segment]:
-        """Its straight parts."""
-        return list(itertools.pairwise(self.points))
+WIDE = Layout("wide", gutter=344, column=104, lifelines=0, row=42, dot=21, fall=23, drop=None)
+NARROW = Layout("narrow", gutter=0, column=34, lifelines=340, row=70, dot=54, fall=11, drop=10)
+"""The narrow drawing fits into a card on a phone. Its arrows stay in one row, so they cross no words."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +66,8 @@ class Drawing:
 
     counterexample: Counterexample
     layout: Layout = WIDE
+    offers: Offers | None = None
+    """If given, a row after the last step shows them."""
 
     @cached_property
     def column(self) -> float:
@@ -89,7 +82,8 @@ class Drawing:
     @cached_property
     def height(self) -> float:
         """The height of the drawing."""
-        return self.layout.row * (len(self.counterexample.trace.steps) + 1) + 24
+        rows = len(self.counterexample.trace.steps) + (1 if self.offers is None else 2)
+        return self.layout.row * rows + 24
 
     def x(self, participant: str) -> float:
         """Return the x of a participant's lifeline."""
@@ -106,7 +100,8 @@ class Drawing:
         boxes = "".join(
             f'<g class="head{" store" if name in stores else ""}">'
             f'<rect x="{self.x(name) - width / 2:g}" y="7" width="{width:g}" height="26" rx="6"/>'
-            f'<text x="{self.x(name):g}" y="25">{escape(_cut(name, width / 7.6))}</text></g>'
+            f'<text x="{self.x(name):g}" y="25"{_squeezed(name, width)}>'
+            f"{escape(_cut(name, width / _HEAD, _BOLD))}</text></g>"
             for name in self.counterexample.participants
         )
         size = f'viewBox="0 0 {self.width:g} {HEAD}"'
@@ -115,6 +110,7 @@ class Drawing:
     def body(self) -> str:
         """Return bands, lifelines, arrows, and on top the words of each row."""
         parts = [*self._bands(), *self._lifelines(), *self._drawn(), *self._actors(), *self._rows()]
+        parts += self._next()
         label = escape(
             f"{self.counterexample.trace.property} of {self.counterexample.trace.protocol}, step by step",
             quote=True,
@@ -140,29 +136,48 @@ class Drawing:
         yield self._row(0, "at first", "")
         steps = self.counterexample.trace.steps
         for step in steps:
-            yield self._row(step.index, action_line(step), self._received(step), step is steps[-1])
+            yield self._row(
+                step.index, action_line(step), self._note(step), "end" if step is steps[-1] else ""
+            )
 
-    def _row(self, step: int, action: str, note: str, is_end: bool = False) -> str:
+    def _next(self) -> Iterator[str]:
+        """Yield the row of the offers: a ring on the lifeline of each actor that can act."""
+        if self.offers is None:
+            return
+        step = len(self.counterexample.trace.steps) + 1
+        words = "; ".join(f"{actor} {said}" for actor, said in self.offers)
+        number = (
+            f"possible next: {amount(len(self.offers), 'action')}" if words else "nothing is possible here"
+        )
+        yield self._row(step, number, words, "next")
+        for name in {actor: None for actor, _ in self.offers if actor in self.counterexample.participants}:
+            title = "; ".join(said for actor, said in self.offers if actor == name)
+            yield (
+                f'<circle class="next" cx="{self.x(name):g}" cy="{self.y(step):g}" r="5">'
+                f"<title>{escape(title)}</title></circle>"
+            )
+
+    def _row(self, step: int, action: str, note: str, kind: str = "") -> str:
         middle = self.layout.row * step + 21
         room = (self.layout.gutter or self.width) - 34
-        number = f'<text class="number" x="24" y="{middle + 4:g}">{step}</text>' if step else ""
+        is_step = kind != "next"
+        number = f'<text class="number" x="24" y="{middle + 4:g}">{step}</text>' if step and is_step else ""
         lift = 3 if note else -4
         lines = (
-            f'<text class="action" x="34" y="{middle - lift:g}">{escape(_cut(action, room / _BOLD))}</text>'
+            f'<text class="action" x="34" y="{middle - lift:g}">{escape(_cut(action, room, _BOLD))}</text>'
         )
         if note:
             lines += (
-                f'<text class="note" x="34" y="{middle + 12:g}">{escape(_cut(note, room / _PLAIN))}</text>'
+                f'<text class="note" x="34" y="{middle + 12:g}">{escape(_cut(note, room, _PLAIN))}</text>'
             )
-        return (
-            f'<g class="row{" end" if is_end else ""}" data-step="{step}"><title>{escape(action)}</title>'
-            f"{number}{lines}</g>"
-        )
+        data = f' data-step="{step}"' if is_step else ""
+        return f'<g class="{f"row {kind}".strip()}"{data}><title>{escape(action)}</title>{number}{lines}</g>'
 
-    def _received(self, step: TraceStep) -> str:
+    def _note(self, step: TraceStep) -> str:
+        """Return the message that the step receives, or the messages that it sends if it receives none."""
         travel = self.counterexample.arrivals.get(step.index)
         if travel is None:
-            return ""
+            return "; ".join(f"→ {', '.join(to)}: {text}" for text, to in gathered(step.sent).items())
         late = ", LATE" if self.counterexample.is_late(travel) else ""
         return f"← sent in {travel.sent}{late}: {message_line(travel.message)}"
 
@@ -184,7 +199,7 @@ class Drawing:
     def _drawn(self) -> Iterator[str]:
         labels = self.labels
         for arrow in self.arrows:
-            yield _group(arrow, labels.get(arrow))
+            yield drawn(arrow, labels.get(arrow))
 
     @cached_property
     def arrows(self) -> tuple[MessageArrow, ...]:
@@ -207,7 +222,7 @@ class Drawing:
         dots = [_around((self.x(show(step.actor)), self.y(step.index)), 5) for step in steps]
         crosses = [_around(arrow.points[-1], 5) for arrow in self.arrows if arrow.end == "cross"]
         wanted = [list(self._places(arrow)) for arrow in worded]
-        rows = [self._words_area(step) for step in range(len(steps) + 1)]
+        rows = [self._words_area(step) for step in range(len(steps) + 2)]
         return dict(
             zip(worded, place_labels(wanted, segments, [*dots, *crosses, *rows], self.width), strict=True)
         )
@@ -244,8 +259,15 @@ class Drawing:
             return MessageArrow("waiting", data, f"{title}: in flight at the end", (start, end), end="")
         end = (self.x(travel.receiver), self.y(travel.received))
         kind = "late" if self.counterexample.is_late(travel) else ""
-        points = (start, *self._detour(travel), end)
+        points = self._within_row(travel, end) or (start, *self._detour(travel), end)
         return MessageArrow(kind, f'{data} data-received="{travel.received}"', title, points, words)
+
+    def _within_row(self, travel: Travel, end: Point) -> tuple[Point, ...]:
+        """Return the points of an arrow that stays in the row of its end; none if the layout has no such."""
+        if self.layout.drop is None:
+            return ()
+        x, y = self.x(travel.sender), end[1] - self.layout.drop
+        return ((x, y), (x + 12, y + 4), end) if _is_to_its_sender(travel) else ((x, y), end)
 
     def _detour(self, travel: Travel) -> tuple[Point, ...]:
         """Return the points at which an arrow in a lane leaves and enters, or none for a straight arrow."""
@@ -291,6 +313,15 @@ class Drawing:
         )
 
 
+def _squeezed(name: str, width: float) -> str:
+    """Return the attribute that narrows the letters of a name that is too long for its box."""
+    return (
+        f' textLength="{width - 6:g}" lengthAdjust="spacingAndGlyphs"'
+        if text_width(name, _BOLD) > width - 6
+        else ""
+    )
+
+
 def _is_to_its_sender(travel: Travel) -> bool:
     return travel.sender == travel.receiver
 
@@ -300,46 +331,15 @@ def _around(at: Point, distance: float) -> Box:
     return Box(x - distance, y - distance, x + distance, y + distance)
 
 
-def _group(arrow: MessageArrow, label: Label | None) -> str:
-    end = _tip(*arrow.segments[-1]) if arrow.end == "tip" else _cross(arrow.points[-1]) if arrow.end else ""
-    text = ""
-    if label is not None:
-        x, y = label.at
-        text = f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{label.anchor}">{escape(label.words)}</text>'
-    classes = f"travel {arrow.kind}".strip()
-    return (
-        f'<g class="{classes}" {arrow.data}><title>{escape(arrow.title)}</title>'
-        f"{_way(*arrow.points)}{end}{text}</g>"
-    )
-
-
 def _short(travel: Travel) -> str:
     """Return the kind of a message with those of its fields that are text."""
     words = [show(value) for value in travel.message.fields.values() if isinstance(value, str)]
-    return _cut(" ".join([travel.message.kind, *words]), 26)
+    return _cut(" ".join([travel.message.kind, *words]), 175, 11)
 
 
-def _way(*points: Point) -> str:
-    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return f'<path class="way" d="M{path}"/>'
-
-
-def _tip(start: Point, end: Point) -> str:
-    """Return the head of an arrow, which ends just before the lifeline."""
-    angle = math.atan2(end[1] - start[1], end[0] - start[0])
-    point = (end[0] - 5 * math.cos(angle), end[1] - 5 * math.sin(angle))
-    corners = [(point[0] - 9 * math.cos(angle + s), point[1] - 9 * math.sin(angle + s)) for s in (-0.4, 0.4)]
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (point, *corners))
-    return f'<polygon class="tip" points="{points}"/>'
-
-
-def _cross(at: Point) -> str:
-    x, y = at
-    return (
-        f'<path class="cross" d="M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}'
-        f'M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"/>'
-    )
-
-
-def _cut(text: str, letters: float) -> str:
-    return text if len(text) <= letters else text[: int(letters) - 1].rstrip(" ,[") + "…"
+def _cut(text: str, room: float, em: float) -> str:
+    """Return the text, or its beginning with an ellipsis if it is wider than the room."""
+    if text_width(text, em) <= room:
+        return text
+    kept = next(n for n in range(len(text), -1, -1) if text_width(text[:n] + "…", em) <= room or n == 0)
+    return text[:kept].rstrip(" ,[(") + "…"

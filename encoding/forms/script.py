@@ -51,7 +51,8 @@ def diagram_parts(counterexample: Counterexample) -> Iterator[Arrow | Note]:
     waiting = [f"{message_line(t.message)} {t.sender}→{t.receiver}" for t in counterexample.in_flight]
     if waiting:
         yield Note(across, ("In flight at the end, neither lost nor received:", *waiting))
-    end = counterexample.explanation or f"Violated: {counterexample.prop.meaning}."
+    meaning = f"Violated: {counterexample.prop.meaning}. {counterexample.false_because.sentence}"
+    end = counterexample.explanation or meaning
     yield Note(across, tuple(textwrap.wrap(end, WIDTH)))
 
 

@@ -30,24 +30,32 @@ class Round:
     outputs: Mapping[str, Formula]
 
 
-def template(symbolic: Symbolic, blockers: list[list[int]], outputs: Mapping[str, Term]) -> Template:
+def template(
+    symbolic: Symbolic,
+    blockers: list[list[int]],
+    outputs: Mapping[str, Term],
+    upheld: Mapping[str, Term] | None = None,
+) -> Template:
     """Return the clauses of `one_round`."""
     system = symbolic.system
     state = [v for v in system.variables if v.place in symbolic.written]
     return _numbered(
-        one_round(symbolic, outputs),
+        one_round(symbolic, outputs, upheld or {}),
         widths=[len(symbolic.bits[v.place]) for v in state],
         initial=[system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
         blockers=blockers,
     )
 
 
-def one_round(symbolic: Symbolic, outputs: Mapping[str, Term]) -> Round:
+def one_round(
+    symbolic: Symbolic, outputs: Mapping[str, Term], upheld: Mapping[str, Term] | None = None
+) -> Round:
     """Return one round of a system as formulas.
 
     `outputs` are Boolean terms over the state after the round. Each gets a variable that is true exactly if
-    the term is. The output `wrong` is added: some action sets a variable twice or outside its domain.
-    Outputs may read only the state.
+    the term is. The output `wrong` is added: some action sets a variable twice or outside its domain. For
+    each term in `upheld` the output `early:NAME` is added: the term is false in some state before a slot
+    that fires. Outputs may read only the state.
     """
     system = symbolic.system
     state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
@@ -57,8 +65,14 @@ def one_round(symbolic: Symbolic, outputs: Mapping[str, Term]) -> Round:
     current: dict[int, list[Formula]] = dict(state)
     copied: list[Formula] = []
     wrong: list[Formula] = []
+    early: dict[str, list[Formula]] = {name: [] for name in upheld or {}}
+    holds = {name: symbolic.predicate(term) for name, term in (upheld or {}).items()}
     for slot, effect in enumerate(symbolic.effects):
         fire = named(f"fire{slot}")
+        if early:
+            here = Renaming([p for place in state for p in zip(state[place], current[place], strict=True)])
+            for name, fails in early.items():
+                fails.append(conj((fire, neg(here(holds[name])))))
         touched = effect.reads | effect.after.keys()
         renaming = Renaming(
             [
@@ -85,6 +99,7 @@ def one_round(symbolic: Symbolic, outputs: Mapping[str, Term]) -> Round:
     final = Renaming(list(zip(before, last, strict=True)))
     formulas = {name: final(symbolic.predicate(term)) for name, term in outputs.items()}
     formulas["wrong"] = disj(wrong)
+    formulas |= {f"early:{name}": disj(fails) for name, fails in early.items()}
     for name, formula in formulas.items():
         output = named(f"output:{name}")
         constraints.extend((disj((neg(output), formula)), disj((output, neg(formula)))))

@@ -41,6 +41,8 @@ def sent_at_most_once(system: System) -> None:
     marks: dict[Family, set[_Mark]] = {}
     first: dict[Family, str] = {}
     for schema in system.schemas:
+        if _never_happens(schema):
+            continue
         _one_loss_each(schema)
         for _, message in schema.sent():
             if message.lost is None:
@@ -57,14 +59,22 @@ def sent_at_most_once(system: System) -> None:
                 )
 
 
-def _every_loss_is_named(system: System) -> None:
-    """Raise ModelError if a sending names no loss although messages of its kind can be lost.
+def _never_happens(schema: Schema) -> bool:
+    """Return whether the guard is false once constants are folded."""
+    guard = schema.action.when
+    return isinstance(guard, Constant) and guard.value is False
 
-    They can be lost if another sending of the kind names a loss, or if an action that receives the kind reads
-    a choice. choice.
+
+def _every_loss_is_named(system: System) -> None:
+    """Raise ModelError if an action reads a loss that no sending names, or a sending names none of its kind.
+
+    Messages of a kind can be lost if another sending of the kind names a loss, or if an action that receives
+    the kind reads a choice.
     """
     by_choice = {
-        kind: f"{read.family.name}, which {name} reads" for name, kind, read in _choices_at_receipt(system)
+        schema.action.received.kind: f"{read.family.name}, which {schema.name} reads"
+        for schema, read in _choices_read(system)
+        if schema.action.received is not None
     }
     sendings = [(schema.name, message) for schema in system.schemas for _, message in schema.sent()]
     named = {
@@ -77,15 +87,20 @@ def _every_loss_is_named(system: System) -> None:
                 f"{name} sends {message.kind} without a loss, and messages of that kind can be lost "
                 f"({loss}): name it with lost=, or give this message a kind of its own"
             )
+    for schema, read in _choices_read(system):
+        if not any(m.lost is not None and m.lost.family is read.family for _, m in sendings):
+            raise ModelError(
+                f"{schema.name} reads {line(read)}, and no sending names this loss: name it with lost= in "
+                "the message that is lost; a fault that is no loss of a message is an action with fault="
+            )
 
 
-def _choices_at_receipt(system: System) -> Iterator[tuple[str, str, Read]]:
-    """Yield each action that receives a message and reads a choice in its guard, with the message's kind."""
+def _choices_read(system: System) -> Iterator[tuple[Schema, Read]]:
+    """Yield each action that reads a choice, in its guard, updates or messages, with what it reads."""
     for schema in system.schemas:
-        if schema.action.received is not None:
-            for term in subterms(schema.action.when):
-                if isinstance(term, Read) and term.family.fault is not None:
-                    yield schema.name, schema.action.received.kind, term
+        for term in subterms(*(term for _, terms in schema.scopes for term in terms)):
+            if isinstance(term, Read) and term.family.fault is not None:
+                yield schema, term
 
 
 def _one_loss_each(schema: Schema) -> None:

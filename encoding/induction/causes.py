@@ -236,7 +236,7 @@ def _closed(parts: Sequence[Term], own: set[Parameter]) -> Iterator[Term]:
             free = _others_in(group, own)
         if all(map(is_fixed, group)):
             continue
-        ordered = sorted(free, key=lambda parameter: parameter.name)
+        ordered = sorted(free, key=lambda parameter: parameter.symbol)
         yield bound_by("exists", ordered, all_of(*group))
 
 

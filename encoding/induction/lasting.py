@@ -129,11 +129,14 @@ class Lasting:
         return TRUE if not wanted else term if holds else ~term
 
     def one_of(self, read: Read, values: set[Value]) -> Term:
-        """Return that the variable has one of the values that follow these, or `true` if that is no news."""
+        """Return that the variable has one of the values that follow these, or `true` if that is no news.
+
+        Values outside its domain are never taken, so nothing follows them.
+        """
         later = self._later(read)
         if later is None:
             return TRUE
-        return has_one_of(read, frozenset().union(*(later[value] for value in values)))
+        return has_one_of(read, frozenset().union(*(later[value] for value in values if value in later)))
 
     def _later(self, read: Read) -> Mapping[Value, frozenset[Value]] | None:
         """Return what each value of the variable may become; None if the variable is not always the same."""

@@ -15,10 +15,20 @@ from fencepost.encoding.language.quantifiers import (
     forall_over,
     maximum,
 )
-from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, optional
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, System, each, in_turn
-from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of, if_, implies
+from fencepost.encoding.language.terms import (
+    Parameter,
+    Read,
+    Term,
+    TermLike,
+    all_of,
+    any_of,
+    if_,
+    implies,
+    is_one_of,
+)
 from fencepost.encoding.language.traces import Trace
 
 __all__ = [
@@ -53,10 +63,12 @@ __all__ = [
     "implies",
     "in_turn",
     "integers",
+    "is_one_of",
     "labels",
     "maximum",
     "members",
     "message",
+    "optional",
     "parameter",
     "require",
     "switch",

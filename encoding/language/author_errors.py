@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -34,6 +34,27 @@ def must_be_list(where: str, values: object, kind: type | tuple[type, ...], inst
     assert isinstance(values, list | tuple)
     for value in values:
         must_be(f"{where}: one item", value, kind, instead)
+
+
+def must_be_number(where: str, value: object) -> None:
+    """Raise ModelError unless the value is a whole number of at least 1. `True` is none."""
+    if type(value) is not int or value < 1:
+        raise ModelError(f"{where} is {_described(value)}; write a whole number of 1 or more, such as 4")
+
+
+def must_be_table(where: str, value: object, kind: type | tuple[type, ...], instead: str) -> None:
+    """Raise ModelError unless the value is a mapping from texts to values of that kind."""
+    must_be(where, value, Mapping, instead)
+    assert isinstance(value, Mapping)
+    for name, item in value.items():
+        must_be(f"{where}: one name", name, str, instead)
+        must_be(f"{where}: {name}", item, kind, instead)
+
+
+def must_be_call(where: str, value: object, instead: str) -> None:
+    """Raise ModelError unless the value can be called."""
+    if not callable(value):
+        raise ModelError(f"{where} is {_described(value)}; {instead}")
 
 
 def check_claim(kind: str, name: object, **conditions: object) -> None:

@@ -86,7 +86,7 @@ class _Writer:
 
     def _schema(self, schema: Schema) -> str:
         action = schema.action
-        bound = ",".join(f"{p.name}:{self._parameter(p)}" for p in schema.parameters)
+        bound = ",".join(f"{p.symbol}:{self._parameter(p)}" for p in schema.parameters)
         updates = ";".join(map(self._update, action.then))
         sent = ";".join(map(self._sending, action.sent))
         received = "" if action.received is None else self._message(action.received)

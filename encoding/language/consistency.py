@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from enum import Enum
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in
+from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in, sorts_of
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import Sort
+from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.terms import Family, Read, Term
+from fencepost.encoding.language.terms import (
+    Constant,
+    Equal,
+    Family,
+    Parameter,
+    Read,
+    Term,
+)
 from fencepost.encoding.safe_text import one_line
 
 
@@ -36,16 +44,84 @@ def check_consistency(
         _indices_inside(name, terms)
 
 
-def _one_sort_a_name(sorts: Iterable[Sort]) -> None:
-    """Raise ModelError if two sorts share a name. A term over one would pass for a term over the other."""
-    known: dict[str, Sort] = {}
+def nothing_leaks(where: str, terms: Iterable[Term], bound: Collection[Parameter] = ()) -> None:
+    """Raise ModelError if one of these terms has a parameter that nothing binds."""
+    known = set(map(id, bound))
+    for term in terms:
+        for parameter in term.free:
+            if id(parameter) not in known:
+                raise ModelError(
+                    f"{where}: {line(term)} has {parameter.symbol} of {parameter.sort.name}, which nothing "
+                    "binds here; use the variable of a quantifier inside it, an action's argument inside "
+                    "the action"
+                )
+
+
+def check_comparisons(
+    families: Iterable[Family], terms_by_name: Iterable[tuple[str, Iterable[Term]]]
+) -> None:
+    """Raise ModelError for a comparison with a value that the other side cannot have.
+
+    A label may be one of another part of the same sort: a recoverer is compared with the writer.
+    """
+    seen = set[int]()
+    parts = [(name, list(new_subterms(terms, seen))) for name, terms in terms_by_name]
+    sorts = sorts_in(families, (term for _, terms in parts for term in terms))
+    for name, terms in parts:
+        for term in terms:
+            if isinstance(term, Equal):
+                for one, other in ((term.left, term.right), (term.right, term.left)):
+                    if isinstance(one, Constant) and not isinstance(other, Constant):
+                        _may_be_equal(name, term, other, one.value, sorts)
+
+
+def _may_be_equal(where: str, equal: Equal, term: Term, value: Value, sorts: Iterable[Sort]) -> None:
+    found = list(sorts_of(term))
+    related = [] if term.type in ("bool", "int") else [sort for sort in sorts if sort.type == term.type]
+    if not found or any(sort is None or not sort.counted or value in sort for sort in (*found, *related)):
+        return
+    valid = one_line(", ".join(show(v) for sort in found if sort for v in sort), 60)
+    own = f"a member of another {type(value).__name__}" if isinstance(value, Enum) else show(value)
+    raise ModelError(
+        f"{where} compares {line(equal)}, and {own} is not a value of {line(term)}"
+        f"{_exists_from(value, found)}; valid: {valid}"
+    )
+
+
+def _exists_from(value: Value, sorts: Iterable[Sort | None]) -> str:
+    """Return the size from which a sort of numbered labels has this one, in words; empty if none will."""
     for sort in sorts:
+        last = sort.values[-1] if sort else None
+        if isinstance(value, str) and isinstance(last, str) and last.endswith(str(len(sort or ()))):
+            prefix = last.removesuffix(str(len(sort or ())))
+            number = value.removeprefix(prefix)
+            if prefix + number == value and number.isdecimal():
+                return f" here (it exists when there are {number} of {sort.name if sort else ''})"
+    return ""
+
+
+def _one_sort_a_name(sorts: Iterable[Sort]) -> None:
+    """Raise ModelError if two sorts share a name, or one has labels that the sort it is part of lacks.
+
+    A term over one would pass for a term over the other.
+    """
+    known: dict[str, Sort] = {}
+    for sort in (sorts := list(sorts)):
         other = known.setdefault(sort.name, sort)
         if other != sort:
             raise ModelError(
                 f"sort {sort.name}: two different sorts have that name, "
                 f"{_described(other)} and {_described(sort)}; rename one"
             )
+    for sort in sorts:
+        whole = known.get(sort.part_of or "")
+        if whole is not None and whole.listed is not None:
+            for value in sort.listed or ():
+                if value not in whole and value != sort.nobody:
+                    raise ModelError(
+                        f"sort {sort.name}: {show(value)} is not in {whole.name}, which it is part of; "
+                        f"valid: {_described(whole)}"
+                    )
 
 
 def _described(sort: Sort) -> str:
@@ -72,7 +148,7 @@ def _is_inside(where: str, read: Read, index: Term, sort: Sort) -> None:
         return
     for values in itertools.product(*(parameter.sort for parameter in index.free)):
         for value in plain_index(index, dict(zip(index.free, values, strict=True))):
-            if value not in sort.values:
+            if value not in sort:
                 raise ModelError(
                     f"{where} reads {line(read)}, and {line(index)} may be {show(value)}: "
                     f"not in {sort.name}, which is {_described(sort)}; bound the index"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.language.messages import Broadcast, Message
-from fencepost.encoding.language.patterns import rebuilt, same
+from fencepost.encoding.language.patterns import is_within, rebuilt, same
 from fencepost.encoding.language.system import Action, Group, Invariant, Property, Schema, System
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -41,7 +41,8 @@ def folded(system: System) -> System:
     """Return the same system with every read of a constant family replaced by its value, and simplified.
 
     A family is constant if its initial value is the same at every index, and no action that may happen gives
-    it another value. Executions, states and the names of actions stay the same.
+    it another value. An update that may be badly defined is kept, and so is a read, because the readings
+    report them. Executions, states and the names of actions stay the same.
     """
     folding = Folding(constants(system))
     return replace(
@@ -55,8 +56,8 @@ def folded(system: System) -> System:
 def constants(system: System) -> Mapping[Family, Term]:
     """Return the constant families with their values, as a greatest fixed point.
 
-    The first candidates are all families of one initial value. A family is dropped if some action changes it
-    under the assumption that the other candidates are constant.
+    The first candidates are all families of one initial value. A family is dropped if some action changes it,
+    or may set it badly, under the assumption that the other candidates are constant.
     """
     found = {
         v.family: lift(v.family.initially(v.index))
@@ -71,7 +72,8 @@ def constants(system: System) -> Mapping[Family, Term]:
             if any(update.target.family in found for update in schema.action.then)
             if not _is_false(folding.term(schema.action.when))
             for update in schema.action.then
-            if update.target.family in found and folding.changes(update)
+            if update.target.family in found
+            and (folding.changes(update) or not folding.is_well_defined(update, schema.action))
         }
         if not changed:
             return found
@@ -89,6 +91,25 @@ class Folding:
         """Return whether the update may give a constant family another value."""
         value, constant = self.term(update.value), self.constants[update.target.family]
         return not _is_false(self.term(update.when)) and not same(value, constant)
+
+    def is_well_defined(self, update: Update, action: Action) -> bool:
+        """Return whether the update sets a variable that exists, and no other update sets the same one."""
+        others = (u for u in action.then if u is not update and u.target.family is update.target.family)
+        return self._is_inside(update.target) and all(
+            _is_false(self.term(other.when)) or self._differ(update.target, other.target) for other in others
+        )
+
+    def _is_inside(self, read: Read) -> bool:
+        """Return whether the index of the read is in its sorts, whatever the state."""
+        return all(
+            not sort.counted or is_within(self.term(term), sort)
+            for term, sort in zip(read.index, read.family.over, strict=True)
+        )
+
+    def _differ(self, one: Read, other: Read) -> bool:
+        """Return whether two reads are never of the same variable, as their constant indices tell."""
+        pairs = zip(map(self.term, one.index), map(self.term, other.index), strict=True)
+        return any(isinstance(a, Constant) and isinstance(b, Constant) and not same(a, b) for a, b in pairs)
 
     def item(self, item: Schema | Group) -> Schema | Group:
         """Return the action or group, folded."""
@@ -160,7 +181,8 @@ class Folding:
 
     def _folded(self, term: Term) -> Term:
         if isinstance(term, Read):
-            return self.constants[term.family] if term.family in self.constants else self.index(term)
+            constant = self.constants.get(term.family)
+            return self.index(term) if constant is None or not self._is_inside(term) else constant
         before = children(term)
         after = tuple(map(self.term, before))
         same = all(a is b for a, b in zip(after, before, strict=True))

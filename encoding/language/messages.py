@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, lift
@@ -31,6 +32,11 @@ class Message:
     lost: Read | None = None
     when: Term = TRUE
 
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms that say what is sent to whom, and when. The loss is not among them."""
+        return (self.sender, self.receiver, *self.about.values(), *self.says.values(), self.when)
+
 
 def message(
     kind: str,
@@ -41,7 +47,9 @@ def message(
     lost: Read | None = None,
     when: TermLike = True,
 ) -> Message:
-    """Return a `Message`. Plain values may stand for terms."""
+    """Return a `Message`. Plain values may stand for terms. Raises ModelError if `lost` is no choice."""
+    if lost is not None and not (isinstance(lost, Read) and lost.family.fault is not None):
+        raise ModelError(f"{kind}: lost= is no loss; write lost=s.write_lost[…], a choice of the state")
     lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
     return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when))
 

@@ -70,8 +70,32 @@ def same(left: Term, right: Term) -> bool:
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return left.value == right.value
+        return type(left.value) is type(right.value) and left.value == right.value
     return False
+
+
+def sorts_of(term: Term) -> Iterator[Sort | None]:
+    """Yield sorts that together have every value of the term; None if its text does not tell."""
+    match term:
+        case Read(family=family):
+            yield family.domain
+        case Parameter(sort=sort):
+            yield sort
+        case If(then=then, otherwise=otherwise):
+            yield from (*sorts_of(then), *sorts_of(otherwise))
+        case Quantified(quantifier="maximum", body=body):
+            yield from sorts_of(body)
+        case Constant(value=value):
+            yield Sort(f"{term.type} {value}", (value,))
+        case _:
+            yield None
+
+
+def is_within(term: Term, sort: Sort) -> bool:
+    """Return whether every value of the term is in the sort, as far as its text tells."""
+    return all(
+        own is not None and own.counted and all(value in sort for value in own) for own in sorts_of(term)
+    )
 
 
 def plain_index(term: Term, environment: Mapping[Parameter, Value]) -> tuple[Value, ...]:

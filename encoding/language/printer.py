@@ -55,7 +55,7 @@ def _text(term: Term, names: Names, depth: int) -> str:
     match kind:
         case Constant(value=value):
             return names.get(kind) or (str(value).lower() if isinstance(value, bool) else show(value))
-        case Parameter(name=name):
+        case Parameter(symbol=name):
             return names.get(kind, name)
         case Read(family=family, index=index):
             inside = ", ".join(_text(i, names, depth) for i in index)

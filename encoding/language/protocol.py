@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
+from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
 from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
-from fencepost.encoding.language.author_errors import must_be, must_be_file_name, must_be_list
+from fencepost.encoding.language.author_errors import (
+    must_be,
+    must_be_call,
+    must_be_file_name,
+    must_be_list,
+    must_be_table,
+)
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.parameters import Option, assign, options
+from fencepost.encoding.language.refused_operators import OPERAND_OF_IS, guarded_source, operand_of_is
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
 
@@ -36,8 +45,8 @@ class Protocol:
     parameters with the switches of that release. `newest` is the newest release it knows.
 
     `not_modelled` lists what the model leaves out. `unmodelled` says it in one line, which every output with
-    a verdict repeats. `exercised` has the properties that say nothing at the defaults, each with the settings
-    of a small instance on which they do.
+    a verdict repeats. `exercised` has properties that say nothing on some instances, each with the settings
+    of a small instance on which they do. They are used if the witness is proved to be out of reach.
     """
 
     name: str
@@ -61,7 +70,14 @@ class Protocol:
                 "write @dataclass(frozen=True) class Parameters: …, and defaults=Parameters()"
             )
         options(self.defaults)
-        must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
+        for text in ("summary", "unmodelled"):
+            must_be(f"{self.name}: {text}=", getattr(self, text), str, "write a text of one line")
+        must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")
+        if self.in_release is not None:
+            must_be_call(f"{self.name}: in_release=", self.in_release, "give a function, or leave it out")
+        must_be(f"{self.name}: newest=", self.newest, (str, NoneType), "write a release as a text")
+        table = 'write a table, such as {"its-name": {"bookies": 4}}'
+        must_be_table(f"{self.name}: exercised=", self.exercised, Mapping, table)
         for name in ("sources", "not_modelled"):
             must_be_list(
                 f"{self.name}: {name}=", getattr(self, name), str, "write a tuple: ('…',) with its comma"
@@ -81,6 +97,7 @@ class Protocol:
         with self._in_one_line():
             built = self.build(parameters)
             must_be("the result of build", built, System, "return System(state, actions, properties)")
+            built.must_compare_values()
             _ = built.initial, built.ground_actions
         if not built.properties:
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
@@ -140,45 +157,43 @@ class Protocol:
         """Return the instance with these settings, in a release if one is given. Raises BadInput."""
         return Instance(self, self.parameters(settings, release), release, drop_declared)
 
-    def instances(
+    def small_instances(
         self,
+        name: str,
         settings: Iterable[tuple[str, object]],
-        names: tuple[str, ...],
         release: str | None = None,
         drop_declared: bool = False,
-    ) -> list[tuple[Instance, list[Property]]]:
-        """Return the instances on which the named properties are checked, all properties if none is named.
+    ) -> list[Instance]:
+        """Return the instances that exercise a property, if the one with these settings does not.
 
-        The first is the instance with these settings. Properties in `exercised` follow, each with its small
-        instance and these settings, unless a parameter is set. Raises BadInput for an unknown property and
-        for invalid settings.
+        Each has the sizes that `exercised` gives, and these settings. If both give a size, the first instance
+        keeps the setting, the last one takes the size in `exercised`, and those between keep most settings
+        first. Instances that the parameters refuse are left out. Empty for a property without sizes.
         """
-        made = list(settings)
-        shared = self.instance(made, release, drop_declared)
-        properties = shared.properties(*names)
-        if not made:
-            self._check_exercised(shared)
-        own = self.small_settings(made)
-        found = [(shared, rest)] if (rest := [p for p in properties if p.name not in own]) else []
-        for chosen in _distinct(own[p.name] for p in properties if p.name in own):
-            instance = self.instance([*chosen.items(), *made], release, drop_declared)
-            named = [p.name for p in properties if p.name in own and own[p.name] == chosen]
-            found.append((instance, instance.properties(*named)))
+        made = {setting: str(value) for setting, value in settings}
+        of_sizes = {option.name for option in self.options() if not option.values}
+        given = {setting: str(value) for setting, value in self.exercised.get(name, {}).items()}
+        both = [size for size in given if size in of_sizes and made.get(size, given[size]) != given[size]]
+        found: list[Instance] = []
+        known = [self.parameters(made.items(), release)]
+        for taken in (some for count in range(len(both) + 1) for some in combinations(both, count)):
+            chosen = {**given, **made, **{size: given[size] for size in taken}}
+            with suppress(BadInput):
+                instance = self.instance(chosen.items(), release, drop_declared)
+                if instance.parameters not in known:
+                    known.append(instance.parameters)
+                    found.append(instance)
         return found
 
-    def small_settings(self, settings: Iterable[tuple[str, object]]) -> Mapping[str, Mapping[str, object]]:
-        """Return the settings of each property's small instance; empty if a parameter is set."""
-        sizes = {option.name for option in self.options() if not option.values}
-        return {} if sizes & {name for name, _ in settings} else self.exercised
-
-    def _check_exercised(self, defaults: Instance) -> None:
-        """Raise ModelError if `exercised` names a property that does not exist."""
-        known = [p.name for p in defaults.system.properties]
-        for name in self.exercised:
+    def check_exercised(self) -> None:
+        """Raise BadInput or ModelError if `exercised` names what does not exist."""
+        known = [p.name for p in self.instance().system.properties]
+        for name, sizes in self.exercised.items():
             if name not in known:
                 raise ModelError(
                     f"{self.name}: exercised= names {name}: no such property; valid: {', '.join(known)}"
                 )
+            self.instance(sizes.items()).properties(name)
 
     def unlike(self, release: str, parameters: Any) -> dict[str, str]:
         """Return the switches of an instance that differ from that release, with the instance's values."""
@@ -230,6 +245,16 @@ class Instance:
         """The names and values under which the instance is reported."""
         return self.protocol.subject(self.parameters, None if self.protocol.ships else self._declared)
 
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """The parts of the protocol's text that say nothing here; every output with a verdict names them.
+
+        The presets that ship have rules that their switches turn off. Of these only properties are named.
+        """
+        protocol = self.protocol
+        actions = () if protocol.ships else dead_actions(protocol.as_written(self.parameters))
+        return (*actions, *dead_properties(self._declared))
+
     @property
     def changed_switches(self) -> dict[str, str]:
         """The switches that differ from their defaults."""
@@ -244,14 +269,6 @@ class Instance:
     def properties(self, *names: str) -> list[Property]:
         """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
         return choose(self.system, names)
-
-
-def _distinct(all_settings: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    found: list[Mapping[str, object]] = []
-    for settings in all_settings:
-        if settings not in found:
-            found.append(settings)
-    return found
 
 
 def _line(error: BaseException) -> str:
@@ -289,12 +306,12 @@ def load(path: Path) -> Protocol:
     if path.suffix != ".py":
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
     name = f"fencepost_protocol_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__dict__.update({"__file__": str(path), OPERAND_OF_IS: operand_of_is})
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        source = guarded_source(path.read_bytes(), str(path))
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - a protocol is a Python file
     except ModelError as error:
         raise ModelError(f"{path}: {_line(error)}{error}") from error
     except BadInput:

@@ -73,6 +73,14 @@ def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
 
 
 def at_least(count: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """Return the term that says: `body` holds for `count` or more values of `sort`."""
+    """Return the term that says: `body` holds for `count` or more values of `sort`.
+
+    Raises TypeError unless the count is a plain integer of 0 or more.
+    """
+    if type(count) is not int or count < 0:
+        given = "a term" if isinstance(count, Term) else repr(count)
+        raise TypeError(
+            f"at_least({given:.80}, …): the count is an integer of 0 or more, which no state changes"
+        )
     bound = bind(sort)
     return AtLeast("bool", count, bound, as_type(body(bound), "bool"))

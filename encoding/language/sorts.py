@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from math import comb
 from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.safe_text import is_name
 
 Value: TypeAlias = bool | int | str | Enum
@@ -20,31 +22,70 @@ MOST_VALUES = 1000
 """Largest number of values of a sort: far more than any proved instance has bookies, entries or fragments."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sort:
     """A non-empty set of values: the domain of a variable, or an index set for quantifiers.
 
     `listed` has all values in order: all Booleans, all integers, or all labels (strings or members of one
     Enum). It is None for a sort of any size. Integers of different sorts may be compared and added. Labels
     may be compared within their own sort, and within the sort they are `part_of`, as recoverers are clients.
+
+    Python calls some values of different types equal, such as 1 and True. Sorts tell them apart.
     """
 
     name: str
     listed: tuple[Value, ...] | None
     part_of: str | None = None
+    nobody: str | None = None
+    """The label that stands for no value of the sort it is part of (`optional`)."""
 
     def __post_init__(self) -> None:
         """Validate the values. Raises ModelError and ValueError."""
         if self.listed is None:
             return
+        if not isinstance(self.listed, tuple):
+            raise ModelError(f"sort {self.name}: {self.listed!r:.80} is not a tuple; write tuple(…)")
         if len(self.listed) > MOST_VALUES:
             raise _too_large(self.name, len(self.listed))
+        kinds = {type(value): value for value in self.listed}
+        for kind, value in kinds.items():
+            if not (kind in (bool, int, str) or issubclass(kind, Enum)):
+                raise ModelError(f"sort {self.name}: value {value!r:.80}; {_VALUES}")
+        if len(kinds) > 1:
+            raise ModelError(
+                f"sort {self.name}: {' and '.join(f'{v!r:.40}' for v in kinds.values())} are of two types; "
+                "give all values one type"
+            )
         if not self.listed or len(set(self.listed)) != len(self.listed):
             raise ValueError(f"sort {self.name}: values {self.listed} must be distinct, and at least one")
         for value in self.listed:
             label = value.value if isinstance(value, Enum) else value
             if isinstance(label, str) and not is_name(label):
                 raise ModelError(f"sort {self.name}: value {label!r}; write a word of printable characters")
+        if isinstance(self.listed[0], str | Enum) and self.type in ("bool", "int", "label"):
+            raise ModelError(f"sort {self.type}: a type of the language has that name; rename the sort")
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        return self.name, self.part_of, self.nobody, self.listed, self.listed and type(self.listed[0])
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other is a sort of this name with the same values, of the same type."""
+        return isinstance(other, Sort) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        """Return a hash of the name and the values."""
+        return hash(self._identity)
+
+    @cached_property
+    def _members(self) -> frozenset[Value]:
+        return frozenset(self.values)
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether a plain value is in the sort. Raises TypeError for a term."""
+        if isinstance(value, RefusesPython):
+            raise TypeError(f"a term is not looked up in a sort; write is_one_of(x, {self.name})")
+        return value in self._members and type(value) is type(self.values[0])
 
     @property
     def counted(self) -> bool:
@@ -63,10 +104,8 @@ class Sort:
         """`bool`, `int`, or the name of the sort of labels. Only terms of one type may be compared."""
         if self.listed is None:
             return self.part_of or self.name
-        first = self.listed[0]
-        if isinstance(first, bool):
-            return "bool"
-        return "int" if isinstance(first, int) else self.part_of or self.name
+        kind = type_of(self.listed[0])
+        return kind if kind in ("bool", "int") else self.part_of or self.name
 
     def __iter__(self) -> Iterator[Value]:
         """Return an iterator over the values, in order."""
@@ -116,6 +155,16 @@ def is_in(value: Value, subset: Value) -> bool:
     return str(value) in str(subset).split()
 
 
+def optional(sort: Sort, nobody: str = "none") -> Sort:
+    """Return the sort of the labels of `sort` and of one that stands for none of them, which comes first.
+
+    For example, a vote is for a server or for nobody: `self.vote = family(optional(self.server), …)`.
+    """
+    if not all(isinstance(value, str) for value in sort) or nobody in sort:
+        raise ModelError(f"optional({sort.name}, {nobody!r}): labels are needed, and another one for none")
+    return Sort(f"{sort.name} or {nobody}", (nobody, *sort.values), part_of=sort.type, nobody=nobody)
+
+
 def of_any_size(name: str) -> Sort:
     """Return a non-empty sort of unknown size. It is quantified over and never counted (`all_sizes`)."""
     return Sort(name, None)
@@ -139,9 +188,17 @@ def explain_no_sort(given: object) -> str:
 
 
 def type_of(value: Value) -> str:
-    """Return the type of a plain value. A string has the type `label`, which fits any sort of labels."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int"
-    return type(value).__name__ if isinstance(value, Enum) else "label"
+    """Return the type of a plain value. A string has the type `label`, which fits any sort of labels.
+
+    A member of an Enum has the type of its Enum, also if Python takes it for an integer or a string. Raises
+    TypeError for a value of any other kind.
+    """
+    if isinstance(value, Enum):
+        return type(value).__name__
+    for kind, name in ((bool, "bool"), (int, "int"), (str, "label")):
+        if type(value) is kind:
+            return name
+    raise TypeError(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}")
+
+
+_VALUES = "a value is a bool, an int, a label (a string) or a member of an Enum"

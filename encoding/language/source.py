@@ -101,7 +101,7 @@ class SourceWriter:
         match kind:
             case Constant(value=value):
                 return _plain(value)
-            case Parameter(name=name):
+            case Parameter(symbol=name):
                 return self.names.get(kind, name)
             case Read(family=family, index=index):
                 inside = ", ".join(map(self.text, index))
@@ -157,9 +157,15 @@ class SourceWriter:
         values = sort.values
         if sort == BOOL:
             return "BOOL"
-        if all(isinstance(value, int) for value in values):
+        kind = type(values[0])
+        if issubclass(kind, Enum):
+            if values == tuple(kind) and sort.name == kind.__name__:
+                return f"members({kind.__name__})"
+        elif values == tuple(range(values[0], values[-1] + 1) if kind is int else ()):  # type: ignore[arg-type, operator]
             return f"integers({values[0]}, {values[-1]})"
-        return f"Sort({sort.name!r}, {values!r}, {sort.part_of!r})"
+        listed = "".join(f"{_plain(value)}, " for value in values)
+        part = "" if sort.part_of is None else f", {_quoted(sort.part_of)}"
+        return f"Sort({_quoted(sort.name)}, ({listed.rstrip()}){part})"
 
 
 def named(bound: Sequence[Parameter], names: Mapping[Parameter, str] | None = None) -> dict[Parameter, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, wraps
-from typing import ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
+from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import count_combinations
 from fencepost.encoding.language.sorts import BOOL, Sort, Value
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike
@@ -67,7 +69,17 @@ def decode(variable: Variable, true_bits: list[bool]) -> Value:
     return variable.domain.values[position]
 
 
-class StateSpace:
+class _Frozen(ABCMeta):
+    """The type of state spaces. A state space is frozen once its `__init__` has returned."""
+
+    def __call__(cls, *arguments: Any, **named: Any) -> Any:
+        """Return a new state space, frozen."""
+        state = super().__call__(*arguments, **named)
+        state.__dict__["_is_frozen"] = True
+        return state
+
+
+class StateSpace(metaclass=_Frozen):
     """The base class of a protocol's state. A family assigned to an attribute takes the attribute's name.
 
     class Ledger(StateSpace):
@@ -83,11 +95,22 @@ class StateSpace:
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute, and declare it if it is a family. Raises ModelError for too many variables."""
+        """Set an attribute, and declare it if it is a family.
+
+        Raises ModelError for too many variables, for a family that is declared again, and once the state
+        space is built.
+        """
+        if "_is_frozen" in self.__dict__:
+            raise ModelError(
+                f"s.{name} = … replaces a part of the state space, which is fixed once it is built; "
+                f"an action changes state by updates: then=[s.{name}.set(…)]"
+            )
+        if any(family.name == name for family in self.families):
+            raise ModelError(f"{name}: is declared twice; rename one")
         if isinstance(value, Family):
             if hasattr(StateSpace, name):
                 raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
-            value.name = name
+            object.__setattr__(value, "name", name)
             families: list[Family] = self.__dict__.setdefault("_families", [])
             places = self.__dict__.get("_places", 0)
             self.__dict__["_places"] = places + count_combinations(name, value.over, places)
@@ -119,17 +142,15 @@ Definition = TypeVar("Definition", bound=Callable[..., Term])
 def definition(method: Definition) -> Definition:
     """Cache a method of the state that returns a term, by its arguments.
 
-    The same arguments give the same term object, so a reading translates it once. This helps definitions that
+    The same arguments, of the same types, give the same term object, so a reading translates it once. This
+    helps definitions that
     are built on other definitions, such as the LAC (last add confirmed).
     """
-    name = f"_definition of {method.__module__}.{method.__qualname__}"
 
     @wraps(method)
     def shared(self: StateSpace, *arguments: TermLike) -> Term:
-        known: dict[tuple[object, ...], tuple[Term, tuple[TermLike, ...]]] = self.__dict__.setdefault(
-            name, {}
-        )
-        key = tuple(id(a) if isinstance(a, Term) else a for a in arguments)
+        known: dict[object, tuple[Term, tuple[TermLike, ...]]] = self.__dict__.setdefault("_definitions", {})
+        key = method, *((Term, id(a)) if isinstance(a, Term) else (type(a), a) for a in arguments)
         if key not in known:
             known[key] = method(self, *arguments), arguments  # arguments that are kept keep their ids
         return known[key][0]

@@ -11,8 +11,21 @@ from functools import cached_property, wraps
 from typing import ParamSpec
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.author_errors import check_claim, count_combinations, must_be, must_be_list
-from fencepost.encoding.language.consistency import check_consistency, must_be_distinct
+from fencepost.encoding.language.author_errors import (
+    check_claim,
+    count_combinations,
+    must_be,
+    must_be_call,
+    must_be_list,
+    must_be_number,
+    must_be_table,
+)
+from fencepost.encoding.language.consistency import (
+    check_comparisons,
+    check_consistency,
+    must_be_distinct,
+    nothing_leaks,
+)
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import bind
@@ -57,7 +70,9 @@ class Action:
         must_be("then=", self.then, (list, tuple), "write a list of updates, such as [s.closed.set(True)]")
         for update in self.then:
             must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
+        object.__setattr__(self, "then", tuple(self.then))
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
+        object.__setattr__(self, "sent", tuple(self.sent))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +105,19 @@ class Schema:
         yield self.action.when
         for update in self.action.then:
             yield from (*update.target.index, update.value, update.when, *update.over)
+
+    @property
+    def scopes(self) -> Iterator[tuple[tuple[Parameter, ...], tuple[Term, ...]]]:
+        """All terms that the action reads, each group with the parameters bound beside those of the action.
+
+        The losses that its sendings name are not read.
+        """
+        yield (), (self.action.when, lift(self.action.actor))
+        for update in self.action.then:
+            yield update.over, (*update.target.index, update.value, update.when)
+        received = [] if self.action.received is None else [((), self.action.received)]
+        for bound, message in [*received, *self.sent()]:
+            yield bound, message.terms
 
     def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
         """Yield each message that the action may send, with the parameters that a broadcast binds."""
@@ -150,8 +178,8 @@ def in_turn(by: str, *members: Schema | Group) -> Group:
 def _slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[Schema, tuple[Value, ...]]]:
     """Yield the ground actions of a schema or group in slot order, with some arguments given by name."""
     if isinstance(item, Schema):
-        choices = [(given[p.name],) if p.name in given else tuple(p.sort) for p in item.parameters]
-        fits = all(v in p.sort.values for c, p in zip(choices, item.parameters, strict=True) for v in c)
+        choices = [(given[p.symbol],) if p.symbol in given else tuple(p.sort) for p in item.parameters]
+        fits = all(v in p.sort for c, p in zip(choices, item.parameters, strict=True) for v in c)
         yield from ((item, arguments) for arguments in itertools.product(*choices) if fits)
         return
     ranges = [list(_range(member, item.by)) for member in item.members]
@@ -177,7 +205,7 @@ def _range(item: Schema | Group, name: str) -> Iterable[Value]:
     """Return the values that a parameter of that name takes."""
     if isinstance(item, Group):
         return (v for member in item.members for v in _range(member, name))
-    return (v for p in item.parameters if p.name == name for v in p.sort)
+    return (v for p in item.parameters if p.symbol == name for v in p.sort)
 
 
 @dataclass(frozen=True)
@@ -220,6 +248,11 @@ class Property:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("a property", self.name, holds=self.holds, witness=self.witness)
+        must_be(f"{self.name}: meaning=", self.meaning, str, "write what must hold, as a text")
+        must_be(f"{self.name}: witness_meaning=", self.witness_meaning, str, "write the witness as a text")
+        if self.explain is not None:
+            must_be_call(f"{self.name}: explain=", self.explain, "give a function from a trace to a text")
+        must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
 
 
 @dataclass(frozen=True)
@@ -236,6 +269,7 @@ class Invariant:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("an invariant", self.name, holds=self.holds)
+        must_be(f"{self.name}: meaning=", self.meaning, str, "write what holds, as a text")
 
 
 def invariant(meaning: str) -> Callable[[Callable[_P, Term]], Callable[_P, Invariant]]:
@@ -303,17 +337,40 @@ class System:
         must_be_list(
             "invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),), with a comma"
         )
+        for name in ("axioms", "at_first"):
+            must_be_list(f"{name}=", getattr(self, name), Axiom, "write a tuple: (Axiom(…),), with a comma")
+        must_be_table("caps=", self.caps, int, 'write a table of numbers, such as {"entries": 2}')
+        if self.default_rounds is not None:
+            must_be_number("default_rounds=", self.default_rounds)
         claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
+        for schema in self.schemas:
+            for bound, terms in schema.scopes:
+                nothing_leaks(schema.name, terms, (*schema.parameters, *bound))
+        for name, conditions in self._claims_by_name:
+            nothing_leaks(name, conditions)
 
     @property
     def _terms_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
         """The terms of each action and each claim, with its name."""
         yield from ((schema.name, schema.terms) for schema in self.schemas)
+        yield from self._claims_by_name
+
+    @property
+    def _claims_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
+        """The terms of each property, invariant and axiom, with its name."""
         yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
         yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
         yield from ((axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first))
+
+    def must_compare_values(self) -> None:
+        """Raise ModelError for a comparison with a value that the other side cannot have.
+
+        The system must be as its author wrote it: folding narrows the values of a term.
+        """
+        read = ((schema.name, (t for _, terms in schema.scopes for t in terms)) for schema in self.schemas)
+        check_comparisons(self.state.families, [*read, *self._claims_by_name])
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -355,7 +412,7 @@ class System:
         """The initial value of each place. Every choice is false."""
         values = tuple(v.family.initially(v.index) for v in self.variables)
         for variable, value in zip(self.variables, values, strict=True):
-            if value not in variable.domain.values:
+            if value not in variable.domain:
                 raise ModelError(
                     f"{variable.name}: initial value {show(value)} "
                     f"is not in its domain {variable.domain.name}"

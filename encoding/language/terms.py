@@ -9,21 +9,22 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import NoReturn, TypeAlias, assert_never, cast
+from typing import TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, type_of
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """A term, or a plain value that becomes a constant."""
 
 
-@dataclass(frozen=True, eq=False)
-class Term:
+@dataclass(frozen=True, eq=False, repr=False)
+class Term(RefusesPython):
     """A node of the tree. Its `type` is `bool`, `int` or the name of a sort of labels."""
 
     type: str
@@ -35,12 +36,6 @@ class Term:
         if isinstance(self, Quantified | AtLeast):
             found.pop(self.bound, None)
         return (self,) if isinstance(self, Parameter) else tuple(found)
-
-    def __bool__(self) -> NoReturn:
-        """Raise TypeError: a term has no truth value."""
-        raise TypeError(
-            "a term has no truth value: use & | ~, if_, forall or exists instead of and, or, not, if"
-        )
 
     def __and__(self, other: TermLike) -> Term:
         """Return the conjunction."""
@@ -100,26 +95,26 @@ class Term:
         """Return the difference."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), -1)
 
-    __hash__ = object.__hash__
+    __hash__ = RefusesPython.__hash__
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Constant(Term):
     """A plain value."""
 
     value: Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parameter(Term):
     """A name for a value of `sort`: an action's argument, or the variable of a quantifier."""
 
-    name: str
+    symbol: str
     sort: Sort
 
 
-@dataclass(eq=False)
-class Family:
+@dataclass(frozen=True, eq=False, repr=False)
+class Family(RefusesPython):
     """State variables of one kind, one for each index: `stored[bookie, entry]`.
 
     `domain` has the values that each may hold. `initial` is the initial value, or a function of the index
@@ -146,9 +141,20 @@ class Family:
             raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
         for term, sort in zip(terms, self.over, strict=True):
-            if isinstance(term, Constant) and not (sort.counted and term.value in sort.values):
+            if isinstance(term, Constant) and not (sort.counted and term.value in sort):
                 raise TypeError(f"{self.name}: {term.value} is not in {sort.name}")
         return Read(self.domain.type, self, terms)
+
+    __iter__ = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the two are the same family. Raises TypeError for any other comparison."""
+        if isinstance(other, Family):
+            return self is other
+        indices = ", ".join(sort.name for sort in self.over)
+        raise TypeError(f"{self.name} is compared without its index; write {self.name}[{indices}]")
+
+    __hash__ = object.__hash__
 
     def initially(self, index: tuple[Value, ...]) -> Value:
         """Return the initial value at `index`."""
@@ -157,7 +163,7 @@ class Family:
         return self.domain.values[0] if self.initial is None else self.initial
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Read(Term):
     """The value of a state variable or a choice at an index."""
 
@@ -169,28 +175,28 @@ class Read(Term):
         return Update(self, as_type(value, self.type), as_type(when, "bool"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Not(Term):
     """A negation."""
 
     operand: Term
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Term):
     """A conjunction."""
 
     operands: tuple[Term, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnyOf(Term):
     """A disjunction."""
 
     operands: tuple[Term, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Equal(Term):
     """An equality of two terms of one type."""
 
@@ -198,7 +204,7 @@ class Equal(Term):
     right: Term
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Less(Term):
     """The comparison `left < right` of integers."""
 
@@ -206,7 +212,7 @@ class Less(Term):
     right: Term
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plus(Term):
     """The integer `left + sign * right`."""
 
@@ -215,7 +221,7 @@ class Plus(Term):
     sign: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class If(Term):
     """The value of `then` if `condition` holds, of `otherwise` if not."""
 
@@ -224,7 +230,7 @@ class If(Term):
     otherwise: Term
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quantified(Term):
     """The `forall`, `exists` or `maximum` of `body` over all values of `bound`."""
 
@@ -233,7 +239,7 @@ class Quantified(Term):
     body: Term
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AtLeast(Term):
     """The condition that `body` holds for at least `count` values of `bound`."""
 
@@ -292,6 +298,14 @@ def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: bool)
 def implies(condition: TermLike, conclusion: TermLike) -> Term:
     """Return the implication: if `condition` then `conclusion`."""
     return any_of(~lift(condition), conclusion)
+
+
+def is_one_of(term: TermLike, values: Iterable[TermLike]) -> Term:
+    """Return the term that says: `term` equals one of `values`.
+
+    It stands for Python's `in`, which turns its result into a plain bool.
+    """
+    return any_of(*(lift(term) == value for value in values))
 
 
 def if_(condition: TermLike, then: TermLike, otherwise: TermLike) -> Term:

@@ -155,14 +155,17 @@ class Discovery:
         return Stuck(number, lacking, {n: t for n, t in self.pool.items() if n in judged.left})
 
     def _inductive(self, needed: set[str]) -> dict[str, Template]:
-        """Return templates to choose from: all that are inductive at every size, or those that are needed."""
+        """Return templates to choose from: all that are inductive at every size, or those that are needed.
+
+        A size says nothing of the templates that it cannot have.
+        """
         kept = dict(self.pool)
         while 0 < len(kept) <= MOST_KEPT:
             before = len(kept)
             for at in self.sizes:
                 own = at.readable(kept)
                 left = at.judge(kept).judge([*at.names, *at.declared, *own]).left
-                kept = {name: template for name, template in kept.items() if name in left}
+                kept = {name: template for name, template in kept.items() if name in left or name not in own}
             if len(kept) == before:
                 return kept
         return {name: self.pool[name] for name in sorted(needed)}

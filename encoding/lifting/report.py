@@ -35,13 +35,15 @@ from fencepost.encoding.solving.solvers import Progress
 class LiftedInvariant:
     """An invariant that was found: as people read it, as source, and the sizes at which it is inductive.
 
-    `source` is None if it reads a choice, which an invariant in a protocol's file may not.
+    `source` is None if a protocol's file cannot have it: it reads a choice, or it names a value that some
+    size does not have.
     """
 
     name: str
     text: str
     source: str | None
     sizes: tuple[str, ...]
+    reads_choice: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,10 @@ class Record:
             at = own[0]
             said = sentence(template, at.system, at.size.numbers)
             name = f"found-{number}"
-            pasted = None if said.reads_choice else source(name, said, at.system)
-            found.append(LiftedInvariant(name, said.text, pasted, tuple(o.size.text for o in own)))
+            of_all = all(at.readable({found_name(number): template}) for at in self.sizes)
+            pasted = source(name, said, at.system) if of_all and not said.reads_choice else None
+            where = tuple(o.size.text for o in own)
+            found.append(LiftedInvariant(name, said.text, pasted, where, said.reads_choice))
         return self.add(invariants=tuple(found), proved=names)
 
     def violated(self, at: AtSize, execution: Refuted) -> Discovered:

@@ -87,12 +87,12 @@ class Sentence:
     @property
     def text(self) -> str:
         """The sentence as people read it."""
-        names: dict[Term, str] = {**self.said, **{parameter: parameter.name for parameter, _ in self.bound}}
+        names: dict[Term, str] = {**self.said, **{parameter: parameter.symbol for parameter, _ in self.bound}}
 
         def join(terms: Sequence[Term], word: str) -> str:
             return f" {word} ".join(_atom(line(term, WIDE, names), len(terms)) for term in terms)
 
-        every = f"for all {', '.join(p.name for p, _ in self.bound)}: " if self.bound else ""
+        every = f"for all {', '.join(p.symbol for p, _ in self.bound)}: " if self.bound else ""
         premises = join(self.premises, "and")
         conclusion = join(self.conclusions, "or")
         return f"{every}if {premises} then {conclusion}" if premises else f"{every}{conclusion}"

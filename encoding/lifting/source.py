@@ -9,7 +9,7 @@ from fencepost.encoding.lifting.sentences import Sentence, source_of
 
 def source(name: str, sentence: Sentence, system: System) -> str:
     """Return the invariant as source: a call of `Invariant` over a state named `s`."""
-    names = {parameter: parameter.name for parameter in sentence.sorts}
+    names = {parameter: parameter.symbol for parameter in sentence.sorts}
     sorts = {parameter: source_of(place, system) for parameter, place in sentence.sorts.items()}
     writer = SourceWriter(system.state, names, sorts, sentence.spelled)
     return writer.invariant(Invariant(name, sentence.text, sentence.holds))

@@ -94,6 +94,10 @@ class RoundSolver:
             case GaveUp(why):
                 raise SolverGaveUpError(f"the solver gave up: {why}")
 
+    def refuted(self, assumptions: Sequence[int], conflicts: int) -> bool:
+        """Return whether so many conflicts show that clauses and assumptions are not satisfiable together."""
+        return isinstance(self._backend.ask(assumptions, conflicts), No)
+
     def progress(self) -> Progress:
         """Return the rounds, clauses and conflicts so far."""
         return Progress(self._task, self.unrolling.depth, self._clauses, self._backend.conflicts())

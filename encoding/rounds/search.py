@@ -55,10 +55,20 @@ class Task:
     An execution is left out if it fires exactly the slots of one of them and all of its choices are true.
     Further true choices would only add losses that the counterexample does not need.
     """
+    upheld_before: bool = False
+    """Whether `hunt` looks only for violations before which the property holds in every state.
+
+    It needs the outputs `early:NAME`.
+    """
     invariants: tuple[str, ...] = ()
     """Names of invariants for induction to prove together with each property: outputs `invariant:NAME`."""
     assumed: tuple[str, ...] = ()
     """Names of proved invariants, which `hunt` assumes after each round: outputs `invariant:NAME`."""
+    glance: int = 0
+    """The most conflicts that `hunt` spends after each round on the question whether any execution is longer.
+
+    0: it does not ask, as with assumed invariants.
+    """
     searched: int = 0
     """The number of rounds that another search has covered: `hunt` asks about longer executions."""
     known: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -173,6 +183,9 @@ def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
                 missing.remove(name)
         for name in task.properties:
             yield from hunter.search(name)
+        if task.glance and not task.assumed and hunter.is_covered(task.glance):
+            yield Complete(solver.rounds - 1, task.bound)
+            return
 
 
 def executed(solver: RoundSolver) -> Execution:
@@ -222,6 +235,10 @@ class _Hunter:
         """Return the assumptions for the bound on steps and the budgets."""
         return within(self._limits)
 
+    def is_covered(self, conflicts: int) -> bool:
+        """Return whether so many conflicts show that no execution fires something in the last round."""
+        return self._solver.refuted([*self.limits(), self._solver.fires_last()], conflicts)
+
     def avoid(self) -> None:
         """Leave out the footprints to avoid, in the rounds so far."""
         self._avoiding = [self._differs_from(footprint) for footprint in self._task.avoid]
@@ -261,12 +278,21 @@ class _Hunter:
 
     def _cheaper(self, name: str) -> Violated | None:
         for assumptions in self._improvements(name):
+            fails = -self.output(f"holds:{name}")
             if self._solver.solve(
-                [*self.limits(), *self._avoiding, -self.output(f"holds:{name}"), *assumptions]
+                [*self.limits(), *self._avoiding, *self._upheld_before(name), fails, *assumptions]
             ):
                 execution = self.execution()
                 return Violated(name, execution, self._costs(execution))
         return None
+
+    def _upheld_before(self, name: str) -> list[int]:
+        """Return the assumptions that the property holds in every state before the last one, if asked for."""
+        if not self._task.upheld_before:
+            return []
+        unrolling, rounds = self._solver.unrolling, self._solver.rounds
+        holds = [unrolling.output(f"holds:{name}", r) for r in range(1, rounds)]
+        return [*holds, -self.output(f"early:{name}")]
 
     def _improvements(self, name: str) -> Iterator[list[int]]:
         """Yield, objective by objective, assumptions under which a violation has a smaller cost."""

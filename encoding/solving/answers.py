@@ -6,6 +6,7 @@ proves nothing, and it is never cached. The caller continues without an answer, 
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -70,3 +71,23 @@ class Deadline:
     def passed(self) -> bool:
         """Return whether no time is left."""
         return self.left() <= 0.0
+
+
+class CpuDeadline(Deadline):
+    """A number of CPU seconds of this process and of its children that have ended, after which solvers stop.
+
+    Other work on the machine takes none of them.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        """Set the deadline to so many CPU seconds from now."""
+        self._end = _cpu_seconds() + seconds
+
+    def left(self) -> float:
+        """Return the CPU seconds left, never negative."""
+        return max(0.0, self._end - _cpu_seconds())
+
+
+def _cpu_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system

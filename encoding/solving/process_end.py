@@ -35,6 +35,22 @@ def awaited_seconds(child: int) -> float | None:
     return None
 
 
+def cpu_seconds(process: int) -> float | None:
+    """Return the CPU seconds of a process and of its children that have ended; None if not available."""
+    with suppress(OSError, IndexError, ValueError):
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+        return sum(map(int, stat.rsplit(")", 1)[1].split()[11:15])) / os.sysconf("SC_CLK_TCK")
+    return None
+
+
+def most_memory(process: int) -> int | None:
+    """Return the most bytes that a running process has had in memory; None if that is not available."""
+    with suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+    return None
+
+
 NEAR_LIMIT = 0.9
 """The share of the CPU limit above which a kill is attributed to it. The measured time is not exact."""
 

@@ -13,13 +13,19 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.solving.answers import SolverGaveUpError, SpentError
-from fencepost.encoding.solving.process_end import awaited_seconds, die_with, limit_reached
+from fencepost.encoding.solving.process_end import (
+    awaited_seconds,
+    cpu_seconds,
+    die_with,
+    limit_reached,
+    most_memory,
+)
 
 
 @dataclass(frozen=True)
@@ -27,13 +33,14 @@ class Ended:
     """The last message of a worker.
 
     If it failed, `error` is the traceback, `kind` the class of the exception and `says` its message. If
-    memory or CPU time ran out, `gave_up` says which.
+    memory or CPU time ran out, `gave_up` says which. `memory` is the most bytes that it had, 0 if unknown.
     """
 
     error: str | None = None
     kind: str = ""
     says: str = ""
     gave_up: str = ""
+    memory: int = 0
 
 
 def failure(ended: Ended, doing: str, gib: float | None = None) -> Exception | None:
@@ -111,6 +118,18 @@ class Worker:
             code = self._process.exitcode
             return Ended(f"the process ended with code {code}", gave_up=limit_reached(code, seconds))
 
+    @property
+    def most_memory(self) -> int:
+        """The most bytes that the process has had in memory; 0 if that is not available."""
+        assert self._process.pid is not None
+        return most_memory(self._process.pid) or 0
+
+    @property
+    def cpu_seconds(self) -> float | None:
+        """The CPU seconds of the process and of its children that have ended; None if not available."""
+        assert self._process.pid is not None
+        return cpu_seconds(self._process.pid)
+
     def pause(self) -> None:
         """Stop the process until `go_on`. Its children go on."""
         self._signal(signal.SIGSTOP)
@@ -168,4 +187,4 @@ def _serve(
     except BaseException as error:  # noqa: BLE001 - the parent handles every failure
         ended = Ended(traceback.format_exc(), type(error).__name__, str(error))
     with contextlib.suppress(OSError):
-        connection.send(ended)
+        connection.send(replace(ended, memory=most_memory(os.getpid()) or 0))

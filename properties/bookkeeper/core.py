@@ -62,8 +62,8 @@ def acked_entries_readable(s: Core) -> Property:
 
     return Property(
         name="acked-entries-readable",
-        meaning="every acknowledged entry is stored, with the content that the writer "
-        "pushed, on at least one bookie of its write set in the metadata",
+        meaning="every acknowledged entry is stored, with the content that the writer pushed, on "
+        "at least one bookie of its write set in the metadata, also if the ledger is closed without it",
         holds=forall(s.entry, lambda e: implies(_confirmed(s, s.writer, e), readable(e))),
         witness=s.is_entry(s.lac[s.writer]),
         witness_meaning="an entry is acknowledged",

@@ -188,7 +188,7 @@ def _path(reached: Mapping[State, Visit], last: Visit) -> list[GroundAction]:
 
 def _step_text(action: GroundAction) -> str:
     """Return a step as a sentence: the actor and the action's note."""
-    given = {p.name: value for p, value in action.environment.items()}
+    given = {p.symbol: value for p, value in action.environment.items()}
     actor = action.schema.action.actor
     who = action.environment.get(actor, actor) if not isinstance(actor, str) else actor  # type: ignore[call-overload]
     return f"{who} {action.schema.action.note.format(**given)}"

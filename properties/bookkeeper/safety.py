@@ -66,8 +66,8 @@ def acked_entries_readable(s: Ledger) -> Property:
 
     return Property(
         name="acked-entries-readable",
-        meaning="every acknowledged entry is stored, with the content that the writer "
-        "pushed, on at least one bookie of its write set in the metadata",
+        meaning="every acknowledged entry is stored, with the content that the writer pushed, on "
+        "at least one bookie of its write set in the metadata, also if the ledger is closed without it",
         holds=forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
         witness=s.lac(WRITER) > 0,
         witness_meaning="an entry is acknowledged",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
-from fencepost.encoding.language.sorts import BOOL, Sort, integers
+from fencepost.encoding.language.sorts import BOOL, integers, optional
 from fencepost.encoding.language.state import choice, definition, family
 from fencepost.encoding.language.system import Action
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, if_, implies, lift
@@ -39,7 +39,7 @@ class Adds(Fencing):
         self.add_dropped = family(BOOL, client, fragment, entry, bookie)
         """Whether the request was lost because the bookie crashed (layers/crashes)."""
         self.acked = family(BOOL, client, entry, bookie)
-        self.failed = family(Sort("bookie or none", (NO_BOOKIE, *bookie.values), part_of="bookie"), client)
+        self.failed = family(optional(bookie, NO_BOOKIE), client)
         self.frozen_lac = family(self.lac_value, client)
 
         # Losses: one for each sending.
@@ -72,8 +72,11 @@ class Adds(Fencing):
     ) -> Term:
         """Return whether this sending is lost.
 
-        The first sending to each bookie and each resending have a loss of their own.
+        The first sending to each bookie and each resending have a loss of their own. Nothing is resent within
+        the first fragment.
         """
+        if not self.later_fragments:
+            return self.add_lost[client, entry, bookie]
         first = self.pushed_in[client, entry] == fragment
         resend_lost = self.resend_lost[client, fragment, entry]
         return first & self.add_lost[client, entry, bookie] | ~first & resend_lost

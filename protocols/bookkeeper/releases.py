@@ -7,8 +7,10 @@ The table is `releases.toml` in this folder. Five switches have no row, because 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -97,10 +99,28 @@ def listed(release: str) -> str:
     if release not in TAGS:
         raise BadInput(
             f"{release}: not one of the {len(TAGS)} releases that were read, {next(iter(TAGS))} to {NEWEST}"
-            f"{did_you_mean(release, TAGS)}; "
+            f"{_did_you_mean(release)}; "
             "fencepost releases --format json lists them"
         )
     return release
+
+
+def _did_you_mean(release: str) -> str:
+    """Return the release that is meant, in the words of `did_you_mean`.
+
+    Of the same line the most similar is taken, or else the newest of them. For a line that was not read it
+    is the release before it.
+    """
+    said = re.match(r"([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9])", release)
+    if said is None:
+        return did_you_mean(release, TAGS)
+    line = (int(said[1]), int(said[2] or 0))
+    same = [tag for tag in TAGS if ordered(tag)[:2] == line]
+    if same:
+        meant = max(same, key=lambda tag: (SequenceMatcher(None, tag, release[:20]).ratio(), ordered(tag)))
+    else:
+        meant = max((tag for tag in TAGS if ordered(tag)[:2] < line), key=ordered, default=next(iter(TAGS)))
+    return f" (did you mean {meant}?)"
 
 
 def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameters:

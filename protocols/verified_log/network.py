@@ -23,6 +23,7 @@ from fencepost.encoding.language.terms import (
     TRUE,
     Constant,
     Family,
+    Parameter,
     Read,
     Term,
     TermLike,
@@ -87,7 +88,7 @@ class Mail:
 
     def under_way(self, *index: TermLike) -> Term:
         """Return whether the message is sent and will arrive."""
-        never = self.dropped or self.lost
+        never = self.lost if self.dropped is None else self.dropped
         return self.sent[index] & ~self.received[index] & (TRUE if never is None else ~never[index])
 
     def is_next(self, *index: TermLike) -> Term:
@@ -319,8 +320,10 @@ class Network:
 def _position(term: Term, sort: Sort, stride: int) -> Term:
     """Return `stride` times the position of the value in the sort, counted from 0."""
     position: Term = lift(0)
+    possible = term.sort if isinstance(term, Parameter) else sort
     for number, value in enumerate(sort.values):
-        position = if_(term == value, number * stride, position)
+        if value in possible:
+            position = if_(term == value, number * stride, position)
     return position
 
 

@@ -6,7 +6,7 @@ import itertools
 from enum import Enum
 
 from fencepost.encoding.language.quantifiers import exists, maximum
-from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, optional
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
 from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, if_, lift
 from fencepost.protocols.verified_log.network import End, Index, Network
@@ -88,7 +88,7 @@ class Log(StateSpace):
         self.read_node = self.node if p.coordinator == "yes" else _only("node", self.node.values[-1])
         """The nodes that are read: in stage 01 the last one only."""
         self.consumer = _machines("consumer", "c", max(p.consumers, 1))
-        self.maybe_producer = Sort("producer or nobody", (NOBODY, *self.producer.values), "machine")
+        self.maybe_producer = optional(self.producer, NOBODY)
         self.entry = integers(1, p.producers * p.entries)
         self.segment = integers(1, p.segments)
         self.place = integers(1, p.entries)

@@ -60,7 +60,7 @@ def stop_and_start(code: Code, step: TraceStep) -> None:
     """Shut the bookie down cleanly and boot it."""
     let_journal_write(code, step)
     code.ask("shut-down", bookie=step.actor)
-    code.ask("boot", bookie=step.actor)
+    code.boot(step.actor)
 
 
 def crash_in_first_add(code: Code, step: TraceStep) -> None:
@@ -72,7 +72,7 @@ def crash_in_first_add(code: Code, step: TraceStep) -> None:
     let_journal_write(code, step)
     code.deliver(about(step, "add"), None)
     code.ask("crash", bookie=step.actor, torn="yes")
-    code.ask("boot", bookie=step.actor)
+    code.boot(step.actor)
 
 
 def crash_and_restart(code: Code, step: TraceStep) -> None:
@@ -81,10 +81,10 @@ def crash_and_restart(code: Code, step: TraceStep) -> None:
     bookie = step.arguments["bookie"]
     code.ask("crash", bookie=bookie)
     if _checks_after_replay(code.parameters):
-        code.ask("boot-unchecked", bookie=bookie)
+        code.boot(bookie, "boot-unchecked")
         code.ask("check", bookie=bookie)
     else:
-        code.ask("boot", bookie=bookie)
+        code.boot(bookie)
 
 
 def _checks_after_replay(p: BookKeeperParameters) -> bool:
@@ -130,13 +130,13 @@ def serve(code: Code, step: TraceStep) -> None:
     crashed = max(s.index for s in code.steps if s.action == "crash" and s.index < step.index)
     over = any(s.action == "flush" for s in code.steps[crashed : step.index])
     awaited = code.parameters.phase_one_awaited == "yes"
-    code.ask("boot" if awaited or over else "boot-unchecked", bookie=bookie)
+    code.boot(bookie, "boot" if awaited or over else "boot-unchecked")
 
 
 def refuse_cookies(code: Code, step: TraceStep) -> None:
     """Boot the bookie, which must fail because of its cookies."""
     try:
-        code.ask("boot", bookie=step.arguments["bookie"])
+        code.boot(step.arguments["bookie"])
     except CodeFailed as failure:
         code.notes.append(f"{step.arguments['bookie']} does not boot: {failure}")
         return

@@ -13,11 +13,13 @@ from typing import Any
 
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.harness_session import Answer, HarnessSession
+from fencepost.realcode.harness_session import WITH_LOG, Answer, CodeFailed, HarnessFailed, HarnessSession
 
 KINDS = {"add": ("add", "recovery-add"), "fence": ("fence",), "read": ("fencing-read", "read")}
 """The code's kinds of a request, by the model's kind."""
 
+COOKIES = "InvalidCookieException"
+"""The one error of a start that is an answer of the code. Any other failed start says nothing about it."""
 
 Letter = tuple[str, Json, Json, Json, Json]
 """A request of the model: kind, client, bookie, entry and fragment (0 if it has none)."""
@@ -77,6 +79,15 @@ class Code:
         if command == "metadata":
             self.closing.discard(str(arguments["client"]))
         return answer
+
+    def boot(self, bookie: Json, command: str = "boot") -> None:
+        """Boot a bookie. Raises CodeFailed if it refuses its cookies, HarnessFailed if it fails otherwise."""
+        try:
+            self.ask(command, bookie=bookie)
+        except CodeFailed as failure:
+            if str(failure).startswith(COOKIES):
+                raise
+            raise HarnessFailed(f"{bookie} does not start: {failure}; {WITH_LOG}") from failure
 
     def look(self) -> Answer:
         """Return everything that can be observed now."""

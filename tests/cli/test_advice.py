@@ -16,7 +16,7 @@ from fencepost.answers.better import better_setups
 from fencepost.answers.known import decide
 from fencepost.answers.public_losses import public_losses
 from fencepost.answers.risk_search import Finding, _needed, instance_of, not_asked, shown
-from fencepost.answers.risks import LOSSES, OF_SETTINGS, Risk, _table, risks, unmet
+from fencepost.answers.risks import LOSSES, OF_SETTINGS, VARIANTS, Risk, _table, risks, unmet
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import WriterAlone, violations_by_the_writer
 from fencepost.answers.without_spare import replayed_in, violations_without_spare
@@ -71,7 +71,7 @@ def test_every_bug_of_a_release_has_a_risk_and_no_other_has() -> None:
 def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
     """Planted: a row without `events`."""
     for name, row in _table().items():
-        for one in (row, *(row[variant] for variant in ("unsynced", "no-journal") if variant in row)):
+        for one in (row, *(row[variant] for variant in VARIANTS if variant in row)):
             assert one["loses"] is bool(one.get("coincidence")) is bool(one.get("events")), name
 
 
@@ -263,7 +263,7 @@ def advice_of(bug: str, found: Finding, asked: Setup | None = None) -> Advice:
 
 def test_losses_are_ranked_by_what_must_coincide() -> None:
     """Public losses are among them. Planted: the order of the table."""
-    asked = setup((3, 3, 2), 4, "4.16.6")
+    asked = setup((3, 3, 2), 4, "4.16.6", storage="db")
     found = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"entries": 1})
     losing = [(risk, found) for risk in risks(asked) if risk.loses]
     public = public_losses(asked.release, asked.traits)
@@ -275,9 +275,9 @@ def test_losses_are_ranked_by_what_must_coincide() -> None:
         "bare-fence",
         "unawaited-fence",
         "PR 4607",
-        "key-without-entry",
+        "key-without-entry-db",
         "#4812",
-        "flushed-fence",
+        "flushed-fence-db",
     ]
 
 
@@ -324,7 +324,7 @@ def test_the_headline_blames_the_time_only_if_the_time_was_over() -> None:
 
 def test_a_release_with_fewer_losses_is_proposed_and_never_an_earlier_one() -> None:
     """Planted: earlier releases are proposed; losses that were proved absent count as remaining."""
-    asked = setup((3, 3, 2), 3, "4.17.2")
+    asked = setup((3, 3, 2), 3, "4.17.2", storage="db")
     found = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"entries": 1})
     absent = replace(found, verdict=Verdict.PROVED)
     losing = [(risk, found if risk.bug.name == "#4701" else absent) for risk in risks(asked) if risk.loses]
@@ -335,12 +335,23 @@ def test_a_release_with_fewer_losses_is_proposed_and_never_an_earlier_one() -> N
     assert "Change to BookKeeper 4.17.4." in as_text(said)
 
 
+def test_compaction_in_a_transaction_is_proposed_where_entry_logs_are_compacted_without() -> None:
+    """#3604 concerns SortedLedgerStorage in every release. Planted: it counts for each setting."""
+    asked = setup((2, 2, 2), 2, "4.18.0")
+    said = replace(advice_of("bare-fence", SETTLED, asked), public=public_losses("4.18.0", asked.traits))
+    said = replace(said, losing=[(risk, SETTLED) for risk in risks(asked) if risk.loses])
+    assert said.answer is Answer.NO
+    (better,) = better_setups(said)
+    assert (better.changes, better.avoids) == (("useTransactionalCompaction=true",), ("#3604",))
+    assert headline(said).endswith("; with useTransactionalCompaction=true it is a yes.")
+
+
 def test_settings_with_fewer_losses_are_proposed() -> None:
     """#3005 needs E > WQ. A loss that was proved absent at E > WQ may remain at E = WQ.
 
     Planted: it is left out there too.
     """
-    asked = setup((3, 2, 2), 4, "4.18.0", sync=False)
+    asked = setup((3, 2, 2), 4, "4.18.0", sync=False, storage="db")
     found = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"entries": 1})
     losing = [(risk, found) for risk in risks(asked) if risk.loses]
     nearest, fewest = better_setups(replace(advice_of("#3005", found, asked), losing=losing))
@@ -521,25 +532,22 @@ def test_a_command_names_what_makes_its_instance_and_no_more() -> None:
 
 def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
     broker = read_source(EXAMPLES / "broker.conf")
-    assert broker.settings is not None
-    assert (len(broker.read), broker.journal) == (3, None)
-    assert "bookkeeperClientTimeoutInSeconds" in broker.ignored
+    assert (len(broker.read), broker.settings.journal, broker.pulsar) == (3, None, True)
     helm = read_source(EXAMPLES / "values.yaml")
-    assert helm.settings is not None
-    assert (helm.settings.bookies, helm.journal) == (4, True)
+    assert (helm.settings.bookies, helm.settings.journal) == (4, True)
     assert "bookkeeper.replicaCount" in helm.read
-    assert helm.ignored == ("broker.replicaCount",)
     server = tmp_path / "bk_server.conf"
     server.write_text(
         "journalWriteData=false\ndataIntegrityChecking=true\nbookiePort=3181\n", encoding="utf-8"
     )
     found = read_source(server)
-    assert (found.settings, found.journal, found.checks, found.storage) == (None, False, True, None)
-    assert found.ignored == ("bookiePort",)
+    said = found.settings
+    assert (found.pulsar, said.journal, said.checks, said.storage) == (False, False, True, None)
+    assert found.read == ("journalWriteData", "dataIntegrityChecking")
     shipped = read_source(EXAMPLES / "bk_server.conf")
-    assert (shipped.settings, shipped.journal, shipped.checks, shipped.storage) == (None, True, False, "db")
+    said = shipped.settings
+    assert (said.journal, said.checks, said.storage, said.sync) == (True, False, "db", True)
     assert "journalSyncData" in shipped.read
-    assert shipped.sync is True
     server.write_text("ledgerStorageClass=org.example.OwnStorage\n", encoding="utf-8")
     with pytest.raises(
         BadInput, match=r"ledgerStorageClass is .*OwnStorage.*; known are SortedLedgerStorage"
@@ -550,8 +558,8 @@ def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
         BadInput, match=r"bk_server\.conf: journalWriteData is .*maybe.*; it must be true or false$"
     ):
         read_source(server)
-    server.write_text("bookiePort=3181\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="has none of managedLedgerDefaultEnsembleSize"):
+    server.write_text("listen=3181\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="has no key of a broker"):
         read_source(server)
 
 
@@ -767,10 +775,10 @@ def test_sorted_storage_that_is_switched_off_is_interleaved(
     assert json.loads(capsys.readouterr().out)["storage"] == "db"
 
 
-def test_ignored_keys_that_may_change_what_is_durable_are_named_first(
+def test_of_the_other_keys_those_that_change_what_is_durable_are_named(
     two_files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Planted: the first six keys of a section with bookkeeper in its name are listed."""
+    """Planted: keys with `journal` in their name are listed."""
     Path("overlay.yaml").write_text(
         "bookkeeper:\n  configData:\n"
         + "".join(f"    journalKey{number}: 1\n" for number in range(9))
@@ -779,7 +787,11 @@ def test_ignored_keys_that_may_change_what_is_durable_are_named_first(
     )
     assert run(["advise", *two_files]) == ExitCode.SUCCESS
     out = " ".join(capsys.readouterr().out.split())
-    assert "ignored 10 keys (bookkeeper.configData.skipReplayJournalInvalidRecord, " in out
+    assert (
+        "bookkeeper.configData.skipReplayJournalInvalidRecord=true: a replay leaves out the rest of a "
+        "journal file after a damaged record." in out
+    )
+    assert "journalKey" not in out and "ignored" not in out
 
 
 def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -> None:
@@ -787,9 +799,12 @@ def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -
     values = tmp_path / "values.yaml"
     values.write_text("proxy: {configData: {managedLedgerDefaultAckQuorum: 1}}\n" + CHART, encoding="utf-8")
     found = read_source(values)
-    assert found.settings is not None
     assert found.settings.ack_quorum == 2
-    assert "proxy.configData.managedLedgerDefaultAckQuorum" in found.ignored
+    (note,) = found.notes
+    assert note == (
+        "proxy.configData.managedLedgerDefaultAckQuorum is not read: it does not stand in the section of "
+        "a broker."
+    )
 
 
 @pytest.mark.parametrize(

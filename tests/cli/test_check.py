@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.rendering.check_text import verdict_line
+from fencepost.cli.rendering.undecided import try_next
+from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
 from support.instances import TWO_BOOKIES
@@ -74,21 +82,162 @@ def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFi
     )
 
 
-def test_a_small_instance_leaves_the_other_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+LIGHTS = """
+from dataclasses import dataclass
+from fencepost.encoding.language import *
+
+@dataclass(frozen=True)
+class Parameters:
+    nodes: int = parameter(3, "nodes")
+    colours: int = parameter(1, "colours")
+    both: str = switch(("yes", "no"), "nodes go on", "nowhere")
+
+class S(StateSpace):
+    def __init__(self, p):
+        self.node = labels("node", "n", p.nodes)
+        self.colour = labels("colour", "c", p.colours)
+        self.on = family(BOOL, self.node, self.colour)
+
+def go(s, n, c):
+    \"""Go on.\"""
+    return Action(when=~s.on[n, c], then=[s.on[n, c].set(True)], actor=n)
+
+def build(p):
+    s = S(p)
+    on = lambda n: exists(s.colour, lambda c: s.on[n, c])
+    some = at_least(2, s.node, on)
+    three = Property("never-three", "no three are on", ~at_least(3, s.node, on), some, "two are on")
+    node = s.node.values[-1]
+    two = at_least(2, s.colour, lambda c: s.on[node, c])
+    last = Property("last-off", "nothing", ~two | on(node), two, "it has two colours")
+    return System(s, (each(go, s, s.node, s.colour),) if p.both == "yes" else (), (three, last))
+
+PROTOCOL = Protocol("lights", "lights", Parameters(), build,
+    exercised={"never-three": {"nodes": 2}, "last-off": {"nodes": 1, "colours": 2}})
+"""
+
+
+@pytest.fixture
+def lights(tmp_path: Path) -> str:
+    path = tmp_path / "lights.py"
+    path.write_text(LIGHTS)
+    return str(path)
+
+
+def test_an_instance_that_exercises_a_property_is_asked_itself(
+    capsys: pytest.CaptureFixture[str], lights: str
+) -> None:
+    """Planted: the file says that the default instance exercises nothing, and the violation is not found."""
+    for command in ("check", "simulate"):
+        code, out, _ = fencepost(capsys, command, lights, "--property", "never-three")
+        assert code == 1
+        assert "never-three: violated in 3 steps" in out
+        assert "another instance" not in out
+
+
+def test_what_an_instance_does_not_exercise_is_asked_on_the_nearest_one(
+    capsys: pytest.CaptureFixture[str], lights: str
+) -> None:
+    code, out, _ = fencepost(capsys, "check", lights, "--property", "last-off", "--set", "nodes=4")
+    line = next(line for line in out.splitlines() if line.startswith("last-off: proved"))
+    assert code == 0
+    assert "; on nodes=4 colours=2, as nothing is tested on colours=1  [" in line
+    code, out, _ = fencepost(capsys, "check", lights, "--set", "nodes=1", "--format", "json")
+    document = json.loads(out)
+    assert (code, document["parameters"]) == (0, {"nodes": 1, "colours": 1})
+    found = {result["property"]: result["instance"] for result in document["results"]}
+    assert {name: own["parameters"] for name, own in found.items()} == {
+        "never-three": {"nodes": 2, "colours": 1},
+        "last-off": {"nodes": 1, "colours": 2},
+    }
+
+
+def test_a_vacuous_property_names_the_parameter_that_has_to_grow(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "lights.py"
+    path.write_text(LIGHTS.partition("    exercised=")[0] + ")")
+    asked = ("check", str(path), "--property", "last-off")
+    code, out, _ = fencepost(capsys, *asked)
+    assert code == 3
+    assert (
+        "last-off: vacuous: nothing was tested; never reached: it has two colours; reached with colours=2  ["
+        in out
+    )
+    code, out, _ = fencepost(capsys, *asked, "--set", "both=no")
+    assert (code, "never reached: it has two colours  [" in out) == (3, True), "no size helps"
+
+
+def test_an_undecided_property_says_how_far_it_came() -> None:
+    """Each engine alone, within so many conflicts: rounds say their number, ic3 its frames and clauses."""
+    instance = find_protocol("bookkeeper-4.13").instance(
+        [("recovery_reads_fence", "yes")], drop_declared=True
+    )
+    asked = Limits(jobs=1, conflicts=300)
+    lines = {}
+    for engine in ("ic3", "rounds"):
+        limits = replace(asked, engines=(engine,))
+        (result,) = check(instance, instance.properties("no-divergence"), limits).results
+        assert result.verdict is Verdict.UNDECIDED
+        assert result.reached is not None
+        assert (result.reached.memory or 0) > 2**20
+        lines[engine] = verdict_line(result)
+        assert result.to_json()["reached"] == vars(result.reached)
+    assert re.search(r"; no round finished; ic3: [1-9]\d* frames? with [\d,]+ clauses?; ", lines["ic3"])
+    longer = r"; no violation within \d rounds?; some execution needs more than \d rounds?; \d+\.\d GiB"
+    assert re.search(longer, lines["rounds"])
+    assert "ic3: " not in lines["rounds"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"),
+    [
+        ("out of memory (hunt)", "more --memory"),
+        ("no other engine was asked; the path that ic3 found has … more than are allowed", "larger --budget"),
+        ("no other engine was asked; not inductive: go breaks it", "leave out --engine"),
+        ("inductive; its witness was not reached: two are on; time-out after 9 s", "another instance"),
+        (
+            "time-out after 9 s; not inductive: go breaks it",
+            "`fencepost invariants` shows what breaks the induction",
+        ),
+        ("time-out after 9 s", "--timeout 36, a smaller instance"),
+        ("interrupted", None),
+    ],
+)
+def test_what_to_try_next_depends_on_the_reason(reason: str, says: str | None) -> None:
+    result = Result("p", Verdict.UNDECIDED, 9.0, "cadical", reason=reason, reached=Reached())
+    found = try_next(result, Limits(timeout=9.0))
+    assert (found is None) if says is None else (found is not None and says in found)
+    assert try_next(replace(result, verdict=Verdict.HOLDS, reached=None), Limits()) is None
+
+
+def test_within_a_bound_nothing_is_out_of_reach(capsys: pytest.CaptureFixture[str], lights: str) -> None:
+    """Planted: a witness that the bound excludes is taken for one that is never reached."""
+    asked = ("check", lights, "--property", "never-three", "--set", "nodes=4", "--bound", "1")
+    code, out, _ = fencepost(capsys, *asked)
+    assert (code, "another instance" in out) == (3, False)
+    assert "never-three: vacuous: nothing was tested; never reached within the bound: two are on" in out
+
+
+def test_the_instance_asked_for_leaves_another_its_share_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Planted: the instance that is checked first gets all of the time."""
     asked: list[tuple[int, float]] = []
 
     def at_once(instance: Instance, properties: list[Property], limits: Limits, hear: object) -> Outcome:
         asked.append((len(properties), limits.timeout - limits.gone))
-        results = [Result(p.name, Verdict.UNDECIDED, seconds=0.0, solver="none") for p in properties]
+        nothing: dict[str, Any] = {"seconds": 0.0, "solver": "none", "unreachable": True}
+        results = [Result(p.name, Verdict.VACUOUS, **nothing) for p in properties]
         return Outcome(tuple(results), 0.0, False, {})
 
     monkeypatch.setattr("fencepost.cli.commands.check.check", at_once)
+    monkeypatch.setattr("fencepost.cli.commands.check.with_hints", lambda asked: asked.outcome)
     assert run(["check", "bookkeeper-4.13", "--timeout", "1000"]) == 3
-    (few, first), (most, second) = asked
-    assert (few, most) == (2, 6)
-    assert first <= 500
-    assert second > 800
+    (most, first), (few, second) = asked
+    assert (few, most) == (2, 8)
+    assert first <= 900
+    assert second > 400
 
 
 @pytest.mark.slow

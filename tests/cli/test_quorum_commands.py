@@ -7,13 +7,17 @@ import io
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from fencepost.answers import lemmas as catalogue
 from fencepost.cli.main import run
-from fencepost.encoding.solving.answers import TIME_OUT
+from fencepost.cli.process.listener import listen
+from fencepost.encoding.solving.answers import TIME_OUT, CpuDeadline
+from fencepost.encoding.solving.workers import Worker
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.smt import Reply
@@ -231,3 +235,34 @@ def test_quorum_needs_no_solver_and_the_commands_import_none(tmp_path: Path) -> 
         [sys.executable, "-c", program, str(tmp_path / "out")], capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def sleeping(send: Callable[[object], None]) -> list[Iterator[str]]:
+    """Return a worker that waits for longer than its time, as on a busy machine, and then answers."""
+    time.sleep(0.5)
+    return [iter(["proved"])]
+
+
+def spinning(send: Callable[[object], None]) -> list[Iterator[str]]:
+    """Return a worker that computes for ever and says nothing."""
+    while True:
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="CPU seconds of other processes are read on Linux")
+def test_the_clock_of_the_wall_takes_no_lemma() -> None:
+    """Planted: the seconds of `prove` pass while other programs have the machine."""
+    heard: list[object] = []
+    assert listen(Worker("w", sleeping, gib=None), 0.2, heard.append, of_cpu=True) is None
+    assert heard[0] == "proved"
+    assert listen(Worker("w", sleeping, gib=None), 0.2, heard.append) == "time-out after 0.2 s"
+    assert listen(Worker("w", spinning, gib=None), 0.2, heard.append, of_cpu=True) == "time-out after 0.2 s"
+
+
+def test_a_deadline_in_cpu_seconds_passes_with_work_alone() -> None:
+    deadline = CpuDeadline(0.2)
+    time.sleep(0.3)
+    assert not deadline.passed()
+    while not deadline.passed():
+        sum(range(1000))
+    assert deadline.left() == 0

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.realcode.harness_session import Playback
+from fencepost.realcode.harness_session import Harness, Playback
 from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.transcripts import read_transcript
-from support.realcode import TRANSCRIPTS, kept_trace
+from support.realcode import TRANSCRIPTS, crashing_code, kept_trace
 from support.refusing import refused
+from support.shown import shows
 
 OLD, NEW = (str(TRANSCRIPTS / f"2614.{release}.sorted.jsonl") for release in ("4.13.0", "4.17.4"))
 
@@ -153,6 +155,37 @@ def test_a_run_on_the_code_writes_its_transcript(
     assert run(["reproduce", trace, "--bookkeeper", str(tmp_path), "--transcript", str(written)]) == 0
     made, kept = read_transcript(written), read_transcript(Path(NEW))
     assert replace(made, recorded=kept.recorded) == kept
+
+
+def test_a_process_that_crashes_keeps_its_transcript_and_is_one_line(
+    trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = read_transcript(Path(NEW)).lines[:10]
+
+    def running(library: Library, log: Path | None) -> AbstractContextManager[Harness]:
+        return crashing_code([answer for _, answer in lines])
+
+    monkeypatch.setattr("fencepost.cli.commands.reproduce.running", running)
+    (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
+    written = tmp_path / "written.jsonl"
+    assert run(["reproduce", trace, "--bookkeeper", str(tmp_path), "--transcript", str(written)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "SIGSEGV" in line
+    assert "--log FILE" in line
+    assert read_transcript(written).lines[:10] == lines
+    assert run(["reproduce", trace, "--playback", str(written)]) == 2
+    assert "SIGSEGV" in capsys.readouterr().err
+
+
+def test_the_end_in_the_page_is_the_one_that_is_printed(
+    trace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "real-code.md").read_text(encoding="utf-8")
+    shown = next(
+        text for text in re.findall(r"(?:^(?: {4}.*)?\n)+", page, re.MULTILINE) if "Refused by" in text
+    )
+    run(["reproduce", trace, "--playback", NEW])
+    assert shows(shown, capsys.readouterr().out)
 
 
 def test_a_trace_of_something_else_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

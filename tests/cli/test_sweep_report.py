@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.rendering.check_text import trace_text
+from fencepost.cli.rendering.check_text import counterexample_text
 from fencepost.cli.rendering.sweep_forms import FORMS
 from fencepost.cli.rendering.sweep_matrices import SweepReport, matrices, named
 from fencepost.cli.rendering.words import MEANINGS, SIGNS, brief, check_command
@@ -128,7 +128,7 @@ def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) 
         "fragments 2, inflight 2, silent 0, crashes 0, restarts 0, disks 0, reimages 0"
     )
     assert f"bookkeeper-4.13 asked with {sizes} " in said_of(page)
-    assert "<title>Which configuration may I use? bookkeeper-4.13, ledger-chain</title>" in page
+    assert "<title>Sweep of bookkeeper-4.13, ledger-chain</title>" in page
     one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
     assert f"Which configuration may I use? bookkeeper-4.13, asked with {sizes} Each cell" in said_of(one)
     (row, *_) = rows
@@ -136,11 +136,15 @@ def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) 
     assert f"{row['property']} of {row['protocol']}, {sizes}" in Reader(page).details[row["id"]]
 
 
-def test_the_title_names_the_sizes_too(rows: list[Row]) -> None:
-    """The tab of the browser shows the title. Planted: the title has only the protocol's name."""
+def test_the_title_is_short_and_promises_nothing(rows: list[Row]) -> None:
+    """The tab of the browser shows the title; the sizes stand in the heading.
+
+    Planted: the title asks which configuration may be used, as if the sizes did not matter.
+    """
     one = FORMS["html"](reported([row for row in rows if row["protocol"] == "bookkeeper-4.13"]))
-    title = "Which configuration may I use? bookkeeper-4.13, asked with bookies 1 to 4, ensemble 1 to 3, "
-    assert f"<title>{title}" in one
+    assert "<title>Sweep of bookkeeper-4.13</title>" in one
+    many = [{**row, "protocol": name} for name in ("a", "b", "c") for row in rows[:1]]
+    assert "<title>Sweep of 3 protocols</title>" in FORMS["html"](reported(many))
 
 
 def test_no_sentence_says_more_than_the_instance_of_its_cell(page: str) -> None:
@@ -197,7 +201,7 @@ def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
         assert MEANINGS[row["verdict"]] in said
         assert check_command(row) in said
         told = counterexample_of("late" if row["protocol"] == "bookkeeper-4.13" else "chained")
-        assert (trace_text(told.trace, told.prop) in said) == (row["verdict"] == "violated")
+        assert (counterexample_text(told) in said) == (row["verdict"] == "violated")
         command = f"fencepost sweep trace found/it {row['id']} | fencepost trace /dev/stdin"
         assert (command in said) == (row["verdict"] == "violated")
         if row["verdict"] in ("proved", "error"):

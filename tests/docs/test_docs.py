@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fencepost.answers.affected import span as range_of
 from fencepost.answers.known import KNOWN
+from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
 from fencepost.encoding.engine.verdicts import Verdict
@@ -27,14 +29,12 @@ from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
 from support.instances import differences
 from support.names import DOTTED, FILE, OF_OTHERS, PLACED, code, dead_names, pages
-from support.shown import SHOWN, shows
+from support.shown import shows
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / "docs" / "own-protocol.md"
 LANGUAGE = ROOT / "docs" / "language.md"
 BUGS = ROOT / "docs" / "known.md"
-CHAIN = ROOT / "docs" / "ledger-chain.md"
-FORMS_PAGE = ROOT / "docs" / "traces.md"
 EXAMPLE = Path("examples/two_copies.py")
 ENDLESS = Path("examples/one_owner.py")
 SMALL = Path("examples/lease_lock.py")
@@ -147,7 +147,7 @@ def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "transcript",
-    [t for page in (OWN, LANGUAGE, BUGS, CHAIN, FORMS_PAGE) for t in transcripts(page)],
+    [t for page in sorted((ROOT / "docs").glob("*.md")) for t in transcripts(page) if "--text" not in t.text],
     ids=lambda t: t.section,
 )
 def test_the_commands_in_a_page_do_what_it_shows(
@@ -172,29 +172,6 @@ def test_the_commands_in_a_page_do_what_it_shows(
         printed = capsys.readouterr()
         text = (printed.err if code == ExitCode.BAD_INPUT else printed.out).rstrip("\n")
         assert printed_as_shown(shown, text), f"{command}\nshown:\n{transcript.text}\nprinted:\n{text}"
-
-
-# Commands that stand indented, after a prompt.
-
-PROMPTED = [
-    page for page in sorted((ROOT / "docs").glob("*.md")) if SHOWN.search(page.read_text(encoding="utf-8"))
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PROMPTED, ids=lambda page: page.stem)
-def test_a_command_after_a_prompt_shows_what_stands_below_it(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The commands run in the order of the page: some read files that others have written."""
-    monkeypatch.chdir(tmp_path)
-    for command, shown in SHOWN.findall(page.read_text(encoding="utf-8")):
-        name, *arguments = shlex.split(command)
-        assert name == "fencepost"
-        assert run(arguments) in (ExitCode.SUCCESS, ExitCode.VIOLATED, ExitCode.UNDECIDED)
-        output = capsys.readouterr().out
-        assert shown.strip()
-        assert shows(shown, output), output
 
 
 def test_the_script_in_the_page_of_exploring_is_answered_as_it_shows() -> None:
@@ -375,6 +352,23 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
         BUGS.write_text(expected, encoding="utf-8")
         text = expected
     assert text == expected, "pytest tests/docs/test_docs.py --refresh-goldens writes the bugs anew"
+
+
+def public_row(loss: PublicLoss) -> str:
+    """Return the line of a public loss."""
+    told = f"{loss.loses} *{loss.action}*"
+    read = " (from the report)" if loss.read == "notes" else ""
+    cells = [
+        f"[{loss.name}]({loss.source})",
+        range_of(loss.releases) + read,
+        ", ".join(loss.conditions) or "-",
+    ]
+    return line([*cells, told])
+
+
+def test_the_public_losses_in_the_page_are_those_that_advise_asks(request: pytest.FixtureRequest) -> None:
+    head = "| loss | in | needs | what is lost, and what to do |\n"
+    check_table(BUGS, 4, map(public_row, PUBLIC_LOSSES), request, head)
 
 
 # docs/no-journal.md: its table against the one that is tested.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from fencepost.cli.main import run
 from support.refusing import refused
 
 RIGHT = '''
@@ -13,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language import (
-    BOOL, Action, Invariant, Property, Protocol, StateSpace, System, choice, each, exists, family, forall,
-    integers, labels, members, message, parameter, switch, variable,
+    BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, each, exists,
+    family, forall, integers, labels, members, message, parameter, switch, variable,
 )
 
 
@@ -238,9 +240,164 @@ MISTAKES = {
         "a\\nquiet: proved",
     ),
     "an assertion": ("    s = State(p)", "    assert False", "AssertionError"),
+    "in a set": (
+        "(s.phase == Phase.OPEN)",
+        "(s.phase in {Phase.OPEN})",
+        "write is_one_of(x, (A, B)) instead",
+    ),
+    "not in a set": (
+        "(s.phase == Phase.OPEN)",
+        "(s.phase not in frozenset([Phase.OPEN]))",
+        "write is_one_of(x, (A, B)) instead",
+    ),
+    "in a list": ("(s.phase == Phase.OPEN)", "(s.phase in [Phase.OPEN])", "write is_one_of(x, (A, B))"),
+    "in a sort": ("(s.phase == Phase.OPEN)", "(s.phase in members(Phase))", "write is_one_of(x, Phase)"),
+    "a key of a dict": (
+        "(s.phase == Phase.OPEN)",
+        "{Phase.OPEN: s.closed}.get(s.phase, ~s.closed)",
+        "cannot be looked up in a set or a dict",
+    ),
+    "is": ("(s.phase == Phase.OPEN)", "(s.phase is not Phase.OPEN)", "write == and !="),
+    "str": ("(s.phase == Phase.OPEN)", "(str(s.phase) == 'open')", "a term has no text"),
+    "an f-string": ("(s.phase == Phase.OPEN)", "(f'{entry}' == '1')", "a term has no text"),
+    "the name of a parameter": (
+        "(s.phase == Phase.OPEN)",
+        "(entry.name == '1')",
+        "'Parameter' object has no attribute 'name'",
+    ),
+    "the value of a variable": (
+        "(s.phase == Phase.OPEN)",
+        "(s.phase.value == 'open')",
+        "no attribute 'value'",
+    ),
+    "a family without its index": (
+        "(s.phase == Phase.OPEN)",
+        "(s.sent == True)",
+        "sent is compared without its index; write sent[1..1]",
+    ),
+    "None": ("(s.phase == Phase.OPEN)", "(s.phase == None)", "None is a NoneType; a value is a bool, an int"),
+    "a float": ("holds=~s.sent[1]", "holds=~s.sent[1.0]", "1.0 is a float; a value is a bool, an int"),
+    "a typo in a label": (
+        "(s.phase == Phase.OPEN)",
+        '(s.phase == "opem")',
+        "send compares phase == opem, and opem is not a value of phase; valid: open, closed",
+    ),
+    "a label for a member": (
+        "(s.phase == Phase.OPEN)",
+        '(s.phase == "open")',
+        "open is not a value of phase",
+    ),
+    "a member of another Enum of that name": (
+        "(s.phase == Phase.OPEN)",
+        '(s.phase == Enum("Phase", "OPEN CLOSED").OPEN)',
+        "a member of another Phase is not a value of phase",
+    ),
+    "a number past the domain": (
+        "holds=~s.sent[1]",
+        "holds=exists(s.entry, lambda e: e == 2)",
+        "2 is not a value",
+    ),
+    "a typo in the content of a message": (
+        'actor="w")',
+        'actor="w", sent=[message("a", "w", "b", says={"x": s.phase == "opem"})])',
+        "opem is not a value of phase",
+    ),
+    "a count that is a term": (
+        "holds=~s.sent[1]",
+        "holds=exists(s.entry, lambda e: at_least(e, s.entry, lambda x: s.sent[x]))",
+        "at_least(a term, …): the count is an integer of 0 or more",
+    ),
+    "a count that is a float": (
+        "holds=~s.sent[1]",
+        "holds=at_least(1.0, s.entry, lambda x: s.sent[x])",
+        "at_least(1.0, …): the count is an integer",
+    ),
+    "a variable that leaks out of its quantifier": (
+        "holds=~s.sent[1]",
+        "holds=(lambda kept: forall(s.entry, lambda e: kept.append(e) or s.sent[e]) & s.sent[kept[0]])([])",
+        "which nothing binds here",
+    ),
+    "a family replaced in an action": (
+        '    """An entry is sent."""',
+        "    s.closed = True",
+        "s.closed = … replaces a part of the state space",
+    ),
+    "a family declared twice": (
+        "self.closed = variable(BOOL)",
+        "self.closed = variable(BOOL); self.closed = 1",
+        "closed: is declared twice",
+    ),
+    "values of two types": ("integers(1, p.entries)", 'Sort("entry", (False, 2))', "are of two types"),
+    "True among numbers": ("integers(1, p.entries)", 'Sort("entry", (1, True))', "are of two types"),
+    "a float as a value": (
+        "integers(1, p.entries)",
+        'Sort("entry", (1, 1.5))',
+        "value 1.5; a value is a bool",
+    ),
+    "a list of values": ("integers(1, p.entries)", 'Sort("entry", [1, 2])', "is not a tuple; write tuple(…)"),
+    "a part with a label of its own": (
+        "self.closed = variable(BOOL)",
+        'self.on = family(BOOL, labels("node", "n", 2), Sort("some", ("n3",), part_of="node"))',
+        "sort some: n3 is not in node, which it is part of; valid: (n1, n2)",
+    ),
+    "labels named like an Enum": (
+        "self.closed = variable(BOOL)",
+        'self.closed = variable(BOOL); self.other = variable(Sort("Phase", ("open", "closed")))',
+        "sort Phase: two different sorts have that name",
+    ),
+    "a sort named like a type": (
+        "integers(1, p.entries)",
+        'labels("int", "n", 2)',
+        "sort int: a type of the language has that name",
+    ),
     "no PROTOCOL": ("PROTOCOL =", "PROTOCOLS =", "has no PROTOCOL; assign"),
     "endless recursion": ("    s = State(p)", "    build(p)", "RecursionError"),
 }
+
+IN_SYSTEM = {
+    'default_rounds="3"': "default_rounds= is '3'; write a whole number of 1 or more, such as 4",
+    "default_rounds=True": "default_rounds= is True; write a whole number",
+    "default_rounds=0": "default_rounds= is 0; write a whole number",
+    "caps=3": "caps= is 3; write a table of numbers",
+    'caps={"entries": "2"}': "caps=: entries is '2'; write a table of numbers",
+    "caps={2: 2}": "caps=: one name is 2; write a table of numbers",
+    "axioms=(found,)": "axioms=: one item is a Property; write a tuple",
+    "at_first=None": "at_first= is None; write a tuple",
+}
+IN_PROTOCOL = {
+    "summary=3": "summary= is 3; write a text",
+    "in_release='4.13'": "in_release= is '4.13'; give a function",
+    "newest=4.17": "newest= is a float; write a release as a text",
+    "exercised=('all-quiet',)": "exercised= is a tuple; write a table",
+    "exercised={'all-quiet': 4}": "exercised=: all-quiet is 4; write a table",
+}
+IN_PROPERTY = {
+    "meaning=3": "all-quiet: meaning= is 3; write what must hold",
+    "explain='because'": "all-quiet: explain= is 'because'; give a function",
+    "traps={'stuck': True}": "all-quiet: traps=: stuck is True; write a table of terms",
+}
+OF_ANOTHER_TYPE = {
+    **{wrong: ("(found,))", f"(found,), {wrong})", says) for wrong, says in IN_SYSTEM.items()},
+    **{
+        wrong: ('"quiet", "a protocol", Parameters(), build', f'"quiet", {given}, {wrong}', says)
+        for wrong, says in IN_PROTOCOL.items()
+        for given in [
+            "defaults=Parameters(), build=build"
+            if wrong.startswith("summary")
+            else "'a', Parameters(), build"
+        ]
+    },
+    **{
+        wrong: ('witness_meaning="sent"', f'witness_meaning="sent", {wrong}', says)
+        for wrong, says in IN_PROPERTY.items()
+        if not wrong.startswith("meaning")
+    },
+    "meaning=3": ('"none sent", holds', "meaning=3, holds", IN_PROPERTY["meaning=3"]),
+    "build=3": ("Parameters(), build)", "Parameters(), 3)", "build= is 3; give the function"),
+}
+"""Fields of a System, a Protocol or a Property with a value of another type."""
+
+MISTAKES |= OF_ANOTHER_TYPE
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -267,7 +424,6 @@ def test_a_mistake_is_explained_with_what_to_write_instead(
 def test_an_explanation_that_fails_does_not_hide_the_trace(
     explain: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from fencepost.cli.main import run
 
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={explain}'))
@@ -298,3 +454,34 @@ def test_a_name_that_is_no_protocol(
     command: str, name: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert says in refused(capsys, command, name)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "remark"),
+    [
+        ("(s.phase == Phase.OPEN)", "s.closed", "send never happens: its guard is false for all arguments"),
+        (
+            ".set(True)]",
+            ".set(True), s.closed.set(False, when=s.closed)]",
+            "send never sets closed: the condition is false for all arguments",
+        ),
+        (
+            "holds=~s.sent[1]",
+            "holds=~s.closed",
+            "all-quiet is true by its text: no action sets what it reads",
+        ),
+    ],
+    ids=["a guard", "an update", "a property"],
+)
+def test_text_that_says_nothing_is_named_beside_the_verdict(
+    right: str, wrong: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    path.write_text(RIGHT)
+    run(["check", str(path), "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["remarks"] == []
+    path.write_text(RIGHT.replace(right, wrong))
+    run(["check", str(path)])
+    assert f"\nremark: {remark}\n" in capsys.readouterr().out
+    run(["check", str(path), "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["remarks"][0] == remark

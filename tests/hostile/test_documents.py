@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.encoding.documents import parse_yaml
 from fencepost.properties.catalogue import find
-from fencepost.quorums.settings import properties
+from fencepost.quorums.config_forms import properties
 from support.refusing import refused
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs/traces/bookkeeper-4.13.no-divergence.json"
@@ -412,8 +412,8 @@ def broker(ensemble: str, write: str = "2", ack: str = "2") -> str:
         (broker("\x1b[2J"), "it must be a whole number"),
         (broker("3") + "bookkeeper_delayEnsembleChange=1\n", "it must be true or false"),
         (broker("3").replace("\n", " "), "managedLedgerDefaultEnsembleSize is '3 managedLedger"),
-        ("#" + broker("3"), "has no managedLedgerDefaultEnsembleSize"),
-        ("\\\n#" + broker("3"), "has no managedLedgerDefaultEnsembleSize"),
+        ("#" + broker("3"), "no managedLedgerDefaultEnsembleSize of a broker"),
+        ("\\\n#" + broker("3"), "no managedLedgerDefaultEnsembleSize of a broker"),
     ],
 )
 def test_settings_that_mean_nothing(

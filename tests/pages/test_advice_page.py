@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from fencepost.cli.rendering.advice import NEEDS, headline, to_do
 from fencepost.cli.rendering.advice_page import page
 from support.advising import smallest
-from support.browsing import complaints
+from support.browsing import WIDTHS, beyond, collisions, complaints, screen
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
 """Chromium takes seconds to start, and is started once."""
@@ -62,27 +62,33 @@ def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
     assert not cards[-1].find_elements(By.TAG_NAME, "summary")
 
 
-@pytest.mark.parametrize("width", [1400, 800, 400])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_readable_at_any_width_in_light_and_in_the_dark(browser: webdriver.Chrome, width: int) -> None:
     """Nothing is wider than the page, no text is smaller than 11 px, and the text has contrast."""
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    try:
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        papers = []
-        for scheme in ("light", "dark"):
-            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    papers = []
+    for scheme in ("light", "dark"):
+        with screen(browser, width, scheme):
             browser.refresh()
-            wide, smallest_text, paper, ink = browser.execute_script(LOOK)
-            assert wide <= width
+            smallest_text, paper, ink = browser.execute_script(LOOK)
+            assert beyond(browser, width) == 0
             assert smallest_text >= 11
             assert abs(paper - ink) > 150
             papers.append(paper)
-        light, dark = papers
-        assert (light > 200, dark < 50) == (True, True)
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    light, dark = papers
+    assert (light > 200, dark < 50) == (True, True)
+    assert len(browser.title) < 60
+
+
+@pytest.mark.parametrize("touch", [False, True])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_drawing_is_cut_off(browser: webdriver.Chrome, width: int, touch: bool) -> None:
+    # Planted: a narrow drawing of 372 pixels at least. A window without touch has bars that take room.
+    with screen(browser, width, touch=touch):
+        browser.refresh()
+        browser.execute_script("for (const d of document.querySelectorAll('article details')) d.open = true")
+        assert browser.find_element(By.CSS_SELECTOR, ".diagram").is_displayed()
+        assert collisions(browser) == []
+        assert beyond(browser, width) == 0
 
 
 LOOK = """
@@ -90,7 +96,6 @@ const mean = (colour) => colour.match(/\\d+/g).slice(0, 3).reduce((sum, n) => su
 const texts = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('svg')
   && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()));
 const body = getComputedStyle(document.body);
-return [document.documentElement.scrollWidth,
-  Math.min(...texts.map((e) => parseFloat(getComputedStyle(e).fontSize))),
+return [Math.min(...texts.map((e) => parseFloat(getComputedStyle(e).fontSize))),
   mean(body.backgroundColor), mean(body.color)];
 """

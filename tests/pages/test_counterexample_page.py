@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.language.state import show
-from support.browsing import await_fragment, complaints
+from support.browsing import WIDTHS, await_fragment, beyond, collisions, complaints, screen
 from support.counterexamples import EXECUTIONS, counterexample_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
@@ -130,7 +130,7 @@ def row_in_view(browser: webdriver.Chrome, layout: str) -> bool:
     script = """
       const box = document.querySelector('.diagram').getBoundingClientRect();
       const row = document.querySelector(`.${arguments[0]} .band.current`).getBoundingClientRect();
-      const heads = document.querySelector(`.heads.${arguments[0]}`).getBoundingClientRect();
+      const heads = document.querySelector('.top').getBoundingClientRect();
       const buttons = document.querySelector('nav');
       const fixed = getComputedStyle(buttons).position === 'fixed';
       const floor = fixed ? buttons.getBoundingClientRect().top : window.innerHeight;
@@ -179,21 +179,18 @@ def test_on_a_phone_the_page_is_read_and_stepped_through_with_a_finger(
         return {
           wide: [...document.querySelectorAll('.wide')].some(seen),
           keys: seen(document.querySelector('.keys')),
-          beyond: document.documentElement.scrollWidth - window.innerWidth,
           letters: scale * parseFloat(getComputedStyle(document.querySelector('.narrow .note')).fontSize),
           over: box('.diagram').bottom - box('aside').top,
           buttons: [...document.querySelectorAll('nav button')].map((b) => b.getBoundingClientRect().height),
-          halo: parseFloat(getComputedStyle(document.querySelector('.narrow .note')).strokeWidth),
           below: box('nav').bottom - window.innerHeight,
         }"""
     )
     assert not found["wide"]
     assert not found["keys"], "keys are counterexample of where there are none"
-    assert found["beyond"] <= 0, "the page scrolls sideways"
+    assert beyond(phone, PHONE["width"]) == 0, "the page scrolls sideways"
     assert found["letters"] >= 10.5
     assert found["over"] <= 0, "the panel lies over the diagram"
     assert min(found["buttons"]) >= 44, "too small for a finger"
-    assert found["halo"] >= 7, "arrows are seen between the words that they pass behind"
     assert found["below"] <= 0, "the buttons are not in view when the page opens"
     for name, expected in (("first", 0), ("on", 1), ("last", len(counterexample_of(page).trace.steps))):
         phone.find_element(By.CSS_SELECTOR, f"[data-go={name}]").click()
@@ -213,6 +210,52 @@ def test_beside_a_narrow_diagram_nothing_runs_off_the_side(
     phone.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
     script = "const a = document.querySelector('aside'); return a.scrollWidth - a.clientWidth"
     assert phone.execute_script(script) <= 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_words_are_cut_off_or_crossed(browser: webdriver.Chrome, page: str, width: int) -> None:
+    # Planted: arrows of the narrow drawing that begin at the sending step; a drawing of 420 pixels at least.
+    with screen(browser, width):
+        browser.refresh()
+        assert beyond(browser, width) == 0
+        assert collisions(browser) == []
+        assert len(browser.title) < 60
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_first_view_has_the_violation_and_the_step_before(
+    browser: webdriver.Chrome, page: str, width: int
+) -> None:
+    # Planted: `reveal` that scrolls to the last row alone; `tellAbove` that says nothing.
+    last = len(counterexample_of(page).trace.steps)
+    with screen(browser, width):
+        browser.get(browser.current_url.partition("#")[0])
+        steps = list(browser.execute_script(IN_VIEW))
+        assert {last - 1, last} <= set(steps)
+        above = browser.find_element(By.CSS_SELECTOR, ".above").text
+        if steps[0] > 1:
+            assert above.startswith(("↑ step 1 is above", "↑ steps 1 to")), above
+            browser.find_element(By.CSS_SELECTOR, ".above").click()
+            assert browser.execute_script(IN_VIEW)[:2] == [0, 1]
+        assert browser.find_element(By.CSS_SELECTOR, ".above").text == ""
+
+
+IN_VIEW = """
+const box = (name) => document.querySelector(name).getBoundingClientRect();
+const covers = getComputedStyle(document.querySelector('nav')).position === 'fixed';
+const top = box('.top').bottom;
+const floor = Math.min(covers ? box('nav').top : innerHeight, box('.diagram').bottom);
+return [...document.querySelectorAll('.band')].filter((band) => {
+  const row = band.getBoundingClientRect();
+  return row.height > 0 && row.top >= top - 0.2 * row.height && row.bottom <= floor + 1;
+}).map((band) => Number(band.dataset.step));
+"""
+
+
+def test_keys_are_named_only_where_there_are_some(browser: webdriver.Chrome, page: str) -> None:
+    for width, touch, named in ((1400, False, True), (1400, True, False), (400, False, False)):
+        with screen(browser, width, touch=touch):
+            assert browser.find_element(By.CSS_SELECTOR, ".keys").is_displayed() == named
 
 
 def test_the_page_loads_nothing_and_complains_of_nothing(browser: webdriver.Chrome, page: str) -> None:

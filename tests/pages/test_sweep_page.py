@@ -14,7 +14,7 @@ from fencepost.cli.rendering.sweep_forms import FORMS
 from fencepost.cli.rendering.sweep_matrices import SweepReport
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import ordered
-from support.browsing import await_fragment, complaints
+from support.browsing import WIDTHS, await_fragment, beyond, collisions, complaints, screen
 from support.reports import fabricated, recounted
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chromium")]
@@ -136,6 +136,23 @@ def test_nothing_runs_off_the_side(browser: webdriver.Chrome, width: int) -> Non
     )
     assert spilling == 0
     browser.set_window_size(1280, 900)
+
+
+@pytest.mark.parametrize("touch", [False, True])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_scrolls_down_alone_and_its_drawings_are_whole(
+    browser: webdriver.Chrome, width: int, touch: bool
+) -> None:
+    # Planted: a fold whose summary does not break; the settings in the title.
+    with screen(browser, width, touch=touch):
+        browser.refresh()
+        assert beyond(browser, width) == 0
+        assert browser.title == "Sweep of bookkeeper-4.13, ledger-chain"
+        for cell in browser.find_elements(By.CSS_SELECTOR, "table.matrix td.violated a")[:2]:
+            browser.execute_script("arguments[0].click()", cell)
+            assert len(browser.find_elements(By.CSS_SELECTOR, "dialog[open]")) == 1
+            assert collisions(browser) == []
+            assert beyond(browser, width) == 0
 
 
 def test_the_picture_can_be_read_on_a_phone(browser: webdriver.Chrome) -> None:

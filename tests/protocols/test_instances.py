@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conjuncts import conjuncts, without
+from fencepost.cli.commands.requests import Asked, ask_all, request_of, small_instances
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
@@ -99,37 +100,40 @@ SETTLED = (Verdict.VIOLATED, Verdict.PROVED, Verdict.HOLDS)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> None:
     # Planted: an entry of EXERCISED left out; a default instance on which an answer takes minutes.
-    found = [
-        result
-        for instance, properties in PROTOCOLS[name].instances((), ())
-        for result in check(
-            instance,
-            properties,
-            Limits(jobs=1, minimize=Minimize.NONE, timeout=600).of(instance.system),
-        ).results
-    ]
+    limits = Limits(jobs=1, minimize=Minimize.NONE, timeout=600)
+    request = request_of(PROTOCOLS[name], (), (), None, limits)
+    asked = Asked(request)
+    ask_all(
+        asked,
+        small_instances(PROTOCOLS[name], (), request),
+        limits,
+        lambda some, within: check(some.instance, some.properties, within),
+        lambda result: result.verdict is Verdict.VACUOUS,
+    )
+    found = [result for one in asked.checked() for result in one.outcome.results]
     assert not [(result.property, result.reason) for result in found if result.verdict not in SETTLED]
-    assert {result.property for result in found} == {
-        p.name for p in PROTOCOLS[name].instance().system.properties
-    }
+    assert {result.property for result in found} == {p.name for p in request.properties}
 
 
-def test_a_property_has_an_instance_of_its_own_unless_sizes_are_given() -> None:
-    # Planted: settings of the instance winning over those asked for; a switch counted among the sizes.
+def sizes_of(name: str, **settings: object) -> list[tuple[int, int, int]]:
+    """Return bookies, ensemble and entries of the instances for `no-dirty-read`."""
+    found = [i.parameters for i in PROTOCOLS[name].small_instances("no-dirty-read", settings.items())]
+    return [(p.bookies, p.ensemble, p.entries) for p in found]
+
+
+def test_the_instance_of_a_property_keeps_the_settings_it_can() -> None:
+    # Planted: sizes of the list winning over those asked for; a switch counted among the sizes.
     protocol = PROTOCOLS["bookkeeper-4.13"]
-    (shared, most), (own, few) = protocol.instances([("recovery_floor", "fragment")], ())
-    assert [p.name for p in few] == ["valid-fragments", "no-dirty-read"]
-    assert [p.name for p in most] + [p.name for p in few] == [
-        *(p.name for p in shared.system.properties if p.name not in EXERCISED["bookkeeper-4.13"]),
-        *EXERCISED["bookkeeper-4.13"],
-    ]
-    assert (shared.parameters.ensemble, own.parameters.ensemble) == (3, 1)
-    assert (shared.parameters.recovery_floor, own.parameters.recovery_floor) == ("fragment", "fragment")
-    assert [[p.name for p in found] for _, found in protocol.instances((), ("no-dirty-read",))] == [
-        ["no-dirty-read"]
-    ]
-    ((sized, every),) = protocol.instances([("bookies", "4")], ())
-    assert (sized.parameters.bookies, len(every)) == (4, len(sized.system.properties))
+    (own,) = protocol.small_instances("valid-fragments", [("recovery_floor", "fragment"), ("inflight", "1")])
+    assert (own.parameters.ensemble, own.parameters.recovery_floor, own.parameters.inflight) == (
+        1,
+        "fragment",
+        1,
+    )
+    assert sizes_of("bookkeeper", bookies=5, entries=3) == [(5, 1, 3), (2, 1, 3), (5, 1, 2), (2, 1, 2)]
+    assert sizes_of("bookkeeper", ensemble=3, bookies=3) == [(3, 3, 2), (3, 1, 2), (2, 1, 2)], "not (2, 3, 2)"
+    assert sizes_of("bookkeeper", bookies=2, ensemble=1, write_quorum=1, ack_quorum=1, entries=2) == []
+    assert protocol.small_instances("entries-in-order", ()) == []
 
 
 def test_what_exercises_no_property_is_refused() -> None:
@@ -137,14 +141,18 @@ def test_what_exercises_no_property_is_refused() -> None:
     with pytest.raises(
         ModelError, match="ledger-chain: exercised= names entry-oder: no such property; valid: "
     ):
-        wrong.instances((), ())
+        wrong.check_exercised()
     wrong = replace(PROTOCOLS["ledger-chain"], exercised={"entry-order": {"client": 2}})
     with pytest.raises(BadInput, match="client: no such parameter or switch"):
-        wrong.instances((), ())
+        wrong.check_exercised()
+
+
+ON_THE_DEFAULTS = [("bookkeeper", "valid-fragments")]
+"""What the default instance exercises, and smaller ones may not."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("preset", "name"), CASES)
+@pytest.mark.parametrize(("preset", "name"), [case for case in CASES if case not in ON_THE_DEFAULTS])
 def test_on_the_defaults_it_is_not(preset: str, name: str) -> None:
     instance = PROTOCOLS[preset].instance(())
     assert not simulate(instance.system, instance.subject, instance.properties(name), 100, seed=1).witnessing

@@ -73,6 +73,31 @@ def test_bugs_are_chosen_by_name_with_or_without_the_sign_that_a_shell_takes_for
         chosen(KNOWN, ["26"])
 
 
+@pytest.mark.parametrize(
+    ("number", "names"),
+    [
+        ("4097", ["#3005", "#3005-3/2/2"]),
+        ("#4097", ["#3005", "#3005-3/2/2"]),
+        ("544", ["#4812"]),
+        ("PR 4557", ["#4651"]),
+        ("PR-3341", ["flushed-fence-db"]),
+        ("6505", ["pulsar#6505"]),
+        ("581", ["early-commit"]),
+        ("2615", ["#2615"]),
+    ],
+)
+def test_a_number_that_the_source_of_a_bug_has_finds_it(number: str, names: list[str]) -> None:
+    """Issue 4097 is the production report of #3005, and `known 4097` knew of no such bug."""
+    assert [known.name for known in chosen(KNOWN, [number])] == names
+
+
+@pytest.mark.parametrize("name", ["4", "13", "14.0", "799x", "PR 1", "2099", "097"])
+def test_the_number_of_a_release_or_scenario_finds_no_bug(name: str) -> None:
+    """Planted: 13 finds each bug that was fixed after 4.13."""
+    with pytest.raises(BadInput, match="no such known bug"):
+        chosen(KNOWN, [name])
+
+
 (BUG,) = chosen(KNOWN, ["#2614"])
 UNDECIDED = Result(BUG.property, Verdict.UNDECIDED, seconds=0.0, solver="none")
 PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, covering=1, witness=True)

@@ -12,6 +12,7 @@ import pytest
 
 from fencepost.answers.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
 from fencepost.answers.known import KNOWN, chosen
+from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_text import heading
 from fencepost.encoding.engine.check import check
@@ -123,6 +124,16 @@ SOURCE = os.environ.get("FENCEPOST_BOOKKEEPER_SOURCE", "")
 @pytest.mark.parametrize("name", RULES)
 def test_a_change_is_in_the_tags_that_the_table_says(name: str) -> None:
     for change in RULES[name].changes:
+        having = {tag for commit in change.commits.values() for tag in containing(commit)}
+        assert {release for release in TAGS if release in change} == having & set(TAGS)
+
+
+@pytest.mark.skipif(not SOURCE, reason="FENCEPOST_BOOKKEEPER_SOURCE names no clone of BookKeeper's source")
+@pytest.mark.parametrize(
+    "loss", [one for one in PUBLIC_LOSSES if one.read == "code"], ids=lambda one: one.name
+)
+def test_the_range_of_a_public_loss_is_that_of_the_tags(loss: PublicLoss) -> None:
+    for change in filter(None, (loss.since, loss.fixed)):
         having = {tag for commit in change.commits.values() for tag in containing(commit)}
         assert {release for release in TAGS if release in change} == having & set(TAGS)
 
@@ -278,6 +289,36 @@ def test_a_release_says_its_bugs_and_its_switches(capsys: pytest.CaptureFixture[
     assert document["switches"]["fence_atomic"] == "yes"
     assert "#4701" not in document["bugs"]
     assert "  fence_atomic=no\n" in printed(capsys, "4.17.3")
+
+
+def test_a_release_says_the_public_losses_that_no_model_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list of bugs was read as all that is known, although PR 4607 deletes live logs of this release."""
+    losses = {
+        loss["loss"]: loss for loss in json.loads(printed(capsys, "4.16.6", "--format", "json"))["public"]
+    }
+    assert losses["PR 4607"]["source"] == "https://github.com/apache/bookkeeper/pull/4607"
+    assert "PR 3979" not in losses
+    said = " ".join(printed(capsys, "4.16.6").split())
+    assert "Public losses that no model has" in said
+    assert "PR 4607: The garbage collector deletes" in said
+    assert "PR 4844: Two checkpoints" in said
+    assert "in the write cache. Needs DbLedgerStorage, several journalDirectories." in said
+    assert "PR 3979:" not in said
+    assert "PR 3979:" in " ".join(printed(capsys, "4.16.1").split())
+
+
+def test_releases_lists_the_public_losses_that_no_model_has(capsys: pytest.CaptureFixture[str]) -> None:
+    losses = {loss["loss"]: loss for loss in json.loads(printed(capsys, "--format", "json"))["public"]}
+    assert losses["PR 3979"]["affected"] == ["4.16.0", "4.16.1"]
+    assert losses["PR 3979"]["fixed"] == ["4.16.2", "4.17.0"]
+    assert losses["PR 4844"]["fixed"] == []
+    assert losses["PR 4844"]["needs"] == ["DbLedgerStorage", "several journalDirectories"]
+    assert losses["PR 4607"]["coincidence"] == "crash"
+    assert losses["#3604"]["needs"] == ["no DbLedgerStorage", "not useTransactionalCompaction=true"]
+    rows = {line[:7]: line for line in printed(capsys).splitlines() if line}
+    assert rows["PR 3979"].split()[2:7] == ["4.16.0", "to", "4.16.1", "-", "4.16.2,"]
+    # Planted: "4.7.0 to 4.17.1", as if 4.16.7 had it.
+    assert "  4.7.0 to 4.16.6, 4.17.0 to 4.17.1  " in rows["PR 4607"]
 
 
 def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

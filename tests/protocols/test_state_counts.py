@@ -15,8 +15,8 @@ TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "
 @pytest.mark.parametrize(
     ("preset", "steps", "states"),
     [
-        ("bookkeeper", 12, 5_261),
-        ("bookkeeper-4.13", 12, 5_581),
+        ("bookkeeper", 12, 2_701),
+        ("bookkeeper-4.13", 12, 2_861),
         ("bookkeeper-no-journal", 6, 17_831),
         ("bookkeeper-4.13-tla", None, 20_489),
         pytest.param("bookkeeper", None, 190_985, marks=pytest.mark.slow),

@@ -14,9 +14,10 @@ from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.sorts import BOOL, integers
-from fencepost.encoding.language.state import StateSpace, choice, decode, family
-from fencepost.encoding.language.system import Action, Property, Schema, System
+from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
+from fencepost.encoding.language.system import Action, Property, Schema, System, each
 from fencepost.encoding.language.terms import TRUE, Term, Update, all_of, if_
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.unrolling import Unrolling
@@ -39,17 +40,25 @@ class Cells(StateSpace):
         self.left = family(
             integers(0, REPEATS), integers(1, ACTIONS), initial=lambda action: 1 + action % REPEATS
         )
+        self.posted = variable(BOOL)
         self.lost = choice(integers(1, 1), fault="lost")
 
 
-def generate(seed: int, ends: bool = True) -> System:
+def post(s: Cells) -> Action:
+    """Send the one message that can be lost."""
+    sent = [message("note", "a", "b", lost=s.lost[1])]
+    return Action(when=~s.posted, then=[s.posted.set(True)], actor="a", sent=sent)
+
+
+def generate(seed: int, ends: bool = True, posts: bool = False) -> System:
     """Return a system with actions that fire repeatedly and with one-way commutations.
 
     With `ends` every execution ends. Otherwise it has no counters and may run for ever; its number then has
-    values that no action leads to.
+    values that no action leads to. With `posts` the message is sent whose loss the actions read.
     """
     chance, s = random.Random(seed), Cells(2 if ends else 4)
     actions = tuple(_action(chance, s, number, ends) for number in range(1, ACTIONS + 1))
+    actions = (each(post, s), *actions) if posts else actions
     bad = all_of(*(_literal(chance, s, loss=False) for _ in range(3)))
     never = Property("never", "never so", ~bad, TRUE, "always")
     return System(s, actions, (never,), default_rounds=None if ends else ROUNDS)
@@ -150,14 +159,14 @@ def _final_states(session: RoundSolver, symbolic: Symbolic) -> set[bytes]:
     while session.solve([]):
         model, state, position = session.model(), bytearray(first), 0
         block: list[int] = []
-        for variable in places:
+        for written in places:
             own = [
-                session.unrolling.bit(position + i, session.rounds) for i in range(len(variable.domain) - 1)
+                session.unrolling.bit(position + i, session.rounds) for i in range(len(written.domain) - 1)
             ]
             position += len(own)
             true = [model[v - 1] > 0 for v in own]
-            assert sum(true) <= 1, f"{variable.name} has two values"
-            state[variable.place] = variable.domain.values.index(decode(variable, true))
+            assert sum(true) <= 1, f"{written.name} has two values"
+            state[written.place] = written.domain.values.index(decode(written, true))
             block.extend(-v if t else v for v, t in zip(own, true, strict=True))
         found.add(bytes(state))
         session.add([block])

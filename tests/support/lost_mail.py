@@ -13,6 +13,7 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.ic3.clauses import Clause, Relation
 from fencepost.encoding.ic3.named_clauses import NamedClause, NamedLiteral, clauses_of
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.parameters import switch
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.quantifiers import forall
@@ -30,14 +31,22 @@ class Parameters:
 
 
 class Mail(StateSpace):
-    """The letters that have arrived, are read or are given up, and those that are lost."""
+    """The letters that are posted, have arrived, are read or are given up, and those that are lost."""
 
     def __init__(self, late_loss: bool) -> None:
         self.letter = labels("letter", "l", 2)
+        self.posted = family(BOOL, self.letter)
         self.arrived = family(BOOL, self.letter)
         self.read = family(BOOL, self.letter)
         self.gave_up = family(BOOL, self.letter)
         self.lost = family(BOOL, self.letter) if late_loss else choice(self.letter, fault="lost")
+
+
+def post(s: Mail, letter: Parameter) -> Action:
+    """Post the letter, which may be lost."""
+    lost = None if s.lost.fault is None else s.lost[letter]
+    sent = [message("letter", "sender", letter, lost=lost)]
+    return Action(when=~s.posted[letter], then=[s.posted[letter].set(True)], actor="sender", sent=sent)
 
 
 def arrive(s: Mail, letter: Parameter) -> Action:
@@ -63,7 +72,7 @@ def lose(s: Mail, letter: Parameter) -> Action:
 def build(parameters: Parameters) -> System:
     late = parameters.late_loss == "yes"
     s = Mail(late)
-    handlers = (arrive, read, give_up, *((lose,) if late else ()))
+    handlers = (post, arrive, read, give_up, *((lose,) if late else ()))
     return System(
         s,
         tuple(each(handler, s, s.letter) for handler in handlers),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 from selenium import webdriver
@@ -11,29 +12,16 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from support.browsing import chromium
+from support.browsing import chromium, screen
 from support.exploring import served
 
 TRACE = Path("docs/traces/bookkeeper-4.13.no-divergence.json")
-SIZES = {1400: 900, 400: 860}
-"""The height for each width, in pixels."""
-
-
-def look(browser: webdriver.Chrome, width: int, scheme: str) -> None:
-    """Set the width and the colour scheme of the screen; a narrow screen is a phone's."""
-    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    phone = width < 600
-    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": phone, "maxTouchPoints": 1})
-    size = {"width": width, "height": SIZES[width], "deviceScaleFactor": 1, "mobile": phone}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 def explore(folder: Path, browser: webdriver.Chrome, address: str) -> None:
     """Take pictures of the counterexample of 4.13 at step 11, with the solver's answer about the loss."""
-    for width in SIZES:
-        for scheme in ("light", "dark"):
-            look(browser, width, scheme)
+    for width, scheme in product((1400, 400), ("light", "dark")):
+        with screen(browser, width, scheme):
             browser.get("about:blank")
             browser.get(address)
             wait = WebDriverWait(browser, 120)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
+from fencepost.realcode.harness_session import Harness, answering
 from fencepost.realcode.matrix import kept
 from fencepost.realcode.transcripts import Transcript, read_transcript
 
@@ -27,3 +33,31 @@ def transcript_of(bug: str, release: str, storage: str = "sorted") -> Transcript
     """Return the transcript of a real run of that bug's counterexample."""
     name = bug.removeprefix("#").replace("/", "-")
     return read_transcript(TRANSCRIPTS / f"{name}.{release}.{storage}.jsonl")
+
+
+JVM_CRASH = "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb)\n"
+"""The beginning of what a JVM prints on its stdout when native code crashes it."""
+
+_ANSWERING = """
+import json, os, sys
+answers = json.load(open(sys.argv[1]))
+pipe = open(sys.argv[3], "w")
+for answer in answers:
+    sys.stdin.readline()
+    print("# a library prints this", flush=True)
+    print(answer, file=pipe, flush=True)
+sys.stdin.readline()
+os.write(1, sys.argv[2].encode())
+os.abort()
+"""
+
+
+@contextmanager
+def crashing_code(answers: Sequence[str]) -> Iterator[Harness]:
+    """Run a process in the place of the code: it gives these answers, printing between them, and crashes."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "answers")
+        file.write_text(json.dumps(list(answers)), encoding="utf-8")
+        command = [sys.executable, "-c", _ANSWERING, str(file), JVM_CRASH]
+        with answering(command, Path(folder)) as harness:
+            yield harness

@@ -170,6 +170,7 @@ class _Maker:
         mailing = chance.random() < 0.25
         self.labelled = chance.choice(("", "", "guards", "updates", "claims"))
         self.s = Net(chance, mailing)
+        del self.s.__dict__["_is_frozen"]  # actions declare their own state here
         if mailing:
             self._mail()
         self.terse = not mailing and chance.random() < 0.4

@@ -44,6 +44,16 @@ def spoilt(name: str, **changes: Any) -> dict[str, Any]:
         ("#2908", "4.6.0 4.14.5 4.15.0", "4.14.6 4.15.1 4.16.0 4.18.0"),
         ("PR 4041", "4.16.0 4.16.2", "4.15.5 4.16.3 4.17.0"),
         ("PR 4844", "4.7.0 4.18.0", "4.6.2"),
+        ("PR 4404", "4.14.6 4.15.5 4.16.5 4.17.0", "4.14.5 4.15.0 4.16.6 4.17.1 4.18.0"),
+        ("PR 4196", "4.14.0 4.15.5 4.16.4", "4.13.0 4.16.5 4.17.0"),
+        ("PR 4140", "4.16.0 4.16.3", "4.15.5 4.16.4 4.17.0"),
+        ("PR 3110", "4.6.0 4.14.4", "4.14.5 4.15.0"),
+        ("#3604", "4.8.2 4.9.0 4.18.0", "4.8.1"),
+        ("#3466", "4.15.0 4.15.2", "4.14.8 4.15.3 4.16.0"),
+        ("#1345", "4.6.0 4.7.3", "4.8.0"),
+        ("PR 913", "4.6.0", "4.6.1 4.7.0"),
+        ("PR 4843", "4.15.1 4.18.0", "4.14.8 4.15.0"),
+        ("#1533", "4.7.0 4.11.1", "4.6.2 4.12.0"),
     ],
 )
 def test_a_loss_is_in_the_releases_between_its_fault_and_its_fix(name: str, has: str, has_not: str) -> None:
@@ -60,6 +70,16 @@ def test_a_loss_concerns_a_setup_that_meets_its_conditions_only() -> None:
     assert "PR 3329" in names("4.16.1", "several-ledger-directories")
     assert "PR 4844" in names(NEWEST, "several-journal-directories")
     assert "PR 4844" not in names(NEWEST, "several-ledger-directories")
+    sorted_storage = USUAL - {"db"} | {"no-db"}
+    assert "#3604" in {loss.name for loss in public_losses(NEWEST, sorted_storage)}
+    avoided = public_losses(NEWEST, sorted_storage | {"transactional-compaction"})
+    assert "#3604" not in {loss.name for loss in avoided}
+
+
+def test_the_losses_that_need_the_least_come_first() -> None:
+    order = [COINCIDENCES.index(loss.coincidence) for loss in public_losses("4.16.0", frozenset(CONDITIONS))]
+    assert order == sorted(order)
+    assert len(set(order)) > 2
 
 
 def test_each_row_can_be_acted_on_and_looked_up() -> None:
@@ -67,6 +87,16 @@ def test_each_row_can_be_acted_on_and_looked_up() -> None:
         assert loss.coincidence in COINCIDENCES
         assert loss.needs <= set(CONDITIONS), loss.name
         assert loss.action.endswith(".") and loss.loses.endswith(".")
+
+
+def test_each_feature_is_told_by_a_key_or_is_an_argument_of_a_call() -> None:
+    named = {loss.needs | loss.unless for loss in PUBLIC_LOSSES}
+    assert frozenset().union(*named) <= set(CONDITIONS)
+    wanted = {
+        "several-ledger-directories", "several-journal-directories", "direct-io", "deferred-sync",
+        "ephemeral-disks", "no-autorecovery", "entry-log-per-ledger", "force-gc",
+    }  # fmt: skip
+    assert wanted <= {feature.name for feature in FEATURES.values()}
 
 
 def test_a_modelled_bug_is_not_in_the_table() -> None:
@@ -78,7 +108,7 @@ def test_a_modelled_bug_is_not_in_the_table() -> None:
     ("changes", "message"),
     [
         ({"remedy": "none"}, "PR 4607: remedy: unknown key; valid: "),
-        ({"fixed": {"4.16.70": "52d779ae4a"}}, "PR 4607: fixed = an object: must be a table of releases that were read"),
+        ({"fixed": {"4.16.70": "52d"}}, "PR 4607: fixed = an object: must be a table of releases that were"),
         ({"needs": ["several-disks"]}, "PR 4607: needs = a list: must be a list of spare, "),
         ({"coincidence": "luck"}, "PR 4607: coincidence = 'luck': must be one of nothing, "),
         ({"source": "PR 4607"}, "PR 4607: source = 'PR 4607': must be an address that begins with https://"),
@@ -99,6 +129,10 @@ def test_a_value_of_a_key_tells_its_feature() -> None:
     assert FEATURES["dbStorage_directIOEntryLogger"].is_in("true")
     assert FEATURES["dbStorage_directIOEntryLogger"].is_in(True)
     assert not FEATURES["dbStorage_directIOEntryLogger"].is_in("false")
+    assert FEATURES["tlsProvider"].is_in("OpenSSL") and not FEATURES["tlsProvider"].is_in("")
+    assert not FEATURES["tlsProvider"].is_in(None)
+    assert FEATURES["volumes.persistence"].is_in(False)
+    assert FEATURES["explicitLacInterval"].is_in(100) and not FEATURES["explicitLacInterval"].is_in("0")
 
 
 def test_every_release_that_was_read_can_be_asked() -> None:

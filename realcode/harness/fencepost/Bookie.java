@@ -36,6 +36,7 @@ final class Bookie {
     private final int port;
     private final Settings settings;
     private LifecycleComponentStack server;
+    private AutoCloseable driver;    // the metadata driver of a boot without its check, which the server does not close
     private CountDownLatch readable = new CountDownLatch(0);
     private long others;
 
@@ -61,16 +62,36 @@ final class Bookie {
     void startUnchecked() throws Exception {
         readable = new CountDownLatch(1);
         ServerConfiguration conf = configuration();
-        Object driver = Class.forName("org.apache.bookkeeper.bookie.BookieResources")
+        driver = (AutoCloseable) Class.forName("org.apache.bookkeeper.bookie.BookieResources")
             .getMethod("createMetadataDriver", ServerConfiguration.class, StatsLogger.class)
             .invoke(null, conf, NullStatsLogger.INSTANCE);
+        LifecycleComponentStack built;
+        try {
+            built = unchecked(conf);
+        } catch (Exception failure) {
+            closeDriver();
+            throw failure;
+        }
+        start(built);
+    }
+
+    /** Builds a server over our own metadata driver, in which ledgers cannot be listed before `check`. */
+    private LifecycleComponentStack unchecked(ServerConfiguration conf) throws Exception {
         Object builder = Class.forName("org.apache.bookkeeper.server.EmbeddedServer")
             .getMethod("builder", BookieConfiguration.class).invoke(null, new BookieConfiguration(conf));
         LedgerManagerFactory factory = held((LedgerManagerFactory) call(driver, "getLedgerManagerFactory"), readable);
         builder.getClass().getMethod("registrationManager", RegistrationManager.class)
             .invoke(builder, call(driver, "createRegistrationManager"));
         builder.getClass().getMethod("ledgerManagerFactory", LedgerManagerFactory.class).invoke(builder, factory);
-        start((LifecycleComponentStack) call(call(builder, "build"), "getLifecycleComponentStack"));
+        return (LifecycleComponentStack) call(call(builder, "build"), "getLifecycleComponentStack");
+    }
+
+    /** Closes the ZooKeeper session of our own driver: while it is open, the name of the bookie stays taken. */
+    private void closeDriver() throws Exception {
+        if (driver != null) {
+            driver.close();
+            driver = null;
+        }
     }
 
     /** Lets phase one read metadata, and waits until it is over. */
@@ -103,23 +124,39 @@ final class Bookie {
         return type.cast(java.lang.reflect.Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
     }
 
+    /**
+     * Starts a server. A bookie that does not start is down afterwards.
+     *
+     * <p>It has shut down its own storage, and reading a RocksDB that is closed ends the process.
+     */
     private void start(LifecycleComponentStack built) throws Exception {
         server = built;
-        server.start();
-        Object bookie = service().getServer().getBookie();
-        if (!(Boolean) call(bookie, "isRunning")) {
+        boolean runs = false;
+        try {
+            server.start();
+            runs = (Boolean) call(service().getServer().getBookie(), "isRunning");
+        } finally {
+            if (!runs) {
+                stop();
+            }
+        }
+        if (!runs) {
             throw new IllegalStateException(name + " does not start");
         }
     }
 
     /** Shuts down as an operator does: data in memory is flushed. */
-    void stop() {
-        server.close();
-        server = null;
+    void stop() throws Exception {
+        try {
+            server.close();
+        } finally {
+            server = null;
+            closeDriver();
+        }
     }
 
     /** Ends as a killed process does: data that is not in a file is lost. */
-    void crash() throws IOException {
+    void crash() throws Exception {
         Path kept = folder.toPath().resolveSibling(name + ".kept");
         copy(folder.toPath(), kept);
         holdJournal(false);

@@ -2,6 +2,7 @@ package fencepost;
 
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.FileOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.net.InetAddress;
@@ -28,9 +29,10 @@ import org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
 /**
- * Real bookies, a real ZooKeeper and real clients in one process. Each line on stdin gets one answer on stdout.
+ * Real bookies, a real ZooKeeper and real clients in one process. Each line on stdin gets one answer.
  *
- * <p>A line is a command and `name=value` pairs; an answer is a JSON object, `{"ok": …}` or `{"error": …}`.
+ * <p>A line is a command and `name=value` pairs; an answer is a JSON object, `{"ok": …}` or `{"error": …}`. The
+ * answers go to a stream of their own, which the last argument names: stdout is also the JVM's, and any library's.
  */
 public final class Harness {
     private static final byte[] PASSWORD = "fencepost".getBytes(StandardCharsets.UTF_8);
@@ -57,8 +59,8 @@ public final class Harness {
     }
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream out = System.out;
-        System.setOut(System.err);    // stdout is for answers only
+        PrintStream out = new PrintStream(new FileOutputStream(arguments[1]), false, StandardCharsets.UTF_8);
+        System.setOut(System.err);    // what Java code prints goes to the log
         Harness harness = new Harness(new File(arguments[0]));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {

@@ -18,6 +18,7 @@ from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import WRONG, CircuitBuilder
 from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, Value, integers
 from fencepost.encoding.language.state import StateSpace, Variable, choice, variable
@@ -84,7 +85,7 @@ def test_a_file_reaches_the_states_and_violations_that_exploring_reaches(case: C
 @by_seeds(10, 120)
 def test_files_of_generated_systems_reach_the_states_that_exploring_reaches(seeds: range) -> None:
     for seed in seeds:
-        assert agree(generate(seed)), f"seed {seed}"
+        assert agree(generate(seed, posts=True)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("case", LARGER, ids=titled)
@@ -115,13 +116,16 @@ class Fixed(StateSpace):
     def __init__(self) -> None:
         self.arrived = variable(BOOL)
         self.missed = variable(BOOL)
+        self.sent = variable(BOOL)
         self.lost = choice(integers(1, 1), fault="lost")
 
 
 def decided_once() -> System:
     """Return a system whose property holds only because a choice never changes."""
     s = Fixed()
+    sent = (message("note", "a", "b", lost=s.lost[1]),)
     actions = (
+        Schema("send", "", (), Action(~s.sent, [s.sent.set(True)], actor="a", sent=sent)),
         Schema("receive", "", (), Action(~s.lost[1], [s.arrived.set(True)], actor="b")),
         Schema("miss", "", (), Action(s.lost[1], [s.missed.set(True)], actor="b")),
     )
@@ -153,11 +157,11 @@ def test_a_badly_defined_action_is_a_bad_output_and_does_not_fire() -> None:
 
 def test_an_input_decides_which_action_fires_and_the_first_wins() -> None:
     beside = Beside(decided_once())
-    assert beside.machine.inputs == ["receive", "miss"]
-    assert beside.machine.latches == ["arrived = yes", "missed = yes", "lost[1]"]
-    both = [frozenset({0, 1})]
-    assert beside.machine.steps((False, False, False), both)[0][0] == (True, False, False)
-    assert beside.machine.steps((False, False, True), both)[0][0] == (False, False, True)
+    assert beside.machine.inputs == ["send", "receive", "miss"]
+    assert beside.machine.latches == ["arrived = yes", "missed = yes", "sent = yes", "lost[1]"]
+    both = [frozenset({1, 2})]
+    assert beside.machine.steps((False, False, False, False), both)[0][0] == (True, False, False, False)
+    assert beside.machine.steps((False, False, False, True), both)[0][0] == (False, False, False, True)
 
 
 def test_every_connective_is_translated() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.fold import constants, folded
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Property, System, each
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, if_
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update, if_
 
 NODE = integers(1, 2)
 
@@ -86,3 +90,24 @@ def test_the_executions_are_the_same(handlers: tuple[object, ...]) -> None:
 def test_choices_are_never_constant() -> None:
     assert not any(f.fault for f in constants(room(turn_on)))
     assert folded(room(turn_on)).properties[0].witness is not FALSE
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        lambda s, node: [s.dark[node].set(False), s.dark[node].set(False)],
+        lambda s, node: [s.dark[s.turns].set(False)],
+        lambda s, node: [s.turns.set(if_(s.dark[s.turns], 0, 0))],
+    ],
+    ids=["set twice", "set outside", "read outside"],
+)
+def test_folding_keeps_what_is_badly_defined(then: Callable[[Room, Parameter], list[Update]]) -> None:
+    """Nothing else writes the variable, so folding would drop the update or the read with the mistake."""
+
+    def act(s: Room, node: Parameter) -> Action:
+        return Action(when=~s.on[node], then=[s.on[node].set(True), *then(s, node)], actor="someone")
+
+    concrete = Concrete(folded(room(act)))
+    step, state = concrete.steps[0], concrete.initial()
+    with pytest.raises(ModelError, match=r"sets dark.* twice|does not exist"):
+        list(step.successors(state))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,8 +15,8 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Fewest, Verdict
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
@@ -189,3 +189,27 @@ def test_both_of_its_properties_are_proved_and_their_witnesses_are_reached() -> 
         ("consistent", Verdict.PROVED, True),
         ("abort-is-final", Verdict.PROVED, True),
     ]
+
+
+def said_by_ic3(**limits: Any) -> Result:
+    """Return the result of two_copies, where an entry is lost, from IC3 alone."""
+    protocol = load(EXAMPLES / "two_copies.py")
+    instance = protocol.instance([("acknowledge", "reachable")])
+    asked = Limits(jobs=1, engines=("ic3",), minimize=Minimize.NONE, **limits)
+    return check(instance, instance.properties(), asked).results[0]
+
+
+def test_a_path_with_too_many_faults_is_the_reason() -> None:
+    """Planted: the reason is `not inductive`, which nobody asked."""
+    result = said_by_ic3(budgets={"lost": 0})
+    assert result.verdict is Verdict.UNDECIDED
+    assert result.reason == (
+        "no other engine was asked; the path that ic3 found has faults lost=1, more than are allowed"
+    )
+
+
+def test_one_counterexample_of_many_says_which_engine_finds_others() -> None:
+    result = said_by_ic3(count=3)
+    assert result.verdict is Verdict.VIOLATED
+    assert result.reason == "others are found by the engine rounds, which was not asked"
+    assert said_by_ic3().reason is None

@@ -422,6 +422,19 @@ def test_the_page_draws_each_message_once(counterexample: Counterexample) -> Non
         assert Drawing(counterexample, layout).body() in FORMS["html"].write(counterexample)
 
 
+def test_a_row_after_the_last_step_shows_who_can_act() -> None:
+    # Planted: a ring for an actor that has no lifeline.
+    offers = [("w", "push (entry 2)"), ("w", "close"), ("b1", "crash"), ("nobody", "acts")]
+    drawing = Drawing(counterexample_of("late"), WIDE, offers)
+    body = drawing.body()
+    assert "possible next: 4 actions" in body and "w push (entry 2); w close" in body
+    rings = re.findall(r'<circle class="next" cx="([\d.]+)".*?<title>(.*?)</title>', body)
+    expected = [("w", "push (entry 2); close"), ("b1", "crash")]
+    assert rings == [(f"{drawing.x(name):g}", words) for name, words in expected]
+    assert "nothing is possible here" in Drawing(counterexample_of("late"), WIDE, []).body()
+    assert "possible" not in Drawing(counterexample_of("late"), WIDE).body()
+
+
 def lie_on(drawing: Drawing) -> list[str]:
     """Return the words of a drawing that an arrow or other words cross."""
     labels = list(drawing.labels.values())

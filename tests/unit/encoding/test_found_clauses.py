@@ -32,6 +32,7 @@ from fencepost.encoding.ic3.named_clauses import (
 from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, obligations
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, induct
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.sorts import BOOL, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Property, System, each
@@ -59,7 +60,14 @@ class Everything(StateSpace):
         self.number = family(integers(2, 4), self.node, initial=2)
         self.owner = variable(self.node)
         self.colour = family(members(Colour), integers(0, 1))
+        self.asked = family(BOOL, self.node)
         self.lost = choice(self.node, fault="lost")
+
+
+def ask(s: Everything, node: Parameter) -> Action:
+    """Ask for paint; the request may be lost."""
+    sent = [message("request", node, "painter", lost=s.lost[node])]
+    return Action(when=~s.asked[node], then=[s.asked[node].set(True)], actor=node, sent=sent)
 
 
 def paint(s: Everything, node: Parameter) -> Action:
@@ -73,7 +81,9 @@ def paint(s: Everything, node: Parameter) -> Action:
 
 def everything() -> System:
     s = Everything()
-    return System(s, (each(paint, s, s.node),), (Property("p", "p", TRUE, s.flag, "painted"),))
+    return System(
+        s, (each(ask, s, s.node), each(paint, s, s.node)), (Property("p", "p", TRUE, s.flag, "painted"),)
+    )
 
 
 def literals(system: System) -> list[Literal]:

@@ -27,6 +27,7 @@ from fencepost.encoding.induction.over_rounds import (
     induct,
 )
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
+from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
@@ -61,7 +62,14 @@ class Lock(StateSpace):
     def __init__(self) -> None:
         self.client = integers(1, 2)
         self.has = family(BOOL, self.client)
+        self.asked = family(BOOL, self.client)
         self.lost = choice(self.client, fault="lost")
+
+
+def ask(s: Lock, client: Parameter) -> Action:
+    """Ask for the lock; the request may be lost."""
+    sent = [message("request", client, "lock", lost=s.lost[client])]
+    return Action(when=~s.asked[client], then=[s.asked[client].set(True)], actor=client, sent=sent)
 
 
 def take(s: Lock, client: Parameter) -> Action:
@@ -80,9 +88,8 @@ def lock() -> System:
     exclusive = Property(
         "exclusive", "only one has it", ~(s.has[1] & s.has[2]), s.has[2], "the second has it"
     )
-    return System(
-        s, (each(take, s, s.client), each(release, s, s.client)), (exclusive,), default_rounds=ROUNDS
-    )
+    actions = tuple(each(action, s, s.client) for action in (ask, take, release))
+    return System(s, actions, (exclusive,), default_rounds=ROUNDS)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

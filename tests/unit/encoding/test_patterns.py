@@ -14,7 +14,7 @@ from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.terms import TRUE, Node, Term, children
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Eventually(Term):
     """A kind of term that no reading knows."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import IntEnum
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,10 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import exists, forall
-from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
-from fencepost.encoding.language.state import StateSpace, choice, family
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
+from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import Action, Invariant, Property, Schema, System, each, in_turn
-from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, if_
+from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, children, if_, lift
 from fencepost.encoding.language.traces import Subject
 from support.bare import Bare
 
@@ -273,3 +275,109 @@ def test_messages_of_one_action_may_share_a_loss_if_only_one_of_them_is_sent() -
 def test_two_senders_may_share_a_loss_with_the_variable_that_says_one_has_sent() -> None:
     s = Row()
     sent_at_most_once(System(s, (each(first_sender, s, s.cell), each(sharing_sender, s, s.cell))))
+
+
+# Whatever an action reads of a loss counts, and no sending may forget the loss.
+
+
+def hear(s: Row, cell: Parameter) -> Action:
+    """Pass a cell unless its token is lost, which the guard reads."""
+    return Action(when=~s.lost[cell], then=[s.passed[cell].set(True)], actor="me")
+
+
+def note_loss(s: Row, cell: Parameter) -> Action:
+    """Read the loss in the condition of an update."""
+    return Action(when=TRUE, then=[s.marked[cell].set(True, when=~s.lost[cell])], actor="me")
+
+
+def keep_loss(s: Row, cell: Parameter) -> Action:
+    """Read the loss as the value of an update."""
+    return Action(when=TRUE, then=[s.marked[cell].set(s.lost[cell])], actor="me")
+
+
+def tell_loss(s: Row, cell: Parameter) -> Action:
+    """Read the loss in the content of a message."""
+    sent = [message("report", "me", "you", says={"lost": s.lost[cell]})]
+    return Action(when=TRUE, then=[s.marked[cell].set(True)], actor="me", sent=sent)
+
+
+def answer_unless_lost(s: Row, cell: Parameter) -> Action:
+    """Read the loss in the condition of a sending."""
+    sent = [message("report", "me", "you", when=~s.lost[cell])]
+    return Action(when=TRUE, then=[s.marked[cell].set(True)], actor="me", sent=sent)
+
+
+def forgetful(s: Row, cell: Parameter) -> Action:
+    """Send the token as often as one likes, without its loss."""
+    return Action(when=TRUE, then=[], actor="me", sent=[message("token", "me", cell)])
+
+
+READERS = [hear, note_loss, keep_loss, tell_loss, answer_unless_lost]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_a_loss_that_no_sending_names_is_refused(reader: Callable[[Row, Parameter], Action]) -> None:
+    s = Row()
+    with pytest.raises(ModelError, match=r"reads lost\[cell\], and no sending names this loss"):
+        sent_at_most_once(System(s, (each(forgetful, s, s.cell), each(reader, s, s.cell))))
+    sent_at_most_once(System(s, (each(first_sender, s, s.cell), each(reader, s, s.cell))))
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_a_receiver_that_reads_a_loss_anywhere_makes_its_kind_one_that_can_be_lost(
+    reader: Callable[[Row, Parameter], Action],
+) -> None:
+    s = Row()
+
+    def receive(s: Row, cell: Parameter) -> Action:
+        return replace(reader(s, cell), received=message("token", "me", cell))
+
+    with pytest.raises(ModelError, match="forgetful sends token without a loss"):
+        sent_at_most_once(System(s, (each(forgetful, s, s.cell), each(receive, s, s.cell))))
+
+
+# Definitions, and values that Python calls equal.
+
+
+class Lamps(StateSpace):
+    """Definitions without names of their own, and one with an argument."""
+
+    def __init__(self) -> None:
+        self.lamp = integers(0, 1)
+        self.on = family(BOOL, self.lamp)
+        self.flag = variable(BOOL)
+
+    some: Any = definition(lambda self: exists(self.lamp, lambda n: self.on[n]))
+    every: Any = definition(lambda self: forall(self.lamp, lambda n: self.on[n]))
+
+    @definition
+    def says(self, value: TermLike) -> Term:
+        return lift(value) == value
+
+
+def test_each_definition_has_terms_of_its_own() -> None:
+    s = Lamps()
+    assert s.every() is s.every()
+    assert s.some() is not s.every()
+    assert [children(s.says(value))[0].type for value in (1, True)] == ["int", "bool"]
+
+
+class Level(IntEnum):
+    """Members that Python calls equal to integers."""
+
+    LOW = 1
+    HIGH = 2
+
+
+def test_a_member_of_an_int_enum_is_no_integer() -> None:
+    class Dial(StateSpace):
+        def __init__(self) -> None:
+            self.level = variable(members(Level))
+
+    s = Dial()
+    assert (s.level == Level.LOW).type == "bool"
+    for wrong in (lambda: s.level == 1, lambda: s.level < 2, lambda: s.level.set(1)):
+        with pytest.raises(TypeError, match="is of type"):
+            wrong()
+    assert 1 not in members(Level)
+    assert Sort("m", (0, 1)) != Sort("m", (False, True))

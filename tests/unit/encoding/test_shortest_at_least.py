@@ -149,7 +149,7 @@ def test_a_result_whose_trace_is_shorter_than_any_violation_is_refused() -> None
 
 def busy(seed: int) -> System:
     """Return a generated system in which a violation takes all firings of three of its actions."""
-    system = generate(seed)
+    system = generate(seed, posts=True)
     left = [variable for variable in system.variables if variable.name.startswith("left")]
     spent = [each.family[each.index] == 0 for each in random.Random(seed).sample(left, 3)]
     never = Property("never", "these actions are never used up", ~all_of(*spent), TRUE, "always")

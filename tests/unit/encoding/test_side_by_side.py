@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.engine import bounded_search, houdini_run, searches, work
+from fencepost.encoding.engine import bounded_search, found_proof, houdini_run, searches, work
 from fencepost.encoding.engine.bounded_search import BoundedSearch
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.events import Event, Replayed
@@ -23,7 +23,7 @@ from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.protocol import load
-from fencepost.encoding.rounds.search import Task, Violated
+from fencepost.encoding.rounds.search import Complete, Task, Violated
 from fencepost.encoding.solving import crew
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.workers import Ended, Worker
@@ -260,6 +260,39 @@ def test_a_search_begins_again_with_invariants_that_were_proved(
     assert found(outcome) == BROKEN
     assert outcome.results[0].fewest is Fewest.OF_ALL
     assert starts.count("prepare") == starts.count("hunt") == 2
+
+
+def never_ending(*arguments: Any) -> list[Iterator[Any]]:
+    """Stand for a search of IC3 that takes for ever."""
+    time.sleep(3600)
+    return []
+
+
+def test_rounds_that_cover_everything_do_not_wait_for_a_proof(
+    monkeypatch: pytest.MonkeyPatch, starts: list[str]
+) -> None:
+    """Planted: the query of completeness begins only after `PROOFS_FIRST`, whatever the rounds say."""
+    monkeypatch.setattr(found_proof, "find", never_ending)
+    monkeypatch.setattr(bounded_search, "PROOFS_FIRST", float("inf"))
+    monkeypatch.setattr(bounded_search, "SHORTEST", 0.0)
+    limits = replace(LIMITS, engines=("rounds", "ic3"))
+    assert found(checked(limits=limits)) == (Verdict.PROVED, Basis.ROUNDS, None)
+    assert "exhaust" not in starts
+
+
+def test_an_induction_that_is_slow_is_waited_for(gate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rounds cover everything before the induction has begun; it is the basis all the same."""
+    monkeypatch.setattr(bounded_search, "SHORTEST", 0.0)
+    monkeypatch.setattr(bounded_search, "LEAD", 0.0)
+    taken = BoundedSearch.take
+
+    def opening(self: BoundedSearch, worker: Worker, message: Any) -> None:
+        taken(self, worker, message)
+        if isinstance(message, Complete):
+            gate.touch()
+
+    monkeypatch.setattr(BoundedSearch, "take", opening)
+    assert found(checked()) == (Verdict.PROVED, Basis.INDUCTION, None)
 
 
 def failing(*arguments: Any) -> list[Iterator[Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.headline import violated
 from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine import bounded_search, searches
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -25,18 +29,20 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Action, Property, Schema, System, each
-from fencepost.encoding.language.terms import TRUE, Parameter
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import (
     Broken,
     Clean,
+    Complete,
     Finding,
     Footprint,
     Tally,
     Task,
     Upheld,
     Violated,
+    exhaust,
     hunt,
 )
 from support.bare import Bare
@@ -204,6 +210,23 @@ def hunted(task: Task) -> list[Finding]:
     outputs = {"holds:never": never.holds, "witness:never": never.witness, "invariant:begun": at == 0}
     session = RoundSolver(template(symbolic, Commutation(symbolic).blockers(), outputs), "cadical")
     return list(hunt(session, task))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_hunt_ends_where_the_search_for_longer_executions_does(seed: int) -> None:
+    """Planted: it asks about the round before; it asks with an invariant taken for granted."""
+    system = generate(seed)
+    symbolic = Symbolic(system)
+    prop = system.properties[0]
+    outputs = {f"holds:{prop.name}": prop.holds, f"witness:{prop.name}": prop.witness, "invariant:i": FALSE}
+    made = template(symbolic, Commutation(symbolic).blockers(), outputs)
+    (*_, end) = exhaust(RoundSolver(made, "cadical"), Task(()), None)
+    task = Task((prop.name,), glance=10**6, rounds=50)
+    found = list(hunt(RoundSolver(made, "cadical"), task))
+    assert isinstance(end, Complete)
+    assert [m for m in found if isinstance(m, Complete)] == [end] == found[-1:]
+    with_false = hunt(RoundSolver(made, "cadical"), replace(task, assumed=("i",), rounds=3))
+    assert not [m for m in with_false if isinstance(m, Complete)]
 
 
 def test_a_counterexample_that_does_less_than_a_reported_one_is_another() -> None:
@@ -424,6 +447,76 @@ def test_others_are_looked_for_in_all_rounds_of_the_first() -> None:
     found = [len(trace.steps) for trace in (result.trace, *result.more_traces) if trace is not None]
     assert found == [2, 2, 4]
     assert result.reason == "there is no other within 2 rounds"
+
+
+class Steps(StateSpace):
+    """A short way and a long way to the same end, and a step beside them."""
+
+    def __init__(self) -> None:
+        self.over = variable(BOOL)
+        self.gone = variable(integers(0, 3))
+        self.beside = variable(BOOL)
+
+
+def two_ends() -> System:
+    """Return a system that ends by one step or by three. A fourth step changes nothing about the end."""
+    s = Steps()
+
+    def jump(s: Steps) -> Action:
+        """Take the short way."""
+        return Action(when=~s.over, then=[s.over.set(True)], actor="me")
+
+    def plod(done: int) -> Schema:
+        def go(s: Steps) -> Action:
+            """Take a step of the long way."""
+            end = [s.over.set(True)] if done == 2 else []
+            return Action(when=s.gone == done, then=[s.gone.set(done + 1), *end], actor="me")
+
+        go.__name__ = f"plod_{done}"
+        return each(go, s)
+
+    def look(s: Steps) -> Action:
+        """Look at something else."""
+        return Action(when=~s.beside, then=[s.beside.set(True)], actor="you")
+
+    never = Property("never", "it is not over", ~s.over, TRUE, "always")
+    actions = [each(jump, s), *(plod(done) for done in range(3)), each(look, s)]
+    return System(s, tuple(actions), (never,))
+
+
+def needed_in_one_round(system: System) -> set[frozenset[str]]:
+    """Return the actions of each layout of one round whose last state is the first that violates.
+
+    Every layout is tried on plain values.
+    """
+    concrete, prop = Concrete(system), system.properties[0]
+    fails, found = concrete.predicate(~prop.holds), set()
+    for fires in itertools.product((False, True), repeat=len(system.ground_actions)):
+        fired = list(itertools.compress(system.ground_actions, fires))
+        with contextlib.suppress(NotAnExecution):
+            states = Replayer(system, SUBJECT).follow(fired, ())
+            if [fails(state) for state in states] == [False] * len(fired) + [True]:
+                found.add(frozenset(action.name for action in fired))
+    return found
+
+
+def test_an_execution_that_goes_on_after_a_known_counterexample_hides_no_other() -> None:
+    system = two_ends()
+    result = result_of(system, Limits(jobs=1, count=5))
+    traces = [trace for trace in (result.trace, *result.more_traces) if trace is not None]
+    found = {frozenset(step.action for step in trace.steps) for trace in traces}
+    assert found == needed_in_one_round(system)
+    assert found == {frozenset({"jump"}), frozenset({"plod 0", "plod 1", "plod 2"})}
+    assert result.reason == "there is no other within 1 round"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_no_seed_ends_the_search_for_others_early(seed: int) -> None:
+    instance = find_protocol("bookkeeper-4.13").instance()
+    limits = Limits(jobs=1, count=20, seed=seed, engines=("rounds",))
+    (result,) = check(instance, instance.properties("no-divergence"), limits).results
+    assert len(result.more_traces) == 19
 
 
 def losses_of(trace: Trace) -> list[str]:

@@ -233,7 +233,7 @@ def test_on_a_terminal_ctrl_c_ends_a_question_and_then_the_command(tmp_path: Pat
         os.write(terminal, b"reach no-divergence\n")
         read_until(terminal, "building", "commutation", "round")
         os.write(terminal, b"\x03")
-        assert "no-divergence false: undecided: interrupted" in read_until(terminal, "\n> ")
+        assert "no-divergence becomes false: undecided: interrupted" in read_until(terminal, "\n> ")
         os.write(terminal, b"\x03")
         assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
     finally:

@@ -207,7 +207,7 @@ def may_stay_lost(ensemble: tuple[int, ...], racks: list[int], dead: set[int]) -
 @pytest.mark.parametrize("n", [2, 10])
 def test_auto_recovery_that_is_off_restores_nothing(n: int) -> None:
     """Planted: the setting is ignored; the copies that are left are ignored (8 of 10 at 2/2/2)."""
-    on, off = (Deployment(Configuration(2, 2, 2), n, auto_recovery=runs) for runs in (True, False))
+    on, off = (Deployment(Configuration(2, 2, 2), n, autorecovery=runs) for runs in (True, False))
     assert (row(on, 16).value, row(off, 16).value) == (min(1, n - 2), 0)
     assert "off" in row(off, 16).meaning
 

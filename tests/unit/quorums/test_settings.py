@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.settings import Settings, read_settings
+from fencepost.quorums.settings import Settings
+from fencepost.quorums.sources import read_source
 
 BROKER = """\
 ### --- Managed Ledger --- ###
@@ -44,19 +45,19 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def test_broker_conf(tmp_path: Path) -> None:
-    assert read_settings(written(tmp_path, "broker.conf", BROKER)) == Settings(
+    assert read_source(written(tmp_path, "broker.conf", BROKER)).settings == Settings(
         3, 3, 2, min_racks=2, enforce_min_racks=False, delay_ensemble_change=True
     )
 
 
 def test_the_last_of_a_repeated_key_counts(tmp_path: Path) -> None:
     path = written(tmp_path, "broker.conf", BROKER + "managedLedgerDefaultAckQuorum=3\n")
-    assert read_settings(path).ack_quorum == 3
+    assert read_source(path).settings.ack_quorum == 3
 
 
 @pytest.mark.parametrize("name", ["values.yaml", "values.yml"])
 def test_helm_values(name: str, tmp_path: Path) -> None:
-    assert read_settings(written(tmp_path, name, HELM)) == Settings(
+    assert read_source(written(tmp_path, name, HELM)).settings == Settings(
         2, 2, 2, bookies=4, opportunistic_striping=True
     )
 
@@ -66,13 +67,13 @@ def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
     text = HELM.replace(
         "  configData:\n", "  configData:\n    PULSAR_PREFIX_managedLedgerDefaultEnsembleSize: 5\n"
     )
-    assert read_settings(written(tmp_path, "values.yaml", text)).ensemble == 5
+    assert read_source(written(tmp_path, "values.yaml", text)).settings.ensemble == 5
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("broker.conf", "", "has no managedLedgerDefaultEnsembleSize, managedLedgerDefaultWriteQuorum"),
+        ("broker.conf", "", "has no key of a broker.conf or a bk_server.conf; give a broker.conf"),
         (
             "broker.conf",
             BROKER.replace("AckQuorum=2", "AckQuorum=two"),
@@ -84,11 +85,10 @@ def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
             BROKER.replace("EnsembleSize=3", "EnsembleSize="),
             "is ''; it must be a whole number",
         ),
-        ("values.yaml", "", "has no managedLedgerDefaultEnsembleSize"),
-        ("values.yaml", "- a\n- b\n", "has no managedLedgerDefaultEnsembleSize"),
+        ("broker.conf", BROKER + "clusterName=\\u12\n", "is no file of Java properties"),
+        ("values.yaml", "- a\n- b\n", "is a list, not an object with sections and keys"),
         ("values.yaml", "broker: {configData: [", "is not YAML"),
         ("values.yaml", HELM.replace("replicaCount: 4", "replicaCount: many"), "replicaCount is 'many'"),
-        ("values.yaml", HELM.replace("replicaCount: 4", "replicaCount:"), "replicaCount is None; it must be"),
         ("values.yaml", HELM.replace('"2"', "2.5", 1), "is 2.5; it must be a whole number"),
     ],
 )
@@ -97,14 +97,14 @@ def test_bad_files_say_the_file_the_value_and_the_rule(
 ) -> None:
     path = written(tmp_path, name, text)
     with pytest.raises(BadInput, match=re.escape(message)) as error:
-        read_settings(path)
+        read_source(path)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_missing_or_binary_file_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
-        read_settings(tmp_path / "none.conf")
+        read_source(tmp_path / "none.conf")
     binary = tmp_path / "broker.conf"
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="not UTF-8"):
-        read_settings(binary)
+        read_source(binary)

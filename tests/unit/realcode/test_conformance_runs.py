@@ -9,7 +9,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,11 @@ from fencepost.protocols.bookkeeper.layers import published
 from fencepost.realcode import observations
 from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.drive.actions import DRIVEN
-from fencepost.realcode.harness_session import OutOfStep, Playback
-from fencepost.realcode.run_files import RecordedRun, begins_run, read_run_file
+from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Playback
+from fencepost.realcode.run_files import RecordedRun, RunFile, begins_run, read_run_file
 from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
+from support.realcode import crashing_code
 
 KEPT_RUNS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
 
@@ -137,34 +138,71 @@ def test_runs_are_written_as_they_were_read() -> None:
     assert read_run_file(KEPT_RUNS).to_json_lines() == KEPT_RUNS.read_text(encoding="utf-8")
 
 
+@contextmanager
+def code_in_place(
+    monkeypatch: pytest.MonkeyPatch, kept: RunFile, session: AbstractContextManager[HarnessSession]
+) -> Iterator[None]:
+    """Let the command take the runs of a file on this session, in the place of a real BookKeeper."""
+
+    @contextmanager
+    def driven(*given: object) -> Iterator[HarnessSession]:
+        found = given[0]
+        assert isinstance(found, Conformance)
+        found.setting = kept.setting
+        with session as code:
+            yield code
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fencepost.cli.commands.conform.driven", driven)
+        runs = [(one.ground, one.run) for one in kept.runs]
+        patch.setattr("fencepost.realcode.conformance.random_runs", lambda *given: iter(runs))
+        yield
+
+
+def asked(kept: RunFile, folder: Path) -> list[str]:
+    """Return the command that takes as many runs as the file has, and keeps them in `written.jsonl`."""
+    (folder / "bookkeeper-server-4.17.4.jar").touch()
+    options = ["--storage", "db", "--seed", str(kept.seed), "--runs", str(len(kept.runs))]
+    options += ["--transcript", str(folder / "written.jsonl")]
+    return ["conform", kept.protocol, "--bookkeeper", str(folder), *options]
+
+
 def test_runs_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code is played back: the file written equals the file played, apart from the date."""
     path = KEPT_RUNS.with_name("4.17.4.db.jsonl")
     kept = read_run_file(path)
-    lines = [line for one in kept.runs for line in one.lines]
-
-    @contextmanager
-    def driven(*given: object) -> Iterator[Playback]:
-        found = given[0]
-        assert isinstance(found, Conformance)
-        found.setting = kept.setting
-        yield Playback(lines)
-
-    monkeypatch.setattr("fencepost.cli.commands.conform.driven", driven)
-    monkeypatch.setattr(
-        "fencepost.realcode.conformance.random_runs",
-        lambda *given: iter([(one.ground, one.run) for one in kept.runs]),
-    )
-    (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
-    written = tmp_path / "written.jsonl"
-    asked = ["--storage", "db", "--seed", str(kept.seed), "--runs", str(len(kept.runs))]
-    asked += ["--transcript", str(written)]
-    assert run(["conform", kept.protocol, "--bookkeeper", str(tmp_path), *asked]) == 0
-    head, *others = written.read_text(encoding="utf-8").splitlines(keepends=True)
+    session = Playback([line for one in kept.runs for line in one.lines])
+    with code_in_place(monkeypatch, kept, nullcontext(session)):
+        assert run(asked(kept, tmp_path)) == 0
+    head, *others = (tmp_path / "written.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     assert others == path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
     assert json.loads(head) | {"recorded": kept.recorded} == json.loads(
         path.read_text("utf-8").split("\n")[0]
     )
+
+
+def test_a_process_that_crashes_keeps_the_runs_so_far_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The process prints between its answers, and in the second run it prints `#` and ends, as a JVM does."""
+    kept = read_run_file(KEPT_RUNS.with_name("4.17.4.db.jsonl"))
+    first, second = kept.runs[:2]
+    answers = [answer for _, answer in (*first.lines, *second.lines[:5])]
+    with code_in_place(monkeypatch, kept, crashing_code(answers)):
+        assert run(asked(kept, tmp_path)) == 3
+    printed = capsys.readouterr()
+    said = " ".join(printed.out.split())
+    assert "1 run of " in said
+    assert "1 agree after each step, 0 depart, of 2 asked for" in said
+    failure = said[said.index("The harness failed") :]
+    assert "says nothing about the code: " in failure
+    assert "ended, and has printed: a library prints this" in failure
+    assert "A fatal error has been detected by the Java Runtime Environment: SIGSEGV (0xb); run" in failure
+    written = read_run_file(tmp_path / "written.jsonl")
+    assert [spelled(one.run) for one in written.runs] == [spelled(first.run), spelled(second.run)]
+    assert [len(one.lines) for one in written.runs] == [len(first.lines), 6]
+    assert run(["conform", "--playback", str(tmp_path / "written.jsonl")]) == 3
+    assert "The harness failed" in capsys.readouterr().out
 
 
 BROKEN: dict[str, Callable[[list[str]], list[str]]] = {

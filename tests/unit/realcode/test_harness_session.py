@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.realcode import harness_session
-from fencepost.realcode.harness_session import CodeFailed, Harness, Recording, opened
+from fencepost.realcode.drive.actions import take
+from fencepost.realcode.drive.code import Code, Parted
+from fencepost.realcode.harness_session import (
+    WITH_LOG,
+    Answer,
+    CodeFailed,
+    Harness,
+    HarnessFailed,
+    Recording,
+    answering,
+    opened,
+)
 from fencepost.realcode.library import Library, compiled, jdk, library
 from fencepost.realcode.release_behaviour import SECOND_COPY, as_driven, is_there, mending, seen
 from support.processes import gone
-from support.realcode import kept_trace
+from support.realcode import crashing_code, kept_trace
 
-ECHO = 'import sys\nfor line in sys.stdin: print(\'{"ok": {"said": "\' + line.strip() + \'"}}\', flush=True)'
+BEGIN = """
+import os, sys
+pipe = open(sys.argv[1], "w")
+def answer(text): print(text, file=pipe, flush=True)
+"""
+ECHO = """
+for line in sys.stdin: answer('{"ok": {"said": "' + line.strip() + '"}}')
+"""
 
 
 def lib(folder: Path, *names: str) -> Path:
@@ -85,19 +106,10 @@ def test_jars_that_are_not_all_there_are_one_line(tmp_path: Path, monkeypatch: p
 
 @contextlib.contextmanager
 def a_process(code: str) -> Iterator[Harness]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    harness = Harness(process)
-    try:
-        yield harness
-    finally:
-        harness.end()
-        assert gone([process.pid])
+    with tempfile.TemporaryDirectory() as folder:
+        with answering([sys.executable, "-c", BEGIN + code], Path(folder)) as harness:
+            yield harness
+        assert gone([harness.process.pid])
 
 
 def test_a_line_is_asked_and_a_line_is_answered() -> None:
@@ -106,7 +118,7 @@ def test_a_line_is_asked_and_a_line_is_answered() -> None:
 
 
 def test_an_error_of_the_code_is_raised_and_recorded() -> None:
-    code = 'input(); print(\'{"error": "IOException: no"}\', flush=True); input()'
+    code = """input(); answer('{"error": "IOException: no"}'); input()"""
     with a_process(code) as harness:
         recording = Recording(harness)
         with pytest.raises(CodeFailed, match="IOException: no"):
@@ -117,8 +129,74 @@ def test_an_error_of_the_code_is_raised_and_recorded() -> None:
 
 
 def test_a_process_that_has_ended_is_one_line() -> None:
-    with a_process("input()") as harness, pytest.raises(BadInput, match="look: the code's process has ended"):
+    with a_process("input()") as harness, pytest.raises(HarnessFailed) as caught:
         harness.ask("look")
+    assert str(caught.value) == f"look: the code's process has ended; {WITH_LOG}"
+    assert "--log" in WITH_LOG
+
+
+def test_what_a_process_prints_is_no_answer_and_is_in_the_message() -> None:
+    noise = """
+print('{"ok": {"said": "not this"}}', flush=True)
+os.write(1, b'a library without a line end')
+input(); answer('{"ok": {"said": "this"}}'); input()
+"""
+    with a_process(noise) as harness:
+        assert harness.ask("look") == {"said": "this"}
+        with pytest.raises(HarnessFailed, match=r"and has printed: .* a library without a line end; run"):
+            harness.ask("look")
+    with crashing_code([]) as crashing:
+        recording = Recording(crashing)
+        with pytest.raises(HarnessFailed, match=r"printed: A fatal error .* Environment: SIGSEGV") as caught:
+            recording.ask("boot", bookie="b1")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(HarnessFailed, match="SIGSEGV"):
+        opened(recording.lines[0][1])
+
+
+@pytest.mark.parametrize("answer", ["#", "{", "[]", "1", '{"ok": 1}', "{}", "\x1b[2J"])
+def test_a_line_that_is_no_answer_is_a_failure_of_the_harness(answer: str) -> None:
+    with pytest.raises(HarnessFailed, match="is no answer of the harness") as caught:
+        opened(answer)
+    assert "\x1b" not in str(caught.value)
+
+
+# A start that fails.
+
+
+@dataclass
+class NotStarting:
+    """A session in which a bookie shuts down, and throws when it is to boot."""
+
+    error: str
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        """Throw at a boot."""
+        if command.startswith("boot"):
+            raise CodeFailed(self.error)
+        return {}
+
+
+def take_boot(action: str, error: str) -> list[str]:
+    """Drive a step that boots b1, which fails with that error."""
+    step = TraceStep(1, action, {"bookie": "b1"}, "b1", None, (), "", {})
+    return take(Code(NotStarting(error), TODAY, [step]), step)
+
+
+@pytest.mark.parametrize("action", ["stop and start", "crash and restart", "refuse cookies"])
+def test_a_start_that_fails_is_a_failure_of_the_harness(action: str) -> None:
+    with pytest.raises(HarnessFailed, match="b1 does not start: IllegalStateException: its name is taken"):
+        take_boot(action, "IllegalStateException: its name is taken")
+
+
+def test_a_bookie_that_refuses_its_cookies_has_answered() -> None:
+    refusal = "InvalidCookieException: not matching"
+    assert take_boot("refuse cookies", refusal) == [f"b1 does not boot: {refusal}"]
+    with pytest.raises(Parted, match="the code fails: InvalidCookieException"):
+        take_boot("stop and start", refusal)
+
+
+# The end of a process.
 
 
 def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +213,7 @@ def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_release_is_driven_with_the_switches_of_its_preset() -> None:
     """A race inside one method cannot be driven there: 4.17.3 has one, and 4.17.4 another."""
-    from fencepost.protocols.bookkeeper.parameters import TODAY, V4_13
+    from fencepost.protocols.bookkeeper.parameters import V4_13
 
     assert mending("4.13.0", "db", V4_13) == {}
     assert mending("4.17.3", "db", TODAY) == mending("4.17.4", "interleaved", TODAY) == {}

@@ -1,0 +1,35 @@
+"""Text of a protocol that says nothing: what can never happen, and properties that are true by their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.encoding.language.fold import Folding, constants
+from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import Constant, Term, lift
+
+
+def dead_actions(written: System) -> Iterator[str]:
+    """Yield a remark for each action and update whose condition is false for all arguments.
+
+    Such a condition may be a mistake: it reads a state variable that nothing sets.
+    """
+    folding = Folding(constants(written))
+    for schema in written.schemas:
+        updates = [u for u in schema.action.then if _is(False, folding.term(u.when))]
+        families = ", ".join(dict.fromkeys(update.target.family.name for update in updates))
+        if _is(False, folding.term(lift(schema.action.when))):
+            yield f"{schema.name} never happens: its guard is false for all arguments"
+        elif families:
+            yield f"{schema.name} never sets {families}: the condition is false for all arguments"
+
+
+def dead_properties(folded: System) -> Iterator[str]:
+    """Yield a remark for each property that is true in every state, because no action sets what it reads."""
+    for prop in folded.properties:
+        if _is(True, prop.holds):
+            yield f"{prop.name} is true by its text: no action sets what it reads"
+
+
+def _is(value: bool, term: Term) -> bool:
+    return isinstance(term, Constant) and term.value is value

@@ -1,0 +1,76 @@
+"""Keys of configuration files that change what is durable. The table is `config_keys.toml` in this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal
+
+from fencepost.encoding import keys as k
+from fencepost.encoding.documents import has_keys, parse_toml
+
+BOOKIE, BROKER, AUTORECOVERY, METADATA = "bookie", "broker", "autorecovery", "metadata"
+"""The parts of a system that read these keys."""
+
+
+@dataclass(frozen=True)
+class ConfigKey:
+    """A key of a file: the component that reads it, its meaning, and whether a model has it."""
+
+    name: str
+    component: str
+    meaning: str
+    sets: str | None = None
+    """The field of `Settings` that it sets; None if no model has the key."""
+    form: Literal["number", "flag", "storage", "paths", "text"] = "text"
+    default: str = ""
+    """Its value if no file has it."""
+    since: str = ""
+    """The first release of BookKeeper that knows it; empty if the oldest that was read knows it."""
+    known: str = ""
+    """One sentence about a key that no model has."""
+    usual: tuple[str, ...] = ()
+    """The values in the files that BookKeeper and Pulsar ship."""
+
+    def is_unusual(self, value: object) -> bool:
+        """Return whether the user must hear of a key with this value that no model has."""
+        return len(paths(value)) > 1 if self.form == "paths" else plain(value) not in self.usual
+
+
+def plain(value: object) -> str:
+    """Return a value of a file as text, a flag or a number as in a file of Java properties."""
+    return str(value).strip().lower() if isinstance(value, bool) else str(value).strip()
+
+
+def paths(value: object) -> list[str]:
+    """Return the paths in a list, or in a text with commas."""
+    found = map(str, value) if isinstance(value, list) else str(value).split(",")
+    return [path.strip() for path in found if path.strip()]
+
+
+ROW = {
+    **k.keys(component=k.among((BOOKIE, BROKER, AUTORECOVERY, METADATA)), meaning=k.text()),
+    "sets": k.text(),
+    "form": k.among(("number", "flag", "storage", "paths")),
+    "default": k.text(),
+    "since": k.text(),
+    "known": k.text(),
+    "usual": k.texts("a list of values"),
+}
+"""The keys of a row of the table."""
+
+
+def _table() -> dict[str, ConfigKey]:
+    name = "config_keys.toml"
+    content = files("fencepost.quorums").joinpath(name).read_text(encoding="utf-8")
+    rows = parse_toml(content, name, "it is part of this package")
+    found = {}
+    for key, row in rows.items():
+        fitting = has_keys(row, ROW, f"{name}, {key}")
+        found[key] = ConfigKey(key, **fitting | {"usual": tuple(fitting.get("usual", ()))})
+    return found
+
+
+CONFIG_KEYS: Mapping[str, ConfigKey] = _table()
+"""The keys by name."""

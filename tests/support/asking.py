@@ -1,0 +1,87 @@
+"""Commands on files of a deployment, with the setup that they make of them and without a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.answers.risks import Setup
+from fencepost.cli.main import run
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.setters import Setter
+from fencepost.quorums.sources import Source
+
+QUORUMS = (
+    'managedLedgerDefaultEnsembleSize: "2", managedLedgerDefaultWriteQuorum: "2", '
+    'managedLedgerDefaultAckQuorum: "2"'
+)
+CHART = f"""\
+bookkeeper: {{replicaCount: 4}}
+broker: {{configData: {{{QUORUMS}}}}}
+"""
+BROKER = """\
+managedLedgerDefaultEnsembleSize=2
+managedLedgerDefaultWriteQuorum=2
+managedLedgerDefaultAckQuorum=2
+"""
+SIZES = ("-e", "2", "-w", "2", "-a", "2", "-n", "4")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The setup that `advise` makes of its files and options."""
+
+    setup: Setup
+    deployment: Deployment
+    sources: Mapping[str, Source]
+    set_by: Mapping[str, Setter]
+
+    @property
+    def notes(self) -> list[str]:
+        return [note for source in self.sources.values() for note in source.notes]
+
+
+class Asking:
+    """Runs a command on files with these texts, by name. No question is asked."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(folder)
+        self.answers: list[Answer] = []
+        self.deployments: list[Deployment] = []
+
+        def advised(
+            setup: Setup, deployment: Deployment, sources: Mapping[str, Source], set_by: Any, *_: Any
+        ) -> Any:
+            self.answers.append(Answer(setup, deployment, sources, dict(set_by)))
+            raise SystemExit
+
+        def calculated(deployment: Deployment, *_: Any) -> str:
+            self.deployments.append(deployment)
+            return ""
+
+        monkeypatch.setattr("fencepost.cli.commands.quorum._text", calculated)
+        monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", advised)
+
+    def advise(self, files: Mapping[str, str], *options: str) -> Answer:
+        self._run("advise", files, options)
+        return self.answers.pop()
+
+    def quorum(self, files: Mapping[str, str], *options: str) -> Deployment:
+        self._run("quorum", files, options)
+        return self.deployments.pop()
+
+    def _run(self, command: str, files: Mapping[str, str], options: Sequence[str]) -> None:
+        with suppress(SystemExit):
+            run([command, *given(files), *options])
+
+
+def given(files: Mapping[str, str]) -> list[str]:
+    """Write the files and return the options that name them."""
+    for name, text in files.items():
+        Path(name).write_text(text, encoding="utf-8")
+    return [word for name in files for word in ("--from", name)]
