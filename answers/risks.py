@@ -121,5 +121,6 @@ def _risk(known: Expectation, setup: Setup) -> Risk:
 
 def unmet(setup: Setup) -> dict[str, str]:
     """Return the switches, and striping, because of which the all-sizes theorem does not cover the setup."""
-    apart = differing(setup.release, replace(TODAY, **setup.sizes))
+    sizes: dict[str, Any] = dict(setup.sizes)
+    apart = differing(setup.release, replace(TODAY, **sizes))
     return apart | ({"E > WQ": "with unset_acks=while-acking"} if "striped" in setup.traits else {})

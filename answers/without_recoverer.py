@@ -10,9 +10,11 @@ from fencepost.answers.without_spare import by_rounds, carried_over
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
-from fencepost.encoding.language.protocol import Instance, Subject
+from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.traces import Subject
+from fencepost.protocols.bookkeeper.metadata import Metadata
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class WriterAlone:
     def system(self) -> System:
         """The system without the actions of recoverers."""
         whole = self.instance.system
+        assert isinstance(whole.state, Metadata), "only a ledger has recoverers"
         recoverers = frozenset(whole.state.recoverer.values)
         return FewerActions(**{f.name: getattr(whole, f.name) for f in fields(System)}, without=recoverers)
 

@@ -60,7 +60,8 @@ def loss_names(context: click.Context, parameter: click.Parameter, incomplete: s
     from fencepost.answers.public_losses import PUBLIC_LOSSES
     from fencepost.answers.risks import OF_SETTINGS
 
-    others = [loss.name.removeprefix("PR ") for loss in (*OF_SETTINGS, *PUBLIC_LOSSES)]
+    settings, public = ([loss.name for loss in losses] for losses in (OF_SETTINGS, PUBLIC_LOSSES))
+    others = [*settings, *(name.removeprefix("PR ") for name in public)]
     known = [str(item.value) for item in bug_names(context, parameter, incomplete)]
     return _fitting([*known, *others], incomplete)
 

@@ -409,8 +409,12 @@ def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyP
         asked.append(risk.bug.name)
         return replace(SETTLED, shown_on=dict(at.sizes))
 
+    def nothing_else(*_: object) -> Finding:
+        asked.append("")
+        return SETTLED
+
     monkeypatch.setattr("fencepost.cli.commands.advise.shown", nothing_found)
-    monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", lambda *_: asked.append("") or SETTLED)
+    monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
     list(advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0))
     assert asked[-3:] == ["", "#4651", "#3005"]
