@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.events import Listener
@@ -16,16 +17,29 @@ from fencepost.properties.expectations import TABLES, Expectation, Run, read
 KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
 
-def full_names(table: Sequence[Expectation], names: Sequence[str], option: str = "") -> frozenset[str]:
+class Named(Protocol):
+    """A known bug, or another loss that a user can name."""
+
+    @property
+    def name(self) -> str:
+        """The name, such as `#2614`, `PR 4607` or `bare-fence`."""
+
+    @property
+    def source(self) -> str:
+        """The report or fix, with its number."""
+
+
+def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -> frozenset[str]:
     """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
-    The `#` of an issue may be left out, because a shell takes it for a comment. The number of an issue or
-    pull request that the source of a bug has stands for the bug. The message begins with `option`.
+    The `#` of an issue may be left out, because a shell takes it for a comment, and the `PR ` of a pull
+    request. The number of an issue or pull request that the source of a bug has stands for the bug. The
+    message begins with `option`.
     """
     valid = [known.name for known in table]
     wanted: set[str] = set()
     for name in names:
-        full = f"#{name}" if f"#{name}" in valid else name
+        full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), name)
         found = {full} if full in valid else _of_source(table, name)
         if not found:
             raise BadInput(
@@ -36,7 +50,7 @@ def full_names(table: Sequence[Expectation], names: Sequence[str], option: str =
     return frozenset(wanted)
 
 
-def _of_source(table: Sequence[Expectation], name: str) -> set[str]:
+def _of_source(table: Sequence[Named], name: str) -> set[str]:
     """Return the bugs whose source has the issue or pull request of that number, such as 4097 or PR-4557."""
     said = re.fullmatch(r"(?:#|PR[ -]|issue )?([0-9]{3,6})", name)
     number = re.compile(rf"(?<![\w.]){said[1]}(?!\w|\.[0-9])") if said else None

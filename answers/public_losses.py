@@ -6,17 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.answers.risks import TRAITS
+from fencepost.answers.risks import COINCIDENCES
+from fencepost.answers.setups import TRAITS
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml, whole
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import TAGS, Change
-
-COINCIDENCES = ("nothing", "slow-bookie", "crash", "two-crashes", "operator")
-"""Events that must come together for a loss, most likely first: none, a slow bookie, a crash, two crashes
-within milliseconds, a step of an operator.
-"""
 
 
 @dataclass(frozen=True)

@@ -1,84 +1,33 @@
-"""Risks of a deployment: known bugs that affect a configuration and release, and any other loss."""
+"""Risks of a setup: known bugs that affect its configuration and release, and losses of its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from fencepost.answers.affected import bugs_of_releases, has
-from fencepost.answers.without_spare import violations_without_spare
+from fencepost.answers.setups import TRAITS, Setup
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml
-from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.verdicts import Result, Verdict, worst
-from fencepost.encoding.errors import TIME_OUT, BadInput
-from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.language.protocol import Instance, Protocol, choose
-from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import TABLES, Expectation
+from fencepost.properties.expectations import TABLES, Expectation, read
 from fencepost.protocols.bookkeeper.parameters import TODAY
 from fencepost.protocols.bookkeeper.releases import differing
-from fencepost.protocols.bookkeeper.switches import DURABILITY
-from fencepost.quorums.stripes import Configuration
 
 LOSSES = ("no-divergence", "acked-entries-readable")
 """The properties whose violation is the loss of an acknowledged entry."""
 
+COINCIDENCES = ("nothing", "slow-bookie", "crash", "two-crashes", "operator")
+"""Events that must come together for a loss, most likely first: none, a slow bookie, a crash, two crashes
+within milliseconds, a step of an operator.
+"""
 
-@dataclass(frozen=True)
-class Setup:
-    """A deployment of BookKeeper: configuration, number of bookies, release, and settings of the bookies.
+OF_SETTINGS: tuple[Expectation, ...] = tuple(read(TABLES / "settings.toml"))
+"""Losses that a setting of the bookies brings, in every release. Each is named by the setting."""
 
-    The settings are whether data is journaled, whether it is checked after a crash, and the storage.
-    """
-
-    configuration: Configuration
-    bookies: int
-    release: str
-    journal: bool = True
-    checks: bool = False
-    storage: str = "sorted"
-    sync: bool = True
-    """Whether a bookie answers only after the fsync of its journal (journalSyncData)."""
-    features: frozenset[str] = frozenset()
-    """Settings that some public loss needs and that no model has, such as `several-ledger-directories`."""
-
-    @property
-    def unsynced(self) -> bool:
-        """Whether a crash of a machine can lose entries and fences without a check afterwards.
-
-        The check of dataIntegrityChecking runs only with journalWriteData=false (EmbeddedServer).
-        """
-        return not self.sync and (self.journal or not self.checks)
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """The words of `risks.toml` that describe this setup."""
-        ensemble, write_quorum, ack_quorum = self.configuration.sizes
-        held = {
-            "spare": self.bookies > ensemble,
-            "striped": ensemble > write_quorum,
-            "two-acks": ack_quorum > 1,
-            "journal": self.journal,
-            "no-journal": not self.journal,
-            "checks": self.checks,
-            "no-checks": not self.checks,
-            "db": self.storage == "db",
-            "no-db": self.storage != "db",
-            "unsynced": self.unsynced,
-        }
-        return self.features | {trait for trait, holds in held.items() if holds}
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The sizes of the model. It has one spare bookie at most, which stands for all."""
-        ensemble, write_quorum, ack_quorum = self.configuration.sizes
-        quorums = {"ensemble": ensemble, "write_quorum": write_quorum, "ack_quorum": ack_quorum}
-        return {"bookies": min(self.bookies, ensemble + 1), **quorums}
+VARIANTS = ("unsynced", "no-journal")
+"""The setups for which a row of `risks.toml` may have a table of its own."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +37,22 @@ class Risk:
     bug: Expectation
     loses: bool
     needs: frozenset[str]
-    remedy: str
+    action: str
+    """One action against the loss that can be done and checked in production."""
+    coincidence: str = ""
+    """The events that must come together for a loss, one of COINCIDENCES; empty without a loss."""
+    events: str = ""
+    """The same in words: how many, and within what time."""
     asks: tuple[str, ...] = LOSSES
     """The properties of which the bug violates at least one."""
     entries: int | None = None
     """The number of entries that the bug needs, if its own instance has more because of another property."""
-    unsynced: bool = False
-    """Whether the journal has no fsync, so that a crash loses all that a bookie has of the ledger."""
+    settings: Mapping[str, str] | None = None
+    """The settings of the model that this setup needs besides those of the bug's own row."""
+    by_writer: bool = False
+    """Whether the writer alone, without recovery, violates one of the properties."""
+    at_once: bool = False
+    """Whether AQ bookies crash at once."""
 
     @property
     def is_large(self) -> bool:
@@ -102,29 +60,20 @@ class Risk:
         return int(self.bug.settings.get("entries", 1)) > 2
 
 
-TRAITS = {
-    "spare": "N > E",
-    "striped": "E > WQ",
-    "two-acks": "AQ > 1",
-    "journal": "journal on",
-    "no-journal": "journal off",
-    "checks": "dataIntegrityChecking on",
-    "no-checks": "dataIntegrityChecking off",
-    "db": "DbLedgerStorage",
-    "no-db": "no DbLedgerStorage",
-    "unsynced": "journalSyncData off",
-}
-"""The conditions that a bug may need of a setup, in words."""
-
 KEYS = {
     **k.keys(
         loses=k.flag(),
         needs=Key(list, f"a list of {', '.join(TRAITS)}", lambda v: set(v) <= set(TRAITS)),
-        remedy=k.text("what to do"),
+        action=k.text("what can be done and checked"),
     ),
+    "coincidence": k.among(COINCIDENCES),
+    "events": k.text("how many events must come together, and within what time"),
     "asks": Key(list, "names of properties"),
     "entries": Key(int, "a number of entries"),
-    "unsynced": Key(dict, "the same keys, for a journal without fsync"),
+    "set": k.table(str, "settings of the model that win over those of the bug's row"),
+    "by_writer": k.flag(),
+    "at_once": k.flag(),
+    **{trait: Key(dict, "the same keys, for such a setup") for trait in VARIANTS},
 }
 
 
@@ -141,215 +90,37 @@ def needed_setup(bug: str) -> list[str]:
 
 
 def risks(setup: Setup) -> list[Risk]:
-    """Return the known bugs of the setup's release whose conditions the setup meets."""
-    found = []
-    for known, *_ in bugs_of_releases():
-        if has(known, setup.release):
-            row = has_keys(_table()[known.name], KEYS, f"risks.toml, {known.name}")
-            unsynced = setup.unsynced and "unsynced" in row
-            row = has_keys(row["unsynced"], KEYS, f"risks.toml, {known.name}, unsynced") if unsynced else row
-            asks = tuple(row.get("asks", (known.property,) if _of_lost_disks(known) else LOSSES))
-            needs = frozenset(row["needs"])
-            found.append(Risk(known, row["loses"], needs, row["remedy"], asks, row.get("entries"), unsynced))
+    """Return the known bugs of its release whose conditions a setup meets, and the losses of its settings."""
+    known = [bug[0] for bug in bugs_of_releases() if has(bug[0], setup.release)]
+    found = [_risk(bug, setup) for bug in (*known, *OF_SETTINGS)]
     return [risk for risk in found if risk.needs <= setup.traits]
+
+
+def _risk(known: Expectation, setup: Setup) -> Risk:
+    row, place = _table()[known.name], f"risks.toml, {known.name}"
+    row = has_keys(row, KEYS, place)
+    for trait in VARIANTS:
+        if trait in row and set(row[trait]["needs"]) <= setup.traits:
+            row = has_keys(row[trait], KEYS, f"{place}, {trait}")
+            break
+    of_disks = known.protocol == "bookkeeper-no-journal"
+    return Risk(
+        known,
+        row["loses"],
+        frozenset(row["needs"]),
+        row["action"],
+        row.get("coincidence", ""),
+        row.get("events", ""),
+        tuple(row.get("asks", (known.property,) if of_disks else LOSSES)),
+        row.get("entries"),
+        row.get("set"),
+        row.get("by_writer", False),
+        row.get("at_once", False),
+    )
 
 
 def unmet(setup: Setup) -> dict[str, str]:
     """Return the switches, and striping, because of which the all-sizes theorem does not cover the setup."""
-    apart = differing(setup.release, replace(TODAY, **_sizes(setup)))
+    sizes: dict[str, Any] = dict(setup.sizes)
+    apart = differing(setup.release, replace(TODAY, **sizes))
     return apart | ({"E > WQ": "with unset_acks=while-acking"} if "striped" in setup.traits else {})
-
-
-def _sizes(setup: Setup) -> dict[str, Any]:
-    return dict(setup.sizes)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The answer to one question, and the instance that it is about."""
-
-    verdict: Verdict
-    shown_on: dict[str, int]
-    """The sizes of the instance that the verdict is about."""
-    command: list[str]
-    reason: str = ""
-    """The reason why the question was not decided at the sizes asked about."""
-    counterexample: Counterexample | None = None
-    out_of_time: bool = False
-    """Whether the search at the sizes asked about ended because of the time limit."""
-
-    @property
-    def decided(self) -> bool:
-        """Whether the question is answered."""
-        return self.verdict in DECIDED
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding as `fencepost.advice/2` has it."""
-        said = {"verdict": self.verdict.value, "sizes": self.shown_on, "command": self.command}
-        return {**said, "reason": self.reason or None}
-
-
-DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
-"""The verdicts that answer a question."""
-
-
-def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
-    """Search for the bug at these sizes in this release.
-
-    The other known bugs are fixed, so that none of them explains a violation. A bug that needs no spare
-    bookie is searched for without one first (`violations_without_spare`).
-    """
-    sizes = dict(setup.sizes) | ({"entries": risk.entries} if risk.entries else {})
-    return _asked(risk, risk.asks, setup, sizes, others, limits)
-
-
-def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
-    """Search for the bug in this release on the small instance of its row."""
-    return _asked(risk, (risk.bug.property,), setup, {}, others, limits)
-
-
-def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
-    """Return the switches that fix these bugs, without those about crashes."""
-    return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_crashes(bug)}
-
-
-def _asked(
-    risk: Risk,
-    properties: tuple[str, ...],
-    setup: Setup,
-    sizes: Mapping[str, int],
-    others: Iterable[Expectation],
-    limits: Limits,
-) -> Finding:
-    name, settings = instance_of(risk, setup, sizes, others)
-    carried = bool(sizes) and "spare" not in risk.needs
-    return _decided(name, settings, setup.release, properties, limits, carried)
-
-
-def instance_of(
-    risk: Risk, setup: Setup, sizes: Mapping[str, int], others: Iterable[Expectation]
-) -> tuple[str, dict[str, str]]:
-    """Return the preset and settings for the search of a bug, at these sizes or at those of its row."""
-    known, mended = risk.bug, mended_for(other for other in others if other != risk.bug)
-    settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
-    name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
-    if known.protocol != name and not sizes:
-        settings = {o.name: str(o.default) for o in find(known.protocol).options() if not o.values} | settings
-    if risk.unsynced:
-        settings = UNSYNCED | {str(known.switch): str(known.broken)} | settings
-    elif _of_durability(known):
-        settings = {k: v for k, v in settings.items() if k not in DURABILITY} | _stored(setup, known)
-    elif _of_crashes(known):
-        settings = _as_shipped(setup) | settings
-    return name, settings | mended
-
-
-def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
-    """Return the storage of the setup, with every loss of a bookie fixed but the one of this bug.
-
-    docs/durability.md has the switches.
-    """
-    flush = "db_checkpoint" if setup.storage == "db" else "flush_headers"
-    mends = {"fence_record": "with-key", "negative_answers": "after-fence", flush: "always"}
-    second = "dropped" if setup.storage == "sorted" else "replaces"
-    own = {known.switch: known.broken}
-    return {"storage": setup.storage, "second_copy": second} | {
-        switch: own.get(switch, mend) for switch, mend in mends.items()
-    }
-
-
-UNSYNCED = {
-    "lose": "both",
-    "fence_on_unclean_shutdown": "yes",
-    "limbo_on_unclean_shutdown": "yes",
-    "boot_fence_scope": "all",
-}
-"""Settings of a crash before the first fsync, which loses entries and fence. Remedies are on but for the
-bug's own.
-"""
-
-
-def _as_shipped(setup: Setup) -> dict[str, str]:
-    """Return the settings of a crash: what it loses, and what the bookie does after it.
-
-    With the journal nothing is lost. Without it entries are lost and fences are not, because fences are
-    always journaled.
-    """
-    lost = {"lose": "nothing" if setup.journal else "entries"}
-    return (
-        lost
-        if setup.checks
-        else lost | {"fence_on_unclean_shutdown": "no", "limbo_on_unclean_shutdown": "no"}
-    )
-
-
-def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Finding:
-    """Search for a lost entry at these sizes that no known bug explains: the known bugs are fixed."""
-    settings = {name: str(value) for name, value in setup.sizes.items()}
-    return _decided("bookkeeper", settings | mended_for(mended), setup.release, LOSSES, limits)
-
-
-def _of_crashes(known: Expectation) -> bool:
-    return _of_lost_disks(known) or _of_durability(known)
-
-
-def _of_lost_disks(known: Expectation) -> bool:
-    """Return whether the bug is about a crash that may lose entries.
-
-    In such a setting losing the last copy is expected. Recovery closing the ledger as if the entry had never
-    existed is a bug.
-    """
-    return known.protocol == "bookkeeper-no-journal"
-
-
-def _of_durability(known: Expectation) -> bool:
-    return "storage" in known.settings
-
-
-def _decided(
-    name: str,
-    settings: dict[str, str],
-    release: str,
-    properties: tuple[str, ...],
-    limits: Limits,
-    carried: bool = False,
-) -> Finding:
-    protocol = find(name)
-    instance = protocol.instance(settings.items(), release)
-    limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
-    chosen = choose(instance.system, properties)
-    results = violations_without_spare(instance, chosen, limits) if carried else ()
-    if not results:
-        results = check(instance, chosen, limits.of(instance.system)).results
-    verdict = worst(result.verdict for result in results)
-    said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
-    broken = next((r.property for r in results if r.trace is not None), None)
-    asked = [f"--property={prop}" for prop in ([broken] if broken else properties)]
-    command = ["fencepost", "check", name, f"--release={release}", *asked, *said]
-    sizes = {
-        key: int(getattr(instance.parameters, key))
-        for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
-    }
-    reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
-    timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
-    return Finding(verdict, sizes, command, reason, _counterexample(instance, results), timed_out)
-
-
-def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:
-    """Return the settings without those that do not change the instance."""
-    wanted, needed = protocol.parameters(settings.items(), release), dict(settings)
-    for name in settings:
-        fewer = {other: value for other, value in needed.items() if other != name}
-        with suppress(BadInput):
-            if protocol.parameters(fewer.items(), release) == wanted:
-                needed = fewer
-    return needed
-
-
-def _counterexample(instance: Instance, results: Sequence[Result]) -> Counterexample | None:
-    found = next((r for r in results if r.trace is not None), None)
-    if found is None or found.trace is None:
-        return None
-    (prop,) = instance.properties(found.property)
-    sentence = f"{found.property}: {found.verdict.value}"
-    return Counterexample(found.trace, instance.system, prop, sentence, instance.changed_switches)

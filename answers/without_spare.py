@@ -36,7 +36,29 @@ def violations_without_spare(
     asked = [prop for prop in small.properties(*(p.name for p in properties)) if not prop.traps]
     if small.parameters == parameters or not asked:
         return ()
-    found = check(small, asked, limits.of(small.system)).results
+    found = check(small, asked, by_rounds(limits).of(small.system)).results
+    return carried_over(found, instance)
+
+
+CONFLICTS = 10_000
+"""The limit of conflicts of a search that only looks for a violation. One took 2,600 at most."""
+
+
+def by_rounds(limits: Limits) -> Limits:
+    """Return limits for a search for violations alone, by rounds, which begins without any proof."""
+    return replace(limits, engines=("rounds",), conflicts=min(limits.conflicts or CONFLICTS, CONFLICTS))
+
+
+def violations_by_rounds(
+    instance: Instance, properties: Sequence[Property], limits: Limits
+) -> tuple[Result, ...]:
+    """Search the instance by rounds, before anybody tries to prove something, and return the violations."""
+    found = check(instance, properties, by_rounds(limits).of(instance.system)).results
+    return found if any(result.trace is not None for result in found) else ()
+
+
+def carried_over(found: Sequence[Result], instance: Instance) -> tuple[Result, ...]:
+    """Return those violations whose steps are a violation in the instance too, as traces of it."""
     return tuple(_carried(found, instance))
 
 

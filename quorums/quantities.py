@@ -169,6 +169,7 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
     sizes = deployment.configuration.sizes
     write_quorum = deployment.configuration.write_quorum
     slack, spare, client = arithmetic.slack(*sizes), deployment.replaceable, deployment.client
+    restored = min(arithmetic.sure_losses(*sizes), spare) if deployment.autorecovery else 0
     formula = spare_formula(deployment)
     floor = write_quorum if client.opportunistic_striping else deployment.asked.ensemble
     over_racks = f" over at least {bookie_count(deployment.least_racks, 'rack')} in every write set"
@@ -230,9 +231,11 @@ def writing_quantities(deployment: Deployment) -> list[Quantity]:
         Quantity(
             16,
             "Bookie failures after which auto-recovery can restore all copies",
-            formula,
-            spare,
-            "Each lost bookie of an ensemble needs a live one outside it"
+            f"min(AQ - 1, {formula})",
+            restored,
+            "Auto-recovery is off here, so no copy is restored."
+            if not deployment.autorecovery
+            else "A copy of each entry must be left, and each lost bookie needs one outside its ensemble"
             + (", of its rack or of a rack without a bookie of the ensemble" if deployment.enforced else "")
             + ("." if spare else ". There may be none." if deployment.enforced else ". There is none."),
             "client: issue #3905",

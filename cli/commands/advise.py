@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
 import click
 
+from fencepost.answers.advice import Advice, Answer
 from fencepost.answers.affected import bugs_of_releases
 from fencepost.answers.known import full_names
-from fencepost.answers.public_losses import FEATURES
-from fencepost.answers.risks import Finding, Risk, Setup, anything_else, risks, shown, shown_small
+from fencepost.answers.public_losses import FEATURES, PUBLIC_LOSSES, public_losses
+from fencepost.answers.risk_search import Finding, anything_else, not_asked, shown, shown_small
+from fencepost.answers.risks import OF_SETTINGS, Risk, risks
+from fencepost.answers.setups import Setup
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.completion import bug_names, release_names
+from fencepost.cli.options.completion import loss_names, release_names
 from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
 from fencepost.cli.options.sizes import (
     ack_quorum_option,
@@ -22,10 +25,12 @@ from fencepost.cli.options.sizes import (
     files_option,
     write_quorum_option,
 )
+from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.advice import Advice, as_json, as_text
+from fencepost.cli.rendering.advice_document import as_json
 from fencepost.cli.rendering.advice_page import page
-from fencepost.cli.rendering.output import emit, form_option_of, output_option
+from fencepost.cli.rendering.advice_text import as_text
+from fencepost.cli.rendering.output import form_option_of, output_option
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
@@ -83,10 +88,10 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 @option(
     "--accept",
     multiple=True,
-    metavar="BUG",
-    shell_complete=bug_names,
+    metavar="LOSS",
+    shell_complete=loss_names,
     group=EXIT,
-    help="Leave this known bug out of the exit code (repeatable).",
+    help="Leave this loss out of the answer: a known bug, a setting or a public loss (repeatable).",
 )
 def command(
     ensemble: int | None,
@@ -106,11 +111,11 @@ def command(
     form: str,
     output: str | None,
 ) -> int:
-    """Show what loses acknowledged entries in a configuration on a release.
+    """Say whether a configuration on a release may lose acknowledged entries, and what to do.
 
     Known data-loss bugs are looked for, and then anything else. Everything is checked now, on E/WQ/AQ as
-    given with at most one spare bookie. Exits with 0 if no loss of an acknowledged entry is known or found,
-    1 if one is, 3 if that is not decided at this size; the answer says why.
+    given with at most one spare bookie. Exits with 0 for yes, 1 for no and for yes with conditions, 3 for
+    not known. --accept says that a condition is met.
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
@@ -162,10 +167,26 @@ def command(
         said.pulsar or in_pulsar is not None,
         said.autorecovery,
     )
-    advice = advice_on(setup, deployment, dict(said.sources), set_by, _accepted(accept), timeout)
-    advice = replace(advice, pulsar=in_pulsar)
-    emit(as_text(advice, commands) if form == "text" else FORMS[form](advice), output)
-    return int(_exit_code(advice))
+
+    def concluded(advice: Advice) -> Conclusion:
+        text = as_text(advice, commands) if form == "text" else FORMS[form](advice)
+        printed, written = placed(text, output)
+        return Conclusion(int(CODES[advice.answer]), printed, files=written)
+
+    asking = advice_on(setup, deployment, dict(said.sources), set_by, _accepted(accept), timeout)
+    for advice in asking:
+        advice = replace(advice, pulsar=in_pulsar)
+        hand_over(concluded(advice))
+    return conclude(concluded(advice))
+
+
+CODES = {
+    Answer.YES: ExitCode.SUCCESS,
+    Answer.CONDITIONS: ExitCode.VIOLATED,
+    Answer.NO: ExitCode.VIOLATED,
+    Answer.UNKNOWN: ExitCode.UNDECIDED,
+}
+"""The exit code of each answer."""
 
 
 def _features(files: Files) -> frozenset[str]:
@@ -181,11 +202,12 @@ def _on(option: str | None) -> bool | None:
 
 
 def _accepted(names: Sequence[str]) -> frozenset[str]:
-    return full_names([bug[0] for bug in bugs_of_releases()], names, "--accept ")
+    known = [bug[0] for bug in bugs_of_releases()]
+    return full_names([*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ")
 
 
 CONFLICTS = 100_000
-"""The limit of conflicts of each search for a known bug.
+"""The limit of conflicts of each search.
 
 On 4.13.0 to 4.18.0, at 2/1/1 to 5/3/2, a violation took 2,600 at most and a proof 16,400. Few searches take
 10 seconds.
@@ -199,49 +221,47 @@ def advice_on(
     set_by: Mapping[str, Setter],
     accepted: frozenset[str],
     timeout: float,
-) -> Advice:
-    """Answer all questions, the large searches last, and keep a tenth of the time for the report.
+) -> Iterator[Advice]:
+    """Ask all questions, the long searches last, and yield the advice so far before and after each.
 
-    A search for a known bug has a limit of conflicts, so that a busy machine finds the same bugs. The time
-    only ends searches that the command has no time for. `set_by` names the setter of each value of the
-    setup.
+    A question that was not asked yet is not decided. Each search has a limit of conflicts, so that a busy
+    machine finds the same losses. The time only ends searches that the command has no time for; a tenth of it
+    is kept for the report. `set_by` names the setter of each value of the setup.
     """
     found = risks(setup)
     losing = [risk for risk in found if risk.loses]
+    others = [risk for risk in found if not risk.loses]
     bugs = [risk.bug for risk in losing]
-    findings: dict[str, Finding] = {}
+    public = public_losses(setup.release, setup.traits)
+    findings = {risk.bug.name: not_asked(risk, setup) for risk in losing}
+    rest = not_asked(None, setup)
 
-    def told(what: str) -> None:
-        click.echo(f"{len(findings) + 1} of {len(losing) + 1}: {what}  [{elapsed():.0f} s]", err=True)
+    def so_far() -> Advice:
+        by_risk = [(risk, findings[risk.bug.name]) for risk in losing]
+        return Advice(setup, deployment, sources, set_by, by_risk, public, others, rest, accepted)
 
-    def left() -> float:
-        return max(0.1, 0.9 * timeout - elapsed())
+    def limits() -> Limits:
+        return Limits(conflicts=CONFLICTS, jobs=1, timeout=max(0.1, round(0.9 * timeout - elapsed(), 1)))
 
     def look_for(risk: Risk) -> Finding:
-        told(risk.bug.name)
-        limits = Limits(conflicts=CONFLICTS, jobs=1, timeout=left() / 2)
-        here = shown(risk, setup, bugs, limits)
+        here = shown(risk, setup, bugs, limits())
         if here.decided:
             return here
-        small = shown_small(risk, setup, bugs, replace(limits, timeout=left()))
+        small = shown_small(risk, setup, bugs, limits())
         if small.verdict is not Verdict.VIOLATED:
             return here
         return replace(small, reason=here.reason, out_of_time=here.out_of_time)
 
-    large = [risk for risk in losing if risk.is_large]
-    for risk in losing:
-        if risk not in large:
+    cheap, spare = ([r for r in losing if ("spare" in r.needs) is with_spare] for with_spare in (False, True))
+    spare.sort(key=lambda risk: risk.is_large)
+    yield so_far()
+    for number, risk in enumerate((*cheap, None, *spare), 1):
+        if elapsed() > 0.9 * timeout:
+            return
+        name = "anything else" if risk is None else risk.bug.name
+        click.echo(f"{number} of {len(losing) + 1}: {name}  [{elapsed():.0f} s]", err=True)
+        if risk is None:
+            rest = anything_else(setup, bugs, limits())
+        else:
             findings[risk.bug.name] = look_for(risk)
-    told("anything else")
-    rest = anything_else(setup, bugs, Limits(timeout=left() / 2 if large else left()))
-    for risk in large:
-        findings[risk.bug.name] = look_for(risk)
-    others = [risk for risk in found if not risk.loses]
-    by_risk = [(risk, findings[risk.bug.name]) for risk in losing]
-    return Advice(setup, deployment, sources, set_by, by_risk, others, rest, accepted)
-
-
-def _exit_code(advice: Advice) -> ExitCode:
-    if advice.named:
-        return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if advice.undecided else ExitCode.SUCCESS
+        yield so_far()

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import click
 
 from fencepost.answers.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
-from fencepost.answers.public_losses import COINCIDENCES, PUBLIC_LOSSES, PublicLoss
-from fencepost.answers.risks import needed_setup
+from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
+from fencepost.answers.risks import COINCIDENCES, needed_setup
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import grouped_command

@@ -1,89 +1,185 @@
-"""The advice on a setup, in words, as text and as JSON."""
+"""The advice on a setup in words, for the text and the page."""
 
 from __future__ import annotations
 
-import json
-import shlex
-import textwrap
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
 
-from fencepost.answers.affected import family, mended
-from fencepost.answers.risks import Finding, Risk, Setup, mended_for, unmet
-from fencepost.cli.rendering.advice_document import ADVICE
-from fencepost.cli.rendering.check_text import WIDTH, sentence
-from fencepost.encoding import keys as k
+from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, Answer, Loss, State
+from fencepost.answers.better import Better, better_setups
+from fencepost.answers.risk_search import Finding, mended_for
+from fencepost.answers.risks import Risk, unmet
+from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
-from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
-from fencepost.protocols.bookkeeper.releases import TAGS
-from fencepost.quorums.calculator import warnings
-from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.quantities import Quantity, quantities
-from fencepost.quorums.setters import DEFAULT, Setter, setter_lines
-from fencepost.quorums.sources import Source
+from fencepost.quorums.setters import DEFAULT, setter_lines
 
 LOSSES = (6, 7, 11, 13, 16)
 """The numbers of the quantities that count losses survived."""
 
+NEEDS = {
+    "nothing": "nothing special",
+    "slow-bookie": "a slow bookie or a late message",
+    "crash": "a crash",
+    "two-crashes": "two crashes close together",
+    "operator": "a step of an operator",
+}
+"""The coincidence that a loss needs, in words."""
 
-UNSYNCED = "journalSyncData=false"
-"""A loss at any size: AQ machines that crash at once take entries that only they acknowledged."""
-BP_46_2 = "BP-46-2"
-"""The known loss after a crash of one machine without fsync; the setting is accepted with it."""
+
+# The answer.
 
 
-@dataclass(frozen=True)
-class Advice:
-    """The answers about a setup."""
+def headline(advice: Advice) -> str:
+    """Return the answer: yes, no, yes with conditions or not known, with the worst loss."""
+    setup = subject(advice.setup)
+    match advice.answer:
+        case Answer.YES:
+            said = (
+                f"Yes: no loss of an acknowledged entry is known or found for {setup}{_but_accepted(advice)}."
+            )
+        case Answer.CONDITIONS:
+            conditions = amount(len(to_do(advice)), "condition")
+            said = (
+                f"Yes, with {conditions}, for {setup}: {_worst(advice)}; do what is listed below, and accept "
+                "each loss (--accept) for a plain yes."
+            )
+        case Answer.NO:
+            said = f"No, not {setup}: {_worst(advice)}; {_remedy(advice)}."
+        case _:
+            said = f"Not known for {setup}: {_undecided(advice)}."
+    opened = f" Not decided: {_undecided(advice)}." if advice.answer is Answer.NO and advice.open else ""
+    return said + opened
 
-    setup: Setup
-    deployment: Deployment
-    sources: dict[str, Source]
-    set_by: Mapping[str, Setter]
-    """The setter of each value of the setup, by the name of the value in JSON."""
-    losing: list[tuple[Risk, Finding]]
-    other: list[Risk]
-    rest: Finding
-    accepted: frozenset[str]
-    pulsar: PulsarRelease | None = None
-    """The release of Pulsar that was asked about."""
 
-    def here(self, found: Finding) -> bool:
-        """Return whether a verdict is for the sizes asked about, and not for a small instance."""
-        return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
+def subject(setup: Setup) -> str:
+    """Return the sizes, the release, and a journal that is not on or not synced."""
+    journal = "" if setup.journal else ", journal off"
+    sync = "" if setup.sync else ", journal without fsync"
+    sizes = f"{setup.configuration} on {amount(setup.bookies, 'bookie')}"
+    return f"{sizes} with BookKeeper {setup.release}{journal}{sync}"
 
-    @property
-    def named(self) -> list[str]:
-        """The losses that decide the exit code: known ones found at these sizes, and any other."""
-        known = [
-            risk.bug.name
-            for risk, found in self._deciding
-            if found.verdict is Verdict.VIOLATED and self.here(found)
-        ]
-        unsynced = [UNSYNCED] if self.setup.unsynced and BP_46_2 not in self.accepted else []
-        return (
-            unsynced + known + (["a loss that is not known"] if self.rest.verdict is Verdict.VIOLATED else [])
+
+def _but_accepted(advice: Advice) -> str:
+    names = [loss.name for loss in advice.losses if loss.accepted and loss.state is not State.ABSENT]
+    return f", but for what you accepted ({', '.join(names)})" if names else ""
+
+
+def _worst(advice: Advice) -> str:
+    """Return the worst loss with the coincidence that it needs, and the public losses not checked here."""
+    found = [loss for loss in advice.deciding if loss.state is State.FOUND]
+    public = [loss.name for loss in advice.deciding if loss.state is State.PUBLIC]
+    unchecked = "of the public losses that are not checked here"
+    concern = "concerns this release" if len(public) == 1 else "concern this release"
+    if not found:
+        return f"none is found; {unchecked}, {_listed(public)} {concern}"
+    needed = f"if {NEEDS[found[0].coincidence]} comes at the wrong moment"
+    said = f"{found[0].name} loses an acknowledged entry " + (
+        needed if found[0].coincidence != "nothing" else "with nothing special"
+    )
+    return f"{said}, and {unchecked} {_listed(public)} {concern}" if public else said
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _remedy(advice: Advice) -> str:
+    """Return what would make the answer a yes."""
+    better = better_setups(advice)
+    usable = next((one for one in better if one.answer is not Answer.NO), None)
+    if usable is not None:
+        then = "a yes, with conditions" if usable.remains else "a yes"
+        return f"with {_listed(usable.changes)} it is {then}"
+    remains = {one.name: one.coincidence for one in advice.deciding} if not better else better[-1].remains
+    hard = [name for name, coincidence in remains.items() if coincidence in UNAVOIDABLE]
+    if not hard:
+        return "it is a yes if you do what is listed below, accept it (--accept), and decide the rest"
+    place = f"with {_listed(better[-1].changes)}" if better else "with every release and setting here"
+    verb = "still loses entries" if len(hard) == 1 else "still lose entries"
+    return f"{place} {_listed(hard)} {verb}, so it is a yes only if you accept that (--accept)"
+
+
+def _undecided(advice: Advice) -> str:
+    """Return the questions that were not decided, grouped by their reason, and how to decide them."""
+    by_reason: dict[str, list[str]] = {}
+    for loss in advice.open:
+        assert loss.finding is not None
+        name = "whether anything else loses an entry" if loss.name == ANYTHING_ELSE else loss.name
+        by_reason.setdefault(why_open(loss.finding), []).append(name)
+    return "; ".join(f"{_listed(names)} ({reason})" for reason, names in by_reason.items())
+
+
+def why_open(found: Finding) -> str:
+    """Return why a question was not decided at the sizes asked about, and how to decide it."""
+    if found.out_of_time:
+        return "the time was over; ask again with a longer --timeout"
+    return f"{found.reason or found.verdict.value}; run its command, which --commands prints"
+
+
+def to_do(advice: Advice) -> list[tuple[str, list[Loss]]]:
+    """Return the actions in order, each with the losses that it is against.
+
+    A change of release or settings comes first: the nearest whose answer is not no, else the one with the
+    fewest losses. The ways to decide open questions come last.
+    """
+    found: dict[str, list[Loss]] = {}
+    better = better_setups(advice)
+    change = next((one for one in better if one.answer is not Answer.NO), better[-1] if better else None)
+    for loss in advice.deciding:
+        avoided = change is not None and loss.name in change.avoids
+        found.setdefault(_change(change) if change and avoided else loss.action, []).append(loss)
+    listed = sorted(found.items(), key=lambda item: change is None or item[0] != _change(change))
+    for loss in advice.open:
+        found.setdefault(_deciding(loss), []).append(loss)
+    return [*listed, *(item for item in found.items() if item not in listed)]
+
+
+def _deciding(loss: Loss) -> str:
+    """Return how to decide an open question."""
+    if loss.finding is None or loss.finding.out_of_time:
+        return "Ask again with a longer --timeout."
+    return "Run the command of the question, which --commands prints: it has no limit of conflicts."
+
+
+CONFIGURATION = "GET /api/v1/config/server_config of each bookie"
+"""The request that returns the running configuration of a bookie."""
+
+
+def _change(better: Better) -> str:
+    """Return the change to a better setup as an action that can be checked."""
+    checks = {
+        "Bo": "the version in the first lines of each log",
+        "jo": CONFIGURATION,
+        "us": CONFIGURATION,
+    }
+    checked = [checks.get(change[:2], "`bookkeeper shell ledgermetadata`") for change in better.changes]
+    return f"Change to {_listed(better.changes)}. Check {_listed(dict.fromkeys(checked))}."
+
+
+def better_lines(advice: Advice) -> list[str]:
+    """Return the nearest setup with fewer losses and the one with the fewest, a line each."""
+    lines = []
+    for better in better_setups(advice):
+        now = [loss.name for loss in advice.losses]
+        added = [name for name in better.remains if name not in now]
+        kept = [name for name in better.remains if name in now]
+        lines.append(
+            f"{_listed(better.changes)}: without {', '.join(better.avoids)}; "
+            f"still {', '.join(kept) or 'none'}" + (f"; new there: {', '.join(added)}" if added else "")
         )
-
-    @property
-    def undecided(self) -> list[str]:
-        """The questions that were not decided at these sizes."""
-        return list(self.open_ones)
-
-    @property
-    def open_ones(self) -> dict[str, Finding]:
-        """The same questions, each with its finding."""
-        known = {r.bug.name: f for r, f in self._deciding if not (f.decided and self.here(f))}
-        return known | ({} if self.rest.decided else {"whether anything else loses an entry": self.rest})
-
-    @property
-    def _deciding(self) -> list[tuple[Risk, Finding]]:
-        return [(risk, found) for risk, found in self.losing if risk.bug.name not in self.accepted]
+    return lines or ["No later release or other setting here has fewer losses."]
 
 
-# Words.
+def told(loss: Loss) -> list[str]:
+    """Return a loss in sentences: what goes wrong, what it needs, and what was found."""
+    events = f": {loss.events}" if loss.events else ""
+    return [f"{loss.loses[:1].upper()}{loss.loses[1:]}.", f"Needs {NEEDS[loss.coincidence]}{events}."]
+
+
+# The setup.
 
 
 def asked(advice: Advice) -> str:
@@ -93,26 +189,10 @@ def asked(advice: Advice) -> str:
     checks = ", dataIntegrityChecking on" if setup.checks else ""
     bookies = amount(setup.bookies, "bookie")
     said = (
-        f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, {_journal(setup)}{checks}"
+        f"{setup.configuration} on {bookies}, BookKeeper {setup.release}{newest}, journal "
+        f"{_on(setup.journal)}{'' if setup.sync else ' without fsync'}{checks}"
     )
     return f"{said}, {setup.storage} storage{_assumed(advice)}"
-
-
-def _journal(setup: Setup) -> str:
-    """Return whether entries are journaled, and whether the journal is synced first."""
-    return f"journal {_on(setup.journal)}" + ("" if setup.sync else f" without fsync ({UNSYNCED})")
-
-
-def unsynced(setup: Setup) -> list[str]:
-    """Return a warning about a journal without fsync, if the setup has one."""
-    if not setup.unsynced:
-        return []
-    said = (
-        f"{UNSYNCED}: a bookie acknowledges an entry before its journal is on disk. A crash of its machine "
-        "takes the entries and fences since the last fsync. A crash of its process alone takes none. "
-        "dataIntegrityChecking looks for them only with journalWriteData=false."
-    )
-    return [said]
 
 
 def _by_default(advice: Advice, name: str) -> bool:
@@ -158,53 +238,9 @@ def _on(flag: bool) -> str:
     return "on" if flag else "off"
 
 
-def conclusion(advice: Advice) -> str:
-    """Return the answer in a sentence."""
-    not_decided = f"Not decided at this size: {_why_open(advice)}."
-    if advice.named:
-        more = f" {not_decided}" if advice.undecided else ""
-        return f"An acknowledged entry can be lost: {', '.join(advice.named)}.{more}"
-    if advice.undecided:
-        return not_decided
-    accepted = (
-        f", but for what was accepted ({', '.join(sorted(advice.accepted))})" if advice.accepted else ""
-    )
-    return f"No loss of an acknowledged entry is known or found at the sizes named below{accepted}."
-
-
-def _why_open(advice: Advice) -> str:
-    """Return the questions that were not decided, grouped by their reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, found in advice.open_ones.items():
-        by_reason.setdefault(_why_not(found), []).append(name)
-    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
-
-
-def _why_not(found: Finding) -> str:
-    """Return why a question was not decided at the sizes asked about."""
-    if found.out_of_time:
-        return "time-out, see --timeout"
-    return found.reason or found.verdict.value
-
-
 def left_out(advice: Advice) -> str:
     """Return one line that names the parts that the models leave out."""
     return "; ".join(unmodelled(["bookkeeper", *(risk.bug.protocol for risk, _ in advice.losing)]))
-
-
-def found_of(risk: Risk, found: Finding, advice: Advice) -> str:
-    """Return the finding about a known bug, and the releases that fix it."""
-    until = ", ".join(mended(family(risk.bug.name))) or "no release that was checked"
-    return f"{_verdict(found)}{_elsewhere(found, advice)}; gone in {until}"
-
-
-def _entries(number: int) -> str:
-    return "1 entry" if number == 1 else f"{number} entries"
-
-
-def _besides(risk: Risk) -> str:
-    """Return the remedy of a bug that loses nothing, and the command that shows it."""
-    return f"{risk.bug.name}: {risk.remedy}; {of_table(risk)}"
 
 
 def survived(advice: Advice) -> list[Quantity]:
@@ -212,9 +248,33 @@ def survived(advice: Advice) -> list[Quantity]:
     return [quantity for quantity in quantities(advice.deployment) if quantity.number in LOSSES]
 
 
-def _elsewhere(found: Finding, advice: Advice) -> str:
-    """Return a remark on a finding at other sizes than those asked about."""
-    return "" if advice.here(found) else f". Not decided for your configuration ({_why_not(found)})"
+# The evidence.
+
+
+def besides(risk: Risk) -> str:
+    """Return the action against a bug that loses nothing."""
+    return f"{risk.bug.name}: {risk.action}"
+
+
+def of_table(risk: Risk) -> str:
+    """Return the command that shows a bug on its small instance."""
+    return f"fencepost known {risk.bug.name.removeprefix('#')}"
+
+
+def found_of(loss: Loss, advice: Advice) -> str:
+    """Return the finding about a loss, as a sentence without its full stop."""
+    found = loss.finding
+    if found is None:
+        return f"Public, not checked here: {loss.source}"
+    if loss.state is State.FOUND and found.verdict is not Verdict.VIOLATED:
+        return "It follows from the setting at every size; the search was not decided"
+    elsewhere = "" if advice.here(found) else f". Not decided for your configuration ({why_open(found)})"
+    said = _verdict(found)
+    return said[:1].upper() + said[1:] + elsewhere
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
 
 
 def _verdict(found: Finding) -> str:
@@ -230,8 +290,8 @@ def _verdict(found: Finding) -> str:
             return f"not decided now, at {sizes} ({found.verdict.value}: {found.reason})"
 
 
-def rest_of(advice: Advice) -> str:
-    """Return whether anything else loses an entry."""
+def rest_of(advice: Advice, switches: bool = False) -> str:
+    """Return whether anything else loses an entry; with `switches`, the switches that fix the known bugs."""
     said = (
         _verdict(advice.rest)
         .replace("found now", "a loss is found now")
@@ -240,11 +300,11 @@ def rest_of(advice: Advice) -> str:
     mends = mended_for(risk.bug for risk, _ in advice.losing)
     if not mends:
         return said
-    fixed = ", ".join(f"{switch}={value}" for switch, value in mends.items())
-    return f"{said}, assuming the bugs above are fixed ({fixed})"
+    named = ", ".join(f"{switch}={value}" for switch, value in mends.items())
+    return f"{said}, assuming the bugs above are fixed{f' ({named})' if switches else ''}"
 
 
-def for_all_sizes(setup: Setup) -> str:
+def for_all_sizes(setup: Setup, switches: bool = False) -> str:
     """Return whether the all-sizes proof covers the code of this release."""
     apart = unmet(setup)
     if not apart:
@@ -253,89 +313,8 @@ def for_all_sizes(setup: Setup) -> str:
             "core is safe for any number of bookies, entries and recoverers without crashes. The model is "
             "checked against the core size by size."
         )
-    return (
-        "The all-sizes proof (fencepost prove bookkeeper) does not cover this release, which has "
-        + ", ".join(
-            f"{name}={value}" if name != "E > WQ" else f"{name} {value}" for name, value in apart.items()
-        )
-        + "."
-    )
-
-
-# Text.
-
-
-def as_text(advice: Advice, commands: bool = False) -> str:
-    """Return the advice on one screen; with `commands`, also the command of each verdict."""
-    warned = [f"warning: {text}" for text in unsynced(advice.setup)]
-    said = [conclusion(advice), sentence(left_out(advice)), *warned]
-    lines = [asked(advice), *read(advice), "", *said, "", "Survives"]
-    lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
-    lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
-    lines += ["", "Known data-loss bugs that affect this setup"]
-    lines += [line for risk, found in advice.losing for line in _told(risk, found, advice, commands)] or [
-        "  none"
-    ]
-    lines += ["", "Anything else", f"  {rest_of(advice)}"]
-    lines += [f"    {shlex.join(advice.rest.command)}"] if commands else []
-    lines += ["", "For all sizes", f"  {for_all_sizes(advice.setup)}"]
-    lines += ["", "Other known bugs of this release (no data loss; not checked here)"]
-    lines += [f"  {_besides(risk)}" for risk in advice.other] or ["  none"]
-    lines += [] if commands else ["", "--commands prints the command of each verdict, at these sizes."]
-    return "\n".join(part for line in lines for part in _broken(line))
-
-
-def _told(risk: Risk, found: Finding, advice: Advice, commands: bool) -> list[str]:
-    accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
-    lines = [
-        f"  {risk.bug.name}{accepted}: {risk.bug.wrong}",
-        f"    {_verdict(found)}{_elsewhere(found, advice)}; {of_table(risk)}",
-        f"    remedy: {risk.remedy}",
-    ]
-    return [*lines, f"    {shlex.join(found.command)}"] if commands else lines
-
-
-def of_table(risk: Risk) -> str:
-    """Return the command that shows a bug on its small instance."""
-    return f"fencepost known {risk.bug.name.removeprefix('#')}"
-
-
-def _broken(line: str) -> list[str]:
-    indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(
-        line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    ) or [""]
-
-
-# JSON.
-
-
-def as_json(advice: Advice) -> str:
-    """Return the document `fencepost.advice/2`."""
-    setup = advice.setup
-    content = {
-        "parameters": setup.sizes | {"bookies": setup.bookies},
-        "release": setup.release,
-        "pulsar": advice.pulsar.sentence if advice.pulsar else "",
-        "commit": TAGS[setup.release],
-        "journal": setup.journal,
-        "sync": setup.sync,
-        "checks": setup.checks,
-        "storage": setup.storage,
-        "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
-        "files": {n: {"read": list(s.read), "notes": list(s.notes)} for n, s in advice.sources.items()},
-        "unmodelled": left_out(advice),
-        "losses": [
-            {"bug": r.bug.name, "remedy": r.remedy, "accepted": r.bug.name in advice.accepted, **f.to_json()}
-            for r, f in advice.losing
-        ],
-        "else": advice.rest.to_json(),
-        "warnings": [
-            {"bug": risk.bug.name, "remedy": risk.remedy, "command": of_table(risk).split()}
-            for risk in advice.other
-        ],
-        "unlike_theorem": unmet(setup),
-        "deciding": advice.named,
-        "undecided": advice.undecided,
-    }
-    return json.dumps(k.headed(ADVICE, content), indent=2)
+    said = "The all-sizes proof (fencepost prove bookkeeper) does not cover this "
+    if not switches:
+        return said + ("setup, because E > WQ." if list(apart) == ["E > WQ"] else "release.")
+    named = (f"{name}={value}" if name != "E > WQ" else f"{name} {value}" for name, value in apart.items())
+    return f"{said}release, which has {', '.join(named)}."

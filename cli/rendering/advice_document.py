@@ -1,10 +1,21 @@
-"""The document of `advise`: its keys."""
+"""The document of `advise`: its keys and its content."""
 
 from __future__ import annotations
 
-from fencepost.cli.commands.quorum import SETTER
+import json
+from dataclasses import asdict
+from typing import Any
+
+from fencepost.answers.advice import Advice, Answer, Loss, State
+from fencepost.answers.better import Better, better_setups
+from fencepost.answers.risks import COINCIDENCES, unmet
+from fencepost.answers.setups import Setup
+from fencepost.cli.commands.quorum import SETTER, VALUE
+from fencepost.cli.rendering.advice import for_all_sizes, headline, left_out, of_table, survived, to_do
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.protocols.bookkeeper.releases import TAGS
+from fencepost.quorums.calculator import warnings
 
 FINDING = k.keys(
     verdict=k.among((v.value for v in Verdict), "the verdict"),
@@ -12,30 +23,132 @@ FINDING = k.keys(
     command=k.texts("the command that shows it, word by word"),
     reason=k.null(k.text("why it was not decided at the sizes asked about")),
 )
-BUG, REMEDY = k.text("the name of the known bug"), k.text("what to do")
-LOSS = k.keys(bug=BUG, remedy=REMEDY, accepted=k.flag("the bug is accepted (--accept)"), **FINDING)
-OTHER = k.keys(bug=BUG, remedy=REMEDY, command=FINDING["command"])
+NAME = k.text("the name of a known bug, a setting or a public report")
+ACTION = k.text("what can be done and checked in production")
+COINCIDENCE = k.among(COINCIDENCES, "the events that must come together")
+LOSS = k.keys(
+    name=NAME,
+    loses=k.text("what goes wrong"),
+    coincidence=COINCIDENCE,
+    events=k.text("the same in words: how many, within what time; may be empty"),
+    action=ACTION,
+    state=k.among((s.value for s in State), "what was found about it at the sizes asked about"),
+    accepted=k.flag("the loss is accepted (--accept)"),
+    source=k.null(k.text("the public address"), "unless it is public and not checked here"),
+    finding=k.null(k.one(FINDING, "the verdict of the search"), "if it was not searched for"),
+)
+DOES = k.keys(action=ACTION, against=k.texts("the names of the losses that it is against"))
+SETUP = k.keys(
+    parameters=k.table(int, "the sizes"),
+    release=k.text("the release"),
+    journal=k.flag("the journal is on"),
+    sync=k.flag("the journal is synced"),
+    checks=k.flag("the checks of the bookie are on"),
+    storage=k.text("the storage of the ledgers"),
+    features=k.texts("settings that no model has"),
+)
+ANSWER = k.among((a.value for a in Answer), "the answer")
+BETTER = k.keys(
+    changes=k.texts("the differences from the setup asked about"),
+    setup=k.one(SETUP, "the setup"),
+    avoids=k.texts("the losses that it does not have"),
+    remains=k.texts("the losses whose conditions it meets"),
+    answer=k.among((a.value for a in Answer), "the answer if all that remains happens"),
+)
+SURVIVED = k.keys(name=k.text("the name of the number"), value=VALUE)
+OTHER = k.keys(name=NAME, action=ACTION, command=k.texts("the command that shows it, word by word"))
 FILE = k.keys(
     read=k.texts("the keys that were read"),
     notes=k.texts("what is known of keys that change what is durable and that no model has"),
 )
 ADVICE = k.document(
-    "fencepost.advice/2",
-    parameters=k.table(int, "the sizes"),
-    release=k.text("the release"),
+    "fencepost.advice/3",
+    answer=ANSWER,
+    headline=k.text("the answer in words"),
+    actions=k.many(DOES, "what to do, the most urgent first"),
+    better=k.many(BETTER, "the nearest setup with fewer losses, and the one with the fewest"),
+    losses=k.many(LOSS, "the losses that were asked about, the one that needs the least first"),
+    **{"else": k.one(FINDING, "the same for any other loss")},
+    survives=k.many(SURVIVED, "the numbers of losses survived"),
+    warnings=k.texts("warnings about the sizes"),
+    **SETUP,
     pulsar=k.text("the BookKeeper of the release of Pulsar that was asked about; empty if none was"),
-    commit=k.text("the commit of its tag"),
-    journal=k.flag("the journal is on"),
-    sync=k.flag("the journal is synced"),
-    checks=k.flag("the checks of the bookie are on"),
-    storage=k.text("the storage of the ledgers"),
+    commit=k.text("the commit of the release's tag"),
     set_by=k.named(SETTER, "what set each of these values"),
     files=k.named(FILE, "by the name of a file, its keys"),
     unmodelled=k.UNMODELLED,
-    losses=k.many(LOSS, "the known losses whose conditions are met"),
-    **{"else": k.one(FINDING, "the same for any other loss")},
-    warnings=k.many(OTHER, "known bugs that lose nothing acknowledged"),
     unlike_theorem=k.table(str, "what keeps the proof for all sizes from this setup"),
-    deciding=k.texts("the losses that decide: known ones that were shown, and what has no name"),
+    for_all_sizes=k.text("the same in words"),
+    other=k.many(OTHER, "known bugs that lose nothing acknowledged"),
+    deciding=k.texts("the losses that speak against the setup"),
     undecided=k.texts("the losses that were not decided"),
 )
+
+
+def as_json(advice: Advice) -> str:
+    """Return the document `fencepost.advice/3`."""
+    content = {
+        "answer": advice.answer.value,
+        "headline": headline(advice),
+        "actions": [
+            {"action": action, "against": [loss.name for loss in losses]} for action, losses in to_do(advice)
+        ],
+        "better": [_better(better) for better in better_setups(advice)] if advice.deciding else [],
+        "losses": [_loss(loss) for loss in advice.losses],
+        "else": advice.rest.to_json(),
+        "survives": [{"name": one.name, "value": one.value} for one in survived(advice)],
+        "warnings": [warning.text for warning in warnings(advice.deployment)],
+        **_setup(advice.setup),
+        "pulsar": advice.pulsar.sentence if advice.pulsar else "",
+        "commit": TAGS[advice.setup.release],
+        "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
+        "files": {n: {"read": list(s.read), "notes": list(s.notes)} for n, s in advice.sources.items()},
+        "unmodelled": left_out(advice),
+        "unlike_theorem": unmet(advice.setup),
+        "for_all_sizes": for_all_sizes(advice.setup, switches=True),
+        "other": [
+            {"name": risk.bug.name, "action": risk.action, "command": of_table(risk).split()}
+            for risk in advice.other
+        ],
+        "deciding": [loss.name for loss in advice.deciding],
+        "undecided": [loss.name for loss in advice.open],
+    }
+    return json.dumps(k.headed(ADVICE, content), indent=2)
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {
+        "name": loss.name,
+        "loses": loss.loses,
+        "coincidence": loss.coincidence,
+        "events": loss.events,
+        "action": loss.action,
+        "state": loss.state.value,
+        "accepted": loss.accepted,
+        "source": loss.source or None,
+        "finding": None if loss.finding is None else loss.finding.to_json(),
+    }
+
+
+def _better(better: Better) -> dict[str, Any]:
+    return {
+        "changes": list(better.changes),
+        "setup": _setup(better.setup),
+        "avoids": list(better.avoids),
+        "remains": list(better.remains),
+        "answer": better.answer.value,
+    }
+
+
+def _setup(setup: Setup) -> dict[str, Any]:
+    ensemble, write_quorum, ack_quorum = setup.configuration.sizes
+    sizes = {"ensemble": ensemble, "write_quorum": write_quorum, "ack_quorum": ack_quorum}
+    return {
+        "parameters": sizes | {"bookies": setup.bookies},
+        "release": setup.release,
+        "journal": setup.journal,
+        "sync": setup.sync,
+        "checks": setup.checks,
+        "storage": setup.storage,
+        "features": sorted(setup.features),
+    }

@@ -6,19 +6,24 @@ import shlex
 from collections.abc import Iterable
 from html import escape
 
-from fencepost.answers.risks import Finding, Risk
+from fencepost.answers.advice import ANYTHING_ELSE, Advice, Answer, Loss, State
+from fencepost.answers.risk_search import Finding
+from fencepost.answers.risks import Risk
 from fencepost.cli.rendering.advice import (
-    Advice,
+    NEEDS,
     asked,
-    conclusion,
+    besides,
+    better_lines,
     for_all_sizes,
     found_of,
+    headline,
     left_out,
     of_table,
     read,
     rest_of,
     survived,
-    unsynced,
+    to_do,
+    told,
 )
 from fencepost.cli.rendering.check_text import sentence
 from fencepost.cli.rendering.page_parts import filled, part
@@ -42,12 +47,14 @@ def page(advice: Advice) -> str:
         asked=escape(asked(advice)),
         commit=escape(TAGS[setup.release]),
         files="".join(f'<p class="read">{escape(line)}</p>' for line in read(advice)),
-        verdict=_tone(advice),
-        conclusion=escape(conclusion(advice)),
+        verdict=TONES[advice.answer].value,
+        conclusion=escape(headline(advice)),
+        actions=_actions(advice),
+        better=_list(better_lines(advice)) if advice.deciding else "<p>Not needed.</p>",
         left_out=escape(sentence(left_out(advice))),
-        unsynced="".join(f"<p>{escape(text)}</p>" for text in unsynced(setup)),
-        losses="\n".join(_loss(risk, found, advice) for risk, found in advice.losing) or "<p>None.</p>",
-        rest=_card(advice.rest.verdict, "Anything else", rest_of(advice), "", advice.rest),
+        losses="\n".join(_loss(loss, advice) for loss in advice.losses if loss.name != ANYTHING_ELSE)
+        or "<p>None.</p>",
+        rest=_card(advice.rest.verdict.value, "Anything else", rest_of(advice), "", advice.rest),
         survives="".join(
             f'<tr><th scope="row">{escape(quantity.name)}</th>'
             f'<td class="value">{escape(str(quantity.value))}</td>'
@@ -60,27 +67,45 @@ def page(advice: Advice) -> str:
     )
 
 
-def _tone(advice: Advice) -> str:
-    """Return the verdict that gives the answer its colour."""
-    if advice.named:
-        return Verdict.VIOLATED.value
-    return Verdict.UNDECIDED.value if advice.undecided else Verdict.PROVED.value
+TONES = {
+    Answer.YES: Verdict.PROVED,
+    Answer.CONDITIONS: Verdict.UNDECIDED,
+    Answer.UNKNOWN: Verdict.UNDECIDED,
+    Answer.NO: Verdict.VIOLATED,
+}
+"""The verdict that gives each answer its colour."""
 
 
-def _loss(risk: Risk, found: Finding, advice: Advice) -> str:
-    accepted = " (accepted)" if risk.bug.name in advice.accepted else ""
-    more = f"<p>{escape(risk.bug.wrong[:1].upper() + risk.bug.wrong[1:])}.</p>"
-    more += f'<p class="remedy"><b>Remedy:</b> {escape(risk.remedy)}</p>'
-    return _card(found.verdict, f"{risk.bug.name}{accepted}", found_of(risk, found, advice), more, found)
+def _actions(advice: Advice) -> str:
+    """Return the actions as a numbered list in HTML."""
+    items = "".join(
+        f"<li>{escape(action)} <small>Against "
+        + escape(", ".join(f"{loss.name} ({NEEDS[loss.coincidence]})" for loss in losses))
+        + ".</small></li>"
+        for action, losses in to_do(advice)
+    )
+    return f'<ol class="actions">{items}</ol>' if items else "<p>Nothing.</p>"
 
 
-def _card(verdict: Verdict, name: str, said: str, more: str, found: Finding) -> str:
-    sign = f'<span class="sign" aria-hidden="true">{SIGNS[verdict.value]}</span>'
+def _loss(loss: Loss, advice: Advice) -> str:
+    accepted = " (accepted)" if loss.accepted else ""
+    more = "".join(f"<p>{escape(text[:1].upper() + text[1:])}</p>" for text in told(loss))
+    more += f'<p class="remedy"><b>Do:</b> {escape(loss.action)}</p>'
+    verdict = State.PUBLIC.value if loss.finding is None else loss.finding.verdict.value
+    return _card(verdict, f"{loss.name}{accepted}", found_of(loss, advice), more, loss.finding)
+
+
+def _card(verdict: str, name: str, said: str, more: str, found: Finding | None) -> str:
+    """Return one card in HTML. A loss that nobody searched for has no verdict, and no command."""
+    tone = Verdict.UNDECIDED.value if found is None else verdict
+    sign = f'<span class="sign" aria-hidden="true">{SIGNS[tone]}</span>'
     return (
-        f'<article class="{verdict.value}"><h3><span class="badge">{sign} {verdict.value}</span> '
+        f'<article class="{tone}"><h3><span class="badge">{sign} {verdict}</span> '
         f"{escape(name)}</h3>\n"
         f'<p class="finding">{escape(said[:1].upper() + said[1:])}.</p>{more}\n'
-        f'<pre class="command"><code>{_command(found)}</code></pre>{_shown(found.counterexample)}</article>'
+        + ("" if found is None else f'<pre class="command"><code>{_command(found)}</code></pre>')
+        + ("" if found is None else _shown(found.counterexample))
+        + "</article>"
     )
 
 
@@ -104,8 +129,7 @@ def _shown(counterexample: Counterexample | None) -> str:
 def _besides(risks: Iterable[Risk]) -> str:
     """Return the bugs that lose nothing as HTML, each with its command on one line."""
     items = "".join(
-        f"<li>{escape(risk.bug.name)}: {escape(risk.remedy)}; "
-        f'<code class="whole">{escape(of_table(risk))}</code></li>'
+        f'<li>{escape(besides(risk))} <code class="whole">{escape(of_table(risk))}</code></li>'
         for risk in risks
     )
     return f"<ul>{items}</ul>" if items else ""

@@ -160,6 +160,13 @@ class Switches:
         "SingleDirectoryDbLedgerStorage.checkpoint; PR 3341 (4.15.1), PR 4843",
     )
 
+    entries_journaled: str = switch(
+        ("yes", "no"),
+        "bookies journal entries, keys and fences, or only keys and fences. With no, a bookie crashes only "
+        "after it has flushed all its entries, because a crash that takes entries is lose=entries",
+        "journalWriteData; BookieImpl.addEntryInternal, LedgerDescriptorImpl.fenceAndLogInJournal",
+    )
+
     # Crashes that lose data (layers/crashes).
 
     lose: str = switch(
@@ -255,7 +262,14 @@ CRASHES = (
 )
 """The switches that need crashes."""
 
-DURABILITY = ("load", "fence_record", "negative_answers", "flush_headers", "db_checkpoint")
+DURABILITY = (
+    "load",
+    "fence_record",
+    "negative_answers",
+    "flush_headers",
+    "db_checkpoint",
+    "entries_journaled",
+)
 """The switches that need a storage."""
 
 BOOT = (

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.rendering.advice import as_json, as_text
+from fencepost.cli.rendering.advice_document import as_json
 from fencepost.cli.rendering.advice_page import page
+from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.sweep_matrices import SweepReport
 from fencepost.cli.rendering.sweep_page import page as sweep_page
 from fencepost.cli.rendering.sweep_tables import csv_table, markdown

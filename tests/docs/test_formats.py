@@ -17,10 +17,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.answers.risks import Finding, Setup, risks
+from fencepost.answers.advice import Advice
+from fencepost.answers.public_losses import public_losses
+from fencepost.answers.risk_search import Finding
+from fencepost.answers.risks import risks
+from fencepost.answers.setups import Setup
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
-from fencepost.cli.rendering.advice import Advice
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Reached, Verdict
@@ -322,17 +325,19 @@ def _quorums() -> Found:
 def _advised() -> tuple[str, Document]:
     """Return advice on a setup without any question: the first loss is settled, and no other is."""
 
-    def advice(setup: Setup, deployment: Deployment, *others: Any) -> Advice:
+    def advice(setup: Setup, deployment: Deployment, *others: Any) -> Iterator[Advice]:
         sources, set_by, accepted, _ = others
         settled = Finding(Verdict.VIOLATED, setup.sizes, ["fencepost", "check"])
         found = risks(setup)
         losing = [(risk, settled) for risk in found if risk.loses]
         rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out")
-        return Advice(setup, deployment, sources, set_by, losing, found, rest, accepted)
+        public = public_losses(setup.release, setup.traits)
+        yield Advice(setup, deployment, sources, set_by, losing, public, found, rest, accepted)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fencepost.cli.commands.advise.advice_on", advice)
-        return output("advise", "--from", str(ROOT / "examples" / "broker.conf"), "-n", "5")
+        given = ["--from", str(ROOT / "examples" / "broker.conf"), "-n", "5", "--release", "4.16.6"]
+        return output("advise", *given)
 
 
 def _real_code(patch: pytest.MonkeyPatch) -> Found:

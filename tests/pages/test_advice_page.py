@@ -8,6 +8,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
+from fencepost.cli.rendering.advice import NEEDS, headline, to_do
 from fencepost.cli.rendering.advice_page import page
 from support.advising import smallest
 from support.browsing import WIDTHS, beyond, collisions, complaints, screen
@@ -31,8 +32,13 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
     # Planted: the answer drawn as proved because the last question was.
     answer = browser.find_element(By.CSS_SELECTOR, ".answer")
     assert answer.get_attribute("class") == "answer violated"
-    deciding = ", ".join(r.bug.name for r, _ in smallest().losing if r.bug.name != "bare-fence")
-    assert answer.text == f"An acknowledged entry can be lost: {deciding}."
+    assert answer.text == headline(smallest())
+    assert answer.text.startswith("No, not 1/1/1 on 1 bookie with BookKeeper 4.17.3: #4701 loses")
+    listed = browser.find_elements(By.CSS_SELECTOR, "ol.actions li")
+    assert [one.text for one in listed] == [
+        f"{action} Against {', '.join(f'{loss.name} ({NEEDS[loss.coincidence]})' for loss in losses)}."
+        for action, losses in to_do(smallest())
+    ]
     assert answer.location["y"] < 200
     assert complaints(browser) == []
 
@@ -40,11 +46,14 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
 def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
     # Planted: the diagram of another loss; details that stay closed.
     cards = browser.find_elements(By.TAG_NAME, "article")
-    assert len(cards) == len(smallest().losing) + 1
-    for (risk, found), card in zip(smallest().losing, cards, strict=False):
+    losses = smallest().losses
+    assert len(cards) == len(losses) + 1
+    for loss, card in zip(losses, cards, strict=False):
+        found = loss.finding
+        assert found is not None
         assert card.get_attribute("class") == found.verdict.value
-        assert risk.bug.name in card.find_element(By.TAG_NAME, "h3").text
-        assert risk.remedy in card.text
+        assert loss.name in card.find_element(By.TAG_NAME, "h3").text
+        assert loss.action in card.text
         assert found.counterexample is not None
         card.find_element(By.TAG_NAME, "summary").click()
         drawn = [row for row in card.find_elements(By.CSS_SELECTOR, ".diagram .row") if row.is_displayed()]

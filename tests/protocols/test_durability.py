@@ -158,6 +158,18 @@ def test_a_negative_answer_that_does_not_wait_is_forgotten_in_a_crash(storage: s
     assert found(settings, "fences-stay") == {"fences-stay": "proved"}
 
 
+@pytest.mark.slow
+def test_without_journaled_entries_a_fence_is_lost_as_with_them() -> None:
+    """A crash comes only after a flush, so it takes no entry (`key-without-entry` needs a journaled one).
+
+    Planted: such a bookie crashes at any time.
+    """
+    settings = {**MENDED, "storage": "db", "crashes": 1, "entries_journaled": "no"}
+    assert found({**settings, "negative_answers": "at-once"}, "fences-stay") == {"fences-stay": 4}
+    twice = {**settings, "crashes": 2, "db_checkpoint": "if-written"}
+    assert found(twice, "entries-stay") == {"entries-stay": "proved"}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "steps"),

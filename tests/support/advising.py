@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from fencepost.answers.risks import Setup
+from fencepost.answers.advice import Advice
+from fencepost.answers.setups import Setup
 from fencepost.cli.commands.advise import advice_on
-from fencepost.cli.rendering.advice import Advice
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.setters import DEFAULT, Setter
 from fencepost.quorums.stripes import Configuration
@@ -28,7 +28,8 @@ SET_BY = {name: Setter("option", flag) for name, flag in OPTIONS.items()} | {
 
 @cache
 def smallest() -> Advice:
-    """Return advice on 1/1/1 and one bookie of 4.17.3, with bare-fence accepted: two losses decide."""
+    """Return advice on 1/1/1 and one bookie of 4.17.3, with bare-fence accepted; other losses decide."""
     setup = Setup(Configuration(1, 1, 1), 1, "4.17.3")
     deployment = Deployment(setup.configuration, setup.bookies)
-    return advice_on(setup, deployment, {}, SET_BY, frozenset({"bare-fence"}), 300.0)
+    *_, advice = advice_on(setup, deployment, {}, SET_BY, frozenset({"bare-fence"}), 300.0)
+    return advice

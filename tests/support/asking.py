@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.risks import Setup
+from fencepost.answers.setups import Setup
 from fencepost.cli.main import run
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.setters import Setter

@@ -10,13 +10,13 @@ import pytest
 
 from fencepost.answers.known import KNOWN
 from fencepost.answers.public_losses import (
-    COINCIDENCES,
     CONDITIONS,
     FEATURES,
     PUBLIC_LOSSES,
     losses_of,
     public_losses,
 )
+from fencepost.answers.risks import COINCIDENCES
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS

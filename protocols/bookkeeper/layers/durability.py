@@ -298,8 +298,12 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
 
 def crash_and_replay(s: Durability, bookie: Parameter) -> Action:
     """Crash a bookie, which replays its journal from the mark on, flushes and moves the mark."""
+    keeps_entries = ~s.unflushed[bookie] | (s.parameters.entries_journaled == "yes")
     return Action(
-        when=s.serves(bookie) & (s.status != Status.NONE) & (s.crashed < s.parameters.crashes),
+        when=s.serves(bookie)
+        & (s.status != Status.NONE)
+        & (s.crashed < s.parameters.crashes)
+        & keeps_entries,
         then=_replays(s, bookie, s.key_kept[bookie], s.fence_kept[bookie], s.unflushed[bookie]),
         actor=bookie,
         note="crashes, and comes back with what its journal replays",

@@ -74,11 +74,20 @@ def recover_and_rewrite(ensemble: list[int], w: int, a: int, n: int, dead: set[i
     write_a_round(ensemble, w, a, n, dead, delay)
 
 
-def replicate(ensemble: list[int], n: int, dead: set[int]) -> None:
+def replicate(ensemble: list[int], w: int, a: int, n: int, dead: set[int]) -> None:
+    keep_a_copy(len(ensemble), w, a, {ensemble.index(b) for b in dead if b in ensemble})
     lost = [b for b in ensemble if b in dead]
     outside = [b for b in range(n) if b not in dead and b not in ensemble]
     if len(outside) < len(lost):
         raise Stopped("no bookie outside the ensemble")
+
+
+def keep_a_copy(e: int, w: int, a: int, dead: set[int]) -> None:
+    """Stop if an acknowledged entry may have no copy left: any AQ positions of its window may have it."""
+    for start in range(e):
+        window = [(start + step) % e for step in range(w)]
+        if any(set(holders) <= dead for holders in combinations(window, a)):
+            raise Stopped("no copy left")
 
 
 def force(ensemble: list[int], dead: set[int]) -> None:
@@ -124,7 +133,7 @@ def test_the_numbers_about_clients_are_those_of_a_simulated_client(
     )
     assert values[8] == most_survived(n, lambda dead: recover_and_rewrite(ensemble, w, a, n, dead, delay))
     assert values[7] == values[9] == most_survived(e, lambda dead: fence(ensemble, w, a, dead))
-    assert values[16] == most_survived(n, lambda dead: replicate(ensemble, n, dead))
+    assert values[16] == most_survived(n, lambda dead: replicate(ensemble, w, a, n, dead))
     assert values[15] == most_survived(e, lambda dead: force(ensemble, dead))
 
 
@@ -195,6 +204,14 @@ def may_stay_lost(ensemble: tuple[int, ...], racks: list[int], dead: set[int]) -
     return stuck([b for b in ensemble if b in dead], free)
 
 
+@pytest.mark.parametrize("n", [2, 10])
+def test_auto_recovery_that_is_off_restores_nothing(n: int) -> None:
+    """Planted: the setting is ignored; the copies that are left are ignored (8 of 10 at 2/2/2)."""
+    on, off = (Deployment(Configuration(2, 2, 2), n, autorecovery=runs) for runs in (True, False))
+    assert (row(on, 16).value, row(off, 16).value) == (min(1, n - 2), 0)
+    assert "off" in row(off, 16).meaning
+
+
 ENFORCED = [
     ((2, 2, 1), (1, 1), 1, True),
     ((2, 2, 1), (2, 2), 2, False),
@@ -257,6 +274,8 @@ def test_enforced_racks_count_in_each_row_that_they_change(
         return attempt
 
     def recovers(dead: set[int]) -> None:
+        for ensemble in ensembles:
+            keep_a_copy(got, w, a, {at for at, bookie in enumerate(ensemble) if bookie in dead})
         if any(may_stay_lost(ensemble, racks, dead) for ensemble in ensembles):
             raise Stopped("no bookie for a copy")
 

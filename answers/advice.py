@@ -1,0 +1,177 @@
+"""The advice on a setup: yes, no, yes with conditions or not known, and the losses behind the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fencepost.answers.public_losses import PublicLoss
+from fencepost.answers.risk_search import Finding
+from fencepost.answers.risks import COINCIDENCES, Risk
+from fencepost.answers.setups import Setup
+from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.setters import Setter
+from fencepost.quorums.sources import Source
+
+UNAVOIDABLE = ("nothing", "slow-bookie")
+"""The coincidences that nobody can rule out: a loss that needs no more makes the answer a no."""
+
+ANYTHING_ELSE = "anything else"
+"""The name of a loss that no known bug, setting or public report explains."""
+
+
+class Answer(StrEnum):
+    """The answer to "may I run this?"."""
+
+    NO = "no"
+    CONDITIONS = "yes, with conditions"
+    UNKNOWN = "not known"
+    YES = "yes"
+
+
+class State(StrEnum):
+    """What the search has found about a loss at the sizes asked about."""
+
+    FOUND = "found"
+    PUBLIC = "public, not checked here"
+    """A public source names the loss for this release and setup, and no model has it."""
+    OPEN = "not decided"
+    ABSENT = "not found"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One way to lose an acknowledged entry: a known bug, a setting, a public report, or anything else."""
+
+    name: str
+    loses: str
+    coincidence: str
+    events: str
+    """The events that must come together, in words; empty if only their kind is known."""
+    action: str
+    state: State
+    accepted: bool
+    finding: Finding | None = None
+    source: str = ""
+    """The public address of a loss that was not checked here."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether the loss speaks against the setup: it was found or is public, and nobody accepted it."""
+        return not self.accepted and self.state in (State.FOUND, State.PUBLIC)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer about the loss is missing."""
+        return not self.accepted and self.state is State.OPEN
+
+
+def judged(coincidences: Iterable[str], has_open: bool = False) -> Answer:
+    """Return the answer for losses with these coincidences.
+
+    A condition is a promise: if all are met, nothing is lost. Nobody can promise that while a question is
+    open, so a loss that was found then makes the answer a no.
+    """
+    found = list(coincidences)
+    if any(one in UNAVOIDABLE for one in found) or (found and has_open):
+        return Answer.NO
+    if has_open:
+        return Answer.UNKNOWN
+    return Answer.CONDITIONS if found else Answer.YES
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The findings about a setup."""
+
+    setup: Setup
+    deployment: Deployment
+    sources: dict[str, Source]
+    set_by: Mapping[str, Setter]
+    """The setter of each value of the setup, by the name of the value in JSON."""
+    losing: list[tuple[Risk, Finding]]
+    public: list[PublicLoss]
+    other: list[Risk]
+    rest: Finding
+    accepted: frozenset[str]
+    pulsar: PulsarRelease | None = None
+    """The release of Pulsar that was asked about."""
+
+    def here(self, found: Finding) -> bool:
+        """Return whether a verdict is for the sizes asked about, and not for a small instance."""
+        return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
+
+    @property
+    def losses(self) -> list[Loss]:
+        """All losses that were asked about, the one that needs the least first; those not found come last."""
+        found = [*map(self._of_risk, self.losing), *map(self._of_public, self.public)]
+        if self._state(self.rest) is not State.ABSENT:
+            found.append(self._of_rest())
+        return sorted(found, key=lambda loss: (loss.accepted, not loss.decides, _rank(loss.coincidence)))
+
+    @property
+    def deciding(self) -> list[Loss]:
+        """The losses that speak against the setup."""
+        return [loss for loss in self.losses if loss.decides]
+
+    @property
+    def open(self) -> list[Loss]:
+        """The losses of which it is not known whether they happen at these sizes."""
+        return [loss for loss in self.losses if loss.is_open]
+
+    @property
+    def answer(self) -> Answer:
+        """The answer: the losses decide that were found or are public, and those that are open."""
+        return judged((loss.coincidence for loss in self.deciding), bool(self.open))
+
+    def _state(self, found: Finding) -> State:
+        if not (found.decided and self.here(found)):
+            return State.OPEN
+        return State.FOUND if found.verdict is Verdict.VIOLATED else State.ABSENT
+
+    def _of_risk(self, asked: tuple[Risk, Finding]) -> Loss:
+        risk, found = asked
+        name, state = risk.bug.name, self._state(found)
+        if risk.at_once and state is State.OPEN:  # it follows from the setting at every size
+            state = State.FOUND
+        return Loss(
+            name,
+            risk.bug.wrong,
+            risk.coincidence,
+            risk.events,
+            risk.action,
+            state,
+            name in self.accepted,
+            found,
+        )
+
+    def _of_public(self, loss: PublicLoss) -> Loss:
+        said = loss.loses.rstrip(".")
+        accepted = loss.name in self.accepted
+        return Loss(
+            loss.name,
+            said,
+            loss.coincidence,
+            "",
+            loss.action,
+            State.PUBLIC,
+            accepted,
+            source=loss.source,
+        )
+
+    def _of_rest(self) -> Loss:
+        state = self._state(self.rest)
+        action = (
+            "Report the execution (--format html draws it): no known bug explains it."
+            if state is State.FOUND
+            else "Ask again with a longer --timeout."
+        )
+        said = "an acknowledged entry is lost in a way that no known bug explains"
+        return Loss(ANYTHING_ELSE, said, "nothing", "", action, state, False, self.rest)
+
+
+def _rank(coincidence: str) -> int:
+    return COINCIDENCES.index(coincidence)

@@ -1,0 +1,223 @@
+"""Searches for the risks of a setup: each known bug at its sizes and release, and any other loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.answers.risks import LOSSES, Risk
+from fencepost.answers.setups import Setup
+from fencepost.answers.without_recoverer import violations_by_the_writer
+from fencepost.answers.without_spare import violations_by_rounds, violations_without_spare
+from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Result, Verdict, worst
+from fencepost.encoding.errors import TIME_OUT, BadInput
+from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.language.protocol import Instance, Protocol, choose
+from fencepost.encoding.language.system import Property
+from fencepost.properties.catalogue import find
+from fencepost.properties.expectations import Expectation
+from fencepost.protocols.bookkeeper.switches import DURABILITY
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer to one question, and the instance that it is about."""
+
+    verdict: Verdict
+    shown_on: dict[str, int]
+    """The sizes of the instance that the verdict is about."""
+    command: list[str]
+    reason: str = ""
+    """The reason why the question was not decided at the sizes asked about."""
+    counterexample: Counterexample | None = None
+    out_of_time: bool = False
+    """Whether the search at the sizes asked about ended because of the time limit."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the question is answered."""
+        return self.verdict in DECIDED
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as `fencepost.advice/3` has it."""
+        said = {"verdict": self.verdict.value, "sizes": self.shown_on, "command": self.command}
+        return {**said, "reason": self.reason or None}
+
+
+Shortcut = Callable[[Instance, Sequence[Property], Limits], Sequence[Result]]
+"""A search of fewer executions, which finds violations and proves nothing."""
+
+NOT_ASKED = "not asked: the time was over"
+"""The reason of a question that was never asked."""
+
+
+def not_asked(risk: Risk | None, setup: Setup) -> Finding:
+    """Return the finding about a question that was not asked yet; None is the one about anything else."""
+    sizes = dict(setup.sizes) | {"entries": (risk.entries if risk else None) or 1}
+    return Finding(Verdict.UNDECIDED, sizes, [], NOT_ASKED, out_of_time=True)
+
+
+DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
+"""The verdicts that answer a question."""
+
+
+def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
+    """Search for the bug at these sizes in this release.
+
+    The other known bugs are fixed, so that none of them explains a violation. A bug that needs no spare
+    bookie is searched for without one first (`violations_without_spare`).
+    """
+    sizes = dict(setup.sizes) | ({"entries": risk.entries} if risk.entries else {})
+    if risk.at_once:
+        sizes["crashes"] = setup.configuration.ack_quorum
+    return _asked(risk, risk.asks, setup, sizes, others, limits)
+
+
+def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
+    """Search for the bug in this release on the small instance of its row."""
+    return _asked(risk, (risk.bug.property,), setup, {}, others, limits)
+
+
+def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
+    """Return the switches that fix these bugs, without those about crashes."""
+    return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_crashes(bug)}
+
+
+def _asked(
+    risk: Risk,
+    properties: tuple[str, ...],
+    setup: Setup,
+    sizes: Mapping[str, int],
+    others: Iterable[Expectation],
+    limits: Limits,
+) -> Finding:
+    name, settings = instance_of(risk, setup, sizes, others)
+    first = None
+    if sizes:
+        spared = violations_by_rounds if "spare" in risk.needs else violations_without_spare
+        first = violations_by_the_writer if risk.by_writer else spared
+    return _decided(name, settings, setup.release, properties, limits, first)
+
+
+def instance_of(
+    risk: Risk, setup: Setup, sizes: Mapping[str, int], others: Iterable[Expectation]
+) -> tuple[str, dict[str, str]]:
+    """Return the preset and settings for the search of a bug, at these sizes or at those of its row."""
+    known, mended = risk.bug, mended_for(other for other in others if other != risk.bug)
+    settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
+    name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
+    if known.protocol != name and not sizes:
+        settings = {o.name: str(o.default) for o in find(known.protocol).options() if not o.values} | settings
+    own = {known.switch: known.broken} if known.switch else {}
+    if risk.settings is not None:
+        settings |= own | dict(risk.settings)
+    elif _of_durability(known):
+        settings = {k: v for k, v in settings.items() if k not in DURABILITY} | _stored(setup, known)
+    elif _of_crashes(known):
+        settings = _as_shipped(setup) | settings
+    return name, settings | mended
+
+
+def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
+    """Return the storage of the setup, with every loss of a bookie fixed but the one of this bug.
+
+    docs/durability.md has the switches.
+    """
+    flush = "db_checkpoint" if setup.storage == "db" else "flush_headers"
+    mends = {"fence_record": "with-key", "negative_answers": "after-fence", flush: "always"}
+    second = "dropped" if setup.storage == "sorted" else "replaces"
+    own = {known.switch: known.broken}
+    journaled = {} if setup.journal else {"entries_journaled": "no"}
+    return {"storage": setup.storage, "second_copy": second, **journaled} | {
+        switch: own.get(switch, mend) for switch, mend in mends.items()
+    }
+
+
+def _as_shipped(setup: Setup) -> dict[str, str]:
+    """Return the settings of a crash: what it loses, and what the bookie does after it.
+
+    With the journal nothing is lost. Without it entries are lost and fences are not, because fences are
+    always journaled.
+    """
+    lost = {"lose": "nothing" if setup.journal else "entries"}
+    return (
+        lost
+        if setup.checks
+        else lost | {"fence_on_unclean_shutdown": "no", "limbo_on_unclean_shutdown": "no"}
+    )
+
+
+def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Finding:
+    """Search for a lost entry at these sizes that no known bug explains: the known bugs are fixed."""
+    settings = {name: str(value) for name, value in setup.sizes.items()}
+    return _decided("bookkeeper", settings | mended_for(mended), setup.release, LOSSES, limits)
+
+
+def _of_crashes(known: Expectation) -> bool:
+    return _of_lost_disks(known) or _of_durability(known)
+
+
+def _of_lost_disks(known: Expectation) -> bool:
+    """Return whether the bug is about a crash that may lose entries.
+
+    In such a setting losing the last copy is expected. Recovery closing the ledger as if the entry had never
+    existed is a bug.
+    """
+    return known.protocol == "bookkeeper-no-journal"
+
+
+def _of_durability(known: Expectation) -> bool:
+    return "storage" in known.settings
+
+
+def _decided(
+    name: str,
+    settings: dict[str, str],
+    release: str,
+    properties: tuple[str, ...],
+    limits: Limits,
+    first: Shortcut | None = None,
+) -> Finding:
+    protocol = find(name)
+    instance = protocol.instance(settings.items(), release)
+    limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
+    chosen = choose(instance.system, properties)
+    results = first(instance, chosen, limits) if first else ()
+    if not results:
+        results = check(instance, chosen, limits.of(instance.system)).results
+    verdict = worst(result.verdict for result in results)
+    said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
+    broken = next((r.property for r in results if r.trace is not None), None)
+    asked = [f"--property={prop}" for prop in ([broken] if broken else properties)]
+    command = ["fencepost", "check", name, f"--release={release}", *asked, *said]
+    sizes = {
+        key: int(getattr(instance.parameters, key))
+        for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
+    }
+    reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
+    timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
+    return Finding(verdict, sizes, command, reason, _counterexample(instance, results), timed_out)
+
+
+def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:
+    """Return the settings without those that do not change the instance."""
+    wanted, needed = protocol.parameters(settings.items(), release), dict(settings)
+    for name in settings:
+        fewer = {other: value for other, value in needed.items() if other != name}
+        with suppress(BadInput):
+            if protocol.parameters(fewer.items(), release) == wanted:
+                needed = fewer
+    return needed
+
+
+def _counterexample(instance: Instance, results: Sequence[Result]) -> Counterexample | None:
+    found = next((r for r in results if r.trace is not None), None)
+    if found is None or found.trace is None:
+        return None
+    (prop,) = instance.properties(found.property)
+    sentence = f"{found.property}: {found.verdict.value}"
+    return Counterexample(found.trace, instance.system, prop, sentence, instance.changed_switches)
