@@ -10,9 +10,10 @@ from fencepost.answers.without_spare import by_rounds, carried_over
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import GroundAction, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from fencepost.protocols.bookkeeper.metadata import Metadata
 
