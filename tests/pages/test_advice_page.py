@@ -35,7 +35,7 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
     assert answer.text == headline(smallest())
     assert answer.text.startswith("No, not 1/1/1 on 1 bookie with BookKeeper 4.17.3: #4701 loses")
     listed = browser.find_elements(By.CSS_SELECTOR, "ol.actions li")
-    assert [one.text for one in listed] == [
+    assert [" ".join(one.text.split()) for one in listed] == [
         f"{action} Against {', '.join(f'{loss.name} ({NEEDS[loss.coincidence]})' for loss in losses)}."
         for action, losses in to_do(smallest())
     ]
@@ -50,10 +50,13 @@ def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
     assert len(cards) == len(losses) + 1
     for loss, card in zip(losses, cards, strict=False):
         found = loss.finding
-        assert found is not None
-        assert card.get_attribute("class") == found.verdict.value
         assert loss.name in card.find_element(By.TAG_NAME, "h3").text
         assert loss.action in card.text
+        if found is None:
+            assert loss.source in card.text
+            assert not card.find_elements(By.TAG_NAME, "summary")
+            continue
+        assert card.get_attribute("class") == found.verdict.value
         assert found.counterexample is not None
         card.find_element(By.TAG_NAME, "summary").click()
         drawn = [row for row in card.find_elements(By.CSS_SELECTOR, ".diagram .row") if row.is_displayed()]
