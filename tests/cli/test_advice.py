@@ -14,7 +14,7 @@ from fencepost.answers.advice import Advice, Answer, State, judged
 from fencepost.answers.affected import bugs_of_releases, has
 from fencepost.answers.better import better_setups
 from fencepost.answers.known import decide
-from fencepost.answers.public_losses import public_losses
+from fencepost.answers.public_losses import PUBLIC_LOSSES, public_losses
 from fencepost.answers.risk_search import Finding, _needed, instance_of, not_asked, shown
 from fencepost.answers.risks import LOSSES, OF_SETTINGS, VARIANTS, Risk, _table, risks, unmet
 from fencepost.answers.setups import Setup
@@ -333,6 +333,21 @@ def test_a_release_with_fewer_losses_is_proposed_and_never_an_earlier_one() -> N
     assert (better.changes, better.avoids, better.remains) == (("BookKeeper 4.17.4",), ("#4701",), {})
     assert headline(said).endswith("; with BookKeeper 4.17.4 it is a yes.")
     assert "Change to BookKeeper 4.17.4." in as_text(said)
+
+
+def test_an_earlier_release_is_never_proposed() -> None:
+    """Releases before 4.16.0 do not have #4651, and their own losses are accepted here.
+
+    Planted: earlier releases are proposed.
+    """
+    asked = setup((3, 3, 2), 4, "4.18.0", storage="db")
+    found = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"entries": 1})
+    losing = [(risk, found) for risk in risks(asked) if risk.loses]
+    public = {loss.name for loss in PUBLIC_LOSSES}
+    accepted = frozenset({"#4701", *public, *(r.bug.name for r, _ in losing if r.bug.name != "#4651")})
+    said = replace(advice_of("#4651", found, asked), losing=losing, accepted=accepted)
+    assert [loss.name for loss in said.deciding] == ["#4651"]
+    assert better_setups(said) == []
 
 
 def test_compaction_in_a_transaction_is_proposed_where_entry_logs_are_compacted_without() -> None:

@@ -166,7 +166,7 @@ def test_without_journaled_entries_a_fence_is_lost_as_with_them() -> None:
     """
     settings = {**MENDED, "storage": "db", "crashes": 1, "entries_journaled": "no"}
     assert found({**settings, "negative_answers": "at-once"}, "fences-stay") == {"fences-stay": 4}
-    twice = {**settings, "crashes": 2, "db_checkpoint": "if-written"}
+    twice = {**AWAITED, "storage": "db", "crashes": 2, "entries": 2, "entries_journaled": "no"}
     assert found(twice, "entries-stay") == {"entries-stay": "proved"}
 
 
