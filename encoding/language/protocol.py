@@ -168,7 +168,8 @@ class Protocol:
 
         Each has the sizes that `exercised` gives, and these settings. If both give a size, the first instance
         keeps the setting, the last one takes the size in `exercised`, and those between keep most settings
-        first. Instances that the parameters refuse are left out. Empty for a property without sizes.
+        first. Instances that the parameters or the text refuse are left out: a label may be missing at a
+        size. Empty for a property without sizes.
         """
         made = {setting: str(value) for setting, value in settings}
         of_sizes = {option.name for option in self.options() if not option.values}
@@ -180,7 +181,7 @@ class Protocol:
             chosen = {**given, **made, **{size: given[size] for size in taken}}
             with suppress(BadInput):
                 instance = self.instance(chosen.items(), release, drop_declared)
-                if instance.parameters not in known:
+                if instance.parameters not in known and instance.system:
                     known.append(instance.parameters)
                     found.append(instance)
         return found
@@ -193,7 +194,10 @@ class Protocol:
                 raise ModelError(
                     f"{self.name}: exercised= names {name}: no such property; valid: {', '.join(known)}"
                 )
-            self.instance(sizes.items()).properties(name)
+            try:
+                self.instance(sizes.items()).properties(name)
+            except ModelError as error:
+                raise ModelError(f"exercised={{{name!r}: …}} cannot be built: {error}") from error
 
     def unlike(self, release: str, parameters: Any) -> dict[str, str]:
         """Return the switches of an instance that differ from that release, with the instance's values."""

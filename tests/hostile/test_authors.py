@@ -505,3 +505,17 @@ def test_text_that_says_nothing_is_named_beside_the_verdict(
     assert f"\nremark: {remark}\n" in capsys.readouterr().out
     run(["check", str(path), "--format", "json"])
     assert json.loads(capsys.readouterr().out)["remarks"][0] == remark
+
+
+def test_a_small_instance_that_lacks_a_value_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = RIGHT.replace("parameter(1,", "parameter(2,").replace(
+        "holds=~s.sent[1]", "holds=~s.sent[1] | (s.last == 2)"
+    )
+    text = text.replace("self.closed =", "self.last = variable(self.entry); self.closed =")
+    path = tmp_path / "quiet.py"
+    path.write_text(text.replace("build)", 'build, exercised={"all-quiet": {"entries": 1}})'))
+    line = refused(capsys, "check", path)
+    assert "exercised={'all-quiet': …} cannot be built" in line
+    assert "2 is not a value of last" in line

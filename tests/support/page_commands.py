@@ -60,10 +60,9 @@ class PageCommand:
             yield self.arguments[3]
 
     def reads(self, other: PageCommand) -> bool:
-        """Return whether it reads a file that the other command writes."""
-        return any(
-            word == path or word.startswith(f"{path}/") for path in other.written for word in self.arguments
-        )
+        """Return whether it reads a file that the other command writes, and does not write it itself."""
+        paths = set(other.written) - set(self.written)
+        return any(word == path or word.startswith(f"{path}/") for path in paths for word in self.arguments)
 
 
 def commands(page: Path) -> list[PageCommand]:
