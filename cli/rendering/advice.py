@@ -33,24 +33,25 @@ NEEDS = {
 
 def headline(advice: Advice) -> str:
     """Return the answer: yes, no, yes with conditions or not known, with the worst loss."""
+    return " ".join(answered(advice))
+
+
+def answered(advice: Advice) -> list[str]:
+    """Return the sentences of the answer. The first one has the worst loss, the next what makes it a yes."""
     setup = subject(advice.setup)
+    undecided = [f"Not decided: {_undecided(advice)}."] if advice.open else []
     match advice.answer:
         case Answer.YES:
-            said = (
+            return [
                 f"Yes: no loss of an acknowledged entry is known or found for {setup}{_but_accepted(advice)}."
-            )
+            ]
         case Answer.CONDITIONS:
             conditions = amount(len(to_do(advice)), "condition")
-            said = (
-                f"Yes, with {conditions}, for {setup}: {_worst(advice)}; do what is listed below, and accept "
-                "each loss (--accept) for a plain yes."
-            )
+            how = "Do what is listed below, and accept each loss (--accept) for a plain yes."
+            return [f"Yes, with {conditions}, for {setup}: {_worst(advice)}.", how, *_public(advice)]
         case Answer.NO:
-            said = f"No, not {setup}: {_worst(advice)}; {_remedy(advice)}."
-        case _:
-            said = f"Not known for {setup}: {_undecided(advice)}."
-    opened = f" Not decided: {_undecided(advice)}." if advice.answer is Answer.NO and advice.open else ""
-    return said + opened
+            return [f"No for {setup}: {_worst(advice)}.", _remedy(advice), *_public(advice), *undecided]
+    return [f"Not known for {setup}: {_undecided(advice)}."]
 
 
 def subject(setup: Setup) -> str:
@@ -67,18 +68,20 @@ def _but_accepted(advice: Advice) -> str:
 
 
 def _worst(advice: Advice) -> str:
-    """Return the worst loss with the coincidence that it needs, and the public losses not checked here."""
+    """Return the worst loss with the coincidence that it needs."""
     found = [loss for loss in advice.deciding if loss.state is State.FOUND]
-    public = [loss.name for loss in advice.deciding if loss.state is State.PUBLIC]
-    unchecked = "of the public losses that are not checked here"
-    concern = "concerns this release" if len(public) == 1 else "concern this release"
     if not found:
-        return f"none is found; {unchecked}, {_listed(public)} {concern}"
-    needed = f"if {NEEDS[found[0].coincidence]} comes at the wrong moment"
-    said = f"{found[0].name} loses an acknowledged entry " + (
-        needed if found[0].coincidence != "nothing" else "with nothing special"
-    )
-    return f"{said}, and {unchecked} {_listed(public)} {concern}" if public else said
+        return "no loss is found, but public losses that are not checked here concern it"
+    needs = "with nothing special"
+    if found[0].coincidence != "nothing":
+        needs = f"if {NEEDS[found[0].coincidence]} comes at the wrong moment"
+    return f"{found[0].name} loses an acknowledged entry {needs}"
+
+
+def _public(advice: Advice) -> list[str]:
+    """Return a sentence that names the public losses that decide and are not checked here, if any."""
+    names = [loss.name for loss in advice.deciding if loss.state is State.PUBLIC]
+    return [f"Public losses that are not checked here: {_listed(names)}."] if names else []
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -92,14 +95,14 @@ def _remedy(advice: Advice) -> str:
     usable = next((one for one in better if one.answer is not Answer.NO), None)
     if usable is not None:
         then = "a yes, with conditions" if usable.remains else "a yes"
-        return f"with {_listed(usable.changes)} it is {then}"
+        return f"With {_listed(usable.changes)} it is {then}."
     remains = {one.name: one.coincidence for one in advice.deciding} if not better else better[-1].remains
     hard = [name for name, coincidence in remains.items() if coincidence in UNAVOIDABLE]
     if not hard:
-        return "it is a yes if you do what is listed below, accept it (--accept), and decide the rest"
+        return "It is a yes if you do what is listed below, accept it (--accept), and decide the rest."
     place = f"with {_listed(better[-1].changes)}" if better else "with every release and setting here"
     verb = "still loses entries" if len(hard) == 1 else "still lose entries"
-    return f"{place} {_listed(hard)} {verb}, so it is a yes only if you accept that (--accept)"
+    return f"Even {place} {_listed(hard)} {verb}; it is a yes only if you accept that (--accept)."
 
 
 def _undecided(advice: Advice) -> str:

@@ -9,12 +9,12 @@ from fencepost.answers.advice import ANYTHING_ELSE, Advice, Loss, State
 from fencepost.answers.risk_search import NOT_ASKED
 from fencepost.cli.rendering.advice import (
     NEEDS,
+    answered,
     asked,
     besides,
     better_lines,
     for_all_sizes,
     found_of,
-    headline,
     left_out,
     read,
     rest_of,
@@ -31,7 +31,7 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     unasked = [loss.name for loss in advice.losses if loss.finding and loss.finding.reason == NOT_ASKED]
     told_of = [one for one in advice.losses if one.state is not State.ABSENT and one.name not in unasked]
     absent = [loss.name for loss in advice.losses if loss.state is State.ABSENT]
-    lines = [headline(advice), *_actions(advice)]
+    lines = [*answered(advice), *_actions(advice)]
     lines += ["", "Better", *(f"  {line}" for line in better_lines(advice))] if advice.deciding else []
     lines += ["", "Losses, the one that needs the least first"]
     lines += [line for loss in told_of for line in _loss(loss, advice, commands)] or ["  none"]

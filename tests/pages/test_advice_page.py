@@ -33,7 +33,7 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
     answer = browser.find_element(By.CSS_SELECTOR, ".answer")
     assert answer.get_attribute("class") == "answer violated"
     assert answer.text == headline(smallest())
-    assert answer.text.startswith("No, not 1/1/1 on 1 bookie with BookKeeper 4.17.3: #4701 loses")
+    assert answer.text.startswith("No for 1/1/1 on 1 bookie with BookKeeper 4.17.3: #4701 loses")
     listed = browser.find_elements(By.CSS_SELECTOR, "ol.actions li")
     assert [" ".join(one.text.split()) for one in listed] == [
         f"{action} Against {', '.join(f'{loss.name} ({NEEDS[loss.coincidence]})' for loss in losses)}."
