@@ -26,6 +26,8 @@ from fencepost.sweeps.tables import TABLES, read_summary
 from support.counterexamples import counterexample_of
 from support.reports import LISTED, fabricated, recounted, stored_as
 
+pytestmark = pytest.mark.xdist_group("sweep report")  # one worker makes the rows
+
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:

@@ -12,6 +12,8 @@ import pytest
 from fencepost.cli.main import run
 from support.instances import TWO_BOOKIES
 
+pytestmark = pytest.mark.xdist_group("saved trace")  # one worker makes the trace
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 FILE = Path(__file__).parents[1] / "durations.json"
-LIMITS = {"long": 30, "slow": 2}
+LIMITS = {"long": 30, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
-LEAST = 1
+LEAST = 0.2
 """Seconds up to which a case needs no record."""
-STEPS = (2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
-"""Seconds as they are recorded. The limits of the tiers are among them, so rounding up changes no tier."""
+STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
+"""Seconds as they are recorded. No limit of a tier lies within a step, so rounding up changes no tier."""
 
 Durations = dict[str, int]
 """Seconds by case, as pytest names it."""
@@ -73,7 +73,7 @@ def sort_into_tiers(items: list[pytest.Item], durations: Durations) -> None:
     items.sort(key=lambda item: _expected(item, durations), reverse=True)
 
 
-def _expected(item: pytest.Item, durations: Durations) -> int:
+def _expected(item: pytest.Item, durations: Durations) -> float:
     """Return the recorded seconds of a case; of a marked case at least the limit of its tier."""
     least = next((limit for mark, limit in LIMITS.items() if item.get_closest_marker(mark)), 0)
     return max(least, durations.get(name(item.nodeid), 0))

@@ -196,7 +196,7 @@ def test_a_recording_of_one_case_changes_no_other_line(suite: Path, pytester: py
 
 @pytest.mark.parametrize(
     ("seconds", "record"),
-    [(0.9, None), (1.0, None), (1.1, 2), (2.0, 2), (2.1, 5), (29.0, 30), (30.1, 60), (9999.0, 3600)],
+    [(0.2, None), (0.3, 1), (1.1, 2), (2.0, 2), (2.1, 5), (29.0, 30), (30.1, 60), (9999.0, 3600)],
 )
 def test_a_record_is_rounded_up_and_stays_in_its_tier(seconds: float, record: int | None) -> None:
     assert updated({"a.py::a": 10}, {"a.py::a": seconds}).get("a.py::a") == record
