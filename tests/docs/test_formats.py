@@ -349,13 +349,21 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
         found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
     found.append(output("known", "4701", "2614", "--bookkeeper", "."))
-    found += [*lines(RUNS), output("conform", "--playback", str(RUNS))]
+    found += [*lines(RUNS), output("conform", "--playback", str(RUNS)), _failed_runs()]
     patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
     return [
         *found,
         output("conform", "--playback", str(RUNS)),
         output("reproduce", "kept.json", "--playback", str(transcript)),
     ]
+
+
+def _failed_runs() -> tuple[str, Document]:
+    """Return the result of runs whose last answer says that the harness failed."""
+    *kept, last, end = RUNS.read_text(encoding="utf-8").splitlines()
+    failed = json.loads(last) | {"answer": {"failed": "the code's process has ended"}}
+    Path("failed.jsonl").write_text("\n".join([*kept, json.dumps(failed), end, ""]), encoding="utf-8")
+    return output("conform", "--playback", "failed.jsonl")
 
 
 APART = {"here": (1, None), "there": (None, 2)}
