@@ -121,11 +121,14 @@ class Work:
         self._begun_at.clear()
         self._gave_up.clear()
         try:
-            if self._goes_on(done):
+            begun = self._goes_on(done)
+            while begun:
                 for worker, message in self.crew.heard(done):
                     self._take(worker, message)
                     if not self._goes_on(done):
                         break
+                # The end of one engine, seen by another only now, may let it conclude or start a worker.
+                begun = self._goes_on(done) and bool(self.crew.workers)
         except OutOfTime:
             return f"{TIME_OUT} {self.limits.timeout:g} s"
         finally:

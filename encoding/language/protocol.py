@@ -85,7 +85,10 @@ class Protocol:
 
     def system(self, parameters: Any) -> System:
         """Return the system of an instance, folded. Raises ModelError if the protocol's code fails."""
-        written = self.as_written(parameters)
+        return self.fold(self.as_written(parameters))
+
+    def fold(self, written: System) -> System:
+        """Return a system of this protocol, folded. Raises ModelError if the protocol's code fails."""
         with self._in_one_line():
             return folded(written)
 
@@ -242,7 +245,12 @@ class Instance:
     @cached_property
     def _declared(self) -> System:
         """The system with the declared invariants."""
-        return self.protocol.system(self.parameters)
+        return self.protocol.fold(self._written)
+
+    @cached_property
+    def _written(self) -> System:
+        """The system as its author wrote it. It is built once: the protocol's code may have side effects."""
+        return self.protocol.as_written(self.parameters)
 
     @cached_property
     def subject(self) -> Subject:
@@ -256,7 +264,7 @@ class Instance:
         The presets that ship have rules that their switches turn off. Of these only properties are named.
         """
         protocol = self.protocol
-        actions = () if protocol.ships else dead_actions(protocol.as_written(self.parameters))
+        actions = () if protocol.ships else dead_actions(self._written)
         return (*actions, *dead_properties(self._declared))
 
     @property

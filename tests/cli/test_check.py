@@ -303,7 +303,7 @@ def test_a_proof_over_one_action_stands_whatever_the_limits(
 
 
 def test_a_property_that_nothing_exercises_is_vacuous(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = fencepost(capsys, *SMALL, "--property", "valid-fragments")
+    code, out, _ = fencepost(capsys, *SMALL, "--set", "fragments=1", "--property", "valid-fragments")
     assert (code, "valid-fragments: vacuous: nothing was tested" in out) == (3, True)
 
 

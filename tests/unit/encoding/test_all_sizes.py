@@ -17,7 +17,7 @@ from fencepost.encoding.all_sizes.unbounded import Unbounded
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import random_execution
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.actions import Action, GroundAction, each
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, members, of_any_size
 from fencepost.encoding.language.state import StateSpace, family, variable
@@ -81,10 +81,9 @@ def test_each_step_of_the_core_is_the_same_in_both_readings() -> None:
             assert both.pinned.check() == z3.sat
             for step in chance.sample(concrete.steps, 12):
                 schema = schemas[step.action.schema.name]
-                environment = {
-                    p: both.things[p.sort.name, v]
-                    for p, v in zip(schema.parameters, step.action.arguments, strict=True)
-                }
+                pairs = zip(schema.parameters, step.action.arguments, strict=True)
+                things = tuple(both.things[p.sort.name, v] for p, v in pairs)
+                environment = GroundAction(schema, things).environment
                 guard = both.reading.holds(schema.action.when, both.reading.before, environment)
                 after = next(step.successors(state), None)
                 agrees = guard

@@ -314,7 +314,7 @@ def prepared(system: System, unrolling: type[Unrolling]) -> RoundSolver:
 def test_what_is_proved_of_generated_systems_is_so_in_every_state_explored(seeds: range) -> None:
     proved = 0
     for seed in seeds:
-        system = generate(seed, ends=False)
+        system = generate(seed, ends=False, posts=True)
         found = result(system, jobs=1)
         holds = Concrete(system).predicate(system.properties[0].holds)
         violated = any(not holds(visit.state) for visit in explore(system))

@@ -74,13 +74,14 @@ FAULTS = {1: "crashes", 2: "crashes", 3: "restarts", 4: "restarts", 5: "restarts
 
 def faulty(seed: int) -> System:
     """Return a generated system with one loss, in which most actions are faults."""
-    system = generate(seed)
+    system = generate(seed, posts=True)
+    posts, *others = system.schemas
     schemas = [
         replace(schema, action=replace(schema.action, fault=FAULTS.get(number, "")))
-        for number, schema in enumerate(system.schemas, 1)
+        for number, schema in enumerate(others, 1)
     ]
     assert len(schemas) == ACTIONS
-    return replace(system, actions=tuple(schemas))
+    return replace(system, actions=(posts, *schemas))
 
 
 def cheapest(system: System) -> Cost | None:
