@@ -191,6 +191,8 @@ class Protocol:
 
     def check_exercised(self) -> None:
         """Raise BadInput or ModelError if `exercised` names what does not exist."""
+        if not self.exercised:
+            return
         known = [p.name for p in self.instance().system.properties]
         for name, sizes in self.exercised.items():
             if name not in known:
