@@ -61,7 +61,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     help=f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
 )
 @option("--pulsar", metavar="R", group=CONFIGURATION, help="Release of Pulsar, which has one of BookKeeper.")
-@files_option("a broker.conf, a bk_server.conf, Helm values, docker-compose or Kubernetes files")
+@files_option(".conf files, Helm values, compose or Kubernetes files")
 @option(
     "--journal",
     type=Choice(["on", "off"]),

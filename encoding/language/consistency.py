@@ -33,14 +33,22 @@ def must_be_distinct(what: str, names: Iterable[str]) -> None:
 def check_consistency(
     families: Iterable[Family], terms_by_name: Iterable[tuple[str, Iterable[Term]]]
 ) -> None:
-    """Raise ModelError for two sorts of one name, and for an index outside its sort.
+    """Raise ModelError for two sorts of one name, an index outside its sort, and an undeclared family.
 
     `terms_by_name` has the terms of each action and each claim, with its name.
     """
     seen = set[int]()
     parts = [(name, list(new_subterms(terms, seen))) for name, terms in terms_by_name]
     _one_sort_a_name(sorts_in(families, (term for _, terms in parts for term in terms)))
+    declared = set(map(id, families))
     for name, terms in parts:
+        for term in terms:
+            if isinstance(term, Read) and id(term.family) not in declared:
+                what = line(term) if term.family.name else "a family"
+                raise ModelError(
+                    f"{name} reads {what}, which this state space does not declare; assign the family to an "
+                    "attribute in __init__: self.x = family(…)"
+                )
         _indices_inside(name, terms)
 
 

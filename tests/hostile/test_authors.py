@@ -272,6 +272,11 @@ MISTAKES = {
         "(s.is_quiet == True)",
         "a definition is compared before it is called",
     ),
+    "a family that is not declared": (
+        "holds=~s.sent[1]",
+        "holds=~s.sent[1] & ~family(BOOL, s.entry)[1]",
+        "reads a family, which this state space does not declare",
+    ),
     "a sort on the left": ("(s.phase == Phase.OPEN)", "(members(Phase) == s.phase)", "is a Sort; a value is"),
     "a fault that is a term": (
         'actor="w")',

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from fencepost.encoding import language
+from fencepost.encoding.formulas import sendings
+from fencepost.encoding.language import fold, protocol, system, terms
 from support.slips import plain, plain_values, reference
 from support.slips.files import write
 from support.slips.plain_values import Plain, Update
@@ -24,6 +26,11 @@ from support.slips.survey import ALL, bases, survey
 
 FEW, MANY = 8, 200
 """Files of each kind: in the slow cases, and in the long ones."""
+
+
+def _passes(*_: object) -> tuple[object, ...]:
+    return ()
+
 
 CASES = [
     pytest.param(kind, number, marks=mark, id=f"{kind}, {number}")
@@ -125,6 +132,43 @@ def test_definitions_that_share_one_entry_are_noticed(
 
     monkeypatch.setattr(language, "definition", definition)
     assert survey("definitions that are lambdas", 30, tmp_path).found
+
+
+PLANTED = {
+    "a term is hashed by identity": (terms.Term, "__hash__", object.__hash__, "`in` a set"),
+    "`is` is not looked for": (protocol, "guarded_source", ast.parse, "`is` and `is not`"),
+    "a value is not looked up in its sort": (system, "check_comparisons", _passes, "a typo in a label"),
+    "a parameter may be used anywhere": (
+        system,
+        "nothing_leaks",
+        _passes,
+        "a variable that leaks out of its quantifier",
+    ),
+    "only guards read a loss": (
+        sendings,
+        "_choices_read",
+        _passes,
+        "one loss for several sendings: condition of an update",
+    ),
+    "folding keeps no bad update": (
+        fold.Folding,
+        "is_well_defined",
+        lambda *_: True,
+        "a badly defined update of what nothing else writes",
+    ),
+}
+"""Mistakes that the language once had, each with the kind of slip that notices it."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistake", PLANTED)
+def test_a_mistake_in_the_language_is_noticed(
+    mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, instead, kind = PLANTED[mistake]
+    assert not survey(kind, 40, tmp_path).found
+    monkeypatch.setattr(owner, name, instead)
+    assert survey(kind, 40, tmp_path).found
 
 
 MEANT: Mapping[str, tuple[str, tuple[str, int | None]]] = {

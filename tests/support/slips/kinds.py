@@ -49,20 +49,24 @@ def slip(name: str, at: str) -> Callable[[Maker], Maker]:
 def slips(kind: str, file: File) -> Iterator[Slip]:
     """Yield the file with that slip, at each place and in each form."""
     at, maker = KINDS[kind]
-    unused = set(_unused(file))
+    free = set(_free(file))
     for spot in file.spots:
         if spot.text.kind == at:
             for edit in maker(file, spot):
                 text = file.with_(edit.instead)
                 meant = text if edit.meant is None else file.with_(edit.meant)
-                yield Slip(kind, text, meant, edit.must_refuse and spot.text not in unused)
+                yield Slip(kind, text, meant, edit.must_refuse and spot.text not in free)
 
 
-def _unused(file: File) -> Iterator[Text]:
-    """Yield the places in definitions that nothing calls: no one reads what stands there."""
+def _free(file: File) -> Iterator[Text]:
+    """Yield the places in definitions that nothing calls, or that are called with a plain label.
+
+    Whatever stands there may be read by no one, or may compare two labels, which is Python's own matter.
+    """
     whole = str(file.text)
     for spot in file.spots:
-        if spot.text.kind == "definition" and f"s.{spot.text.about['name']}(" not in whole:
+        call = f"s.{spot.text.about['name']}(" if spot.text.kind == "definition" else ""
+        if call and (call not in whole or f'{call}"' in whole):
             yield from (inner.text for inner in spots(spot.text))
 
 

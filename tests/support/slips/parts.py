@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from support.slips.files import File
@@ -271,14 +272,19 @@ def _assigned(file: File, spot: Spot) -> Iterator[Edit]:
         yield Edit({spot.text: f"    s.on[{name}] = True\n"}, True)
 
 
-@slip("a list that two actions share", "start")
+@slip("a list that actions share and extend", "module")
 def _shared_list(file: File, spot: Spot) -> Iterator[Edit]:
+    """Yield files in which each list has the updates of the actions before it too, as Python has it."""
     lists = list(_updates(file))
-    for text, then in lists:
-        grown = f"grown([{then.removeprefix('[')}])"
-        others = {other: f"grown({other})" for other, _ in lists if other is not text}
-        module = "COMMON = []\n\n\ndef grown(more):\n    COMMON.extend(more)\n    return COMMON\n\n\n"
-        yield Edit({text: grown, **others, spot_of(file, "module"): module}, meant={})
+    growing = "COMMON = []\n\n\ndef grown(more):\n    COMMON.extend(more)\n    return COMMON\n\n\n"
+    for first, last in itertools.combinations(range(len(lists) + 1), 2):
+        chosen = lists[first:last]
+        meant: dict[Text, str] = {}
+        before = "["
+        for text, then in chosen:
+            before += f"{then.removeprefix('[')}, "
+            meant[text] = f"{before}]"
+        yield Edit({**{text: f"grown({text})" for text, _ in chosen}, spot.text: growing}, meant=meant)
 
 
 @slip("an update that is only a comparison, or missing", "update")

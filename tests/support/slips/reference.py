@@ -15,6 +15,9 @@ from support.slips.plain_values import NOW, OUTSIDE, BadlyDefined, Place, known,
 MOST_STATES = 1500
 """The largest number of states of a file: a reading of one takes some 100 µs."""
 
+PARAMETERS = ("n", "c", "phase")
+"""The names of the arguments of actions."""
+
 State = tuple[object, ...]
 
 
@@ -46,8 +49,12 @@ def read(text: str) -> Reading:
             warnings.simplefilter("ignore")
             exec(compile(swapped, "file.py", "exec", dont_inherit=True), scope)  # noqa: S102 - our own text
         return _Search(scope["PROTOCOL"]).run()
-    except (TooLarge, RecursionError, NameError, ImportError):
+    except (TooLarge, RecursionError, ImportError):
         raise
+    except NameError as error:
+        if error.name not in PARAMETERS:
+            raise  # a name that this module lacks would pass for a text without a meaning
+        return Reading(meaningless=f"{error.name} is a parameter of another action")
     except BadlyDefined as error:
         return Reading(bad=str(error))
     except Exception as error:  # noqa: BLE001 - whatever Python raises on a slip

@@ -7,6 +7,7 @@ import io
 import itertools
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -82,7 +83,8 @@ def _by_states(path: Path) -> Answer:
     except BadInput as error:
         return Answer(refused=str(error) or "no message")
     except Exception as error:  # noqa: BLE001 - any other exception is a finding
-        return Answer(crashed=f"{type(error).__name__}: {error}")
+        where = traceback.extract_tb(error.__traceback__)[-1]  # its text may hold a term, which has none
+        return Answer(crashed=f"{type(error).__name__} in {where.name}, line {where.lineno}")
 
 
 def _explored(system: System) -> Iterator[tuple[str, tuple[str, int | None]]]:
