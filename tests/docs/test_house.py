@@ -11,6 +11,7 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.engine import work
 from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.system import System
 from fencepost.sweeps import solve
 from fencepost.sweeps.grid import plan
 from fencepost.sweeps.solve import Allowance, solve_all
@@ -79,13 +80,13 @@ def test_the_way_of_a_question_is_that_of_a_run(
 ) -> None:
     # Planted: a process left out, two modules exchanged, a room that is not named.
     built: list[object] = []
-    whole = Protocol.system
+    whole = Protocol.fold
 
-    def counted(protocol: Protocol, parameters: object) -> object:
-        built.append(parameters)
-        return whole(protocol, parameters)
+    def counted(protocol: Protocol, written: System) -> System:
+        built.append(written)
+        return whole(protocol, written)
 
-    monkeypatch.setattr(Protocol, "system", counted)
+    monkeypatch.setattr(Protocol, "fold", counted)
     monkeypatch.setattr(work, "HEAD_START", float("inf"))
     stated, found = way_of(section), recorded(QUESTIONS[section], tmp_path / "calls")
     assert differences(stated, found) == []
