@@ -325,7 +325,7 @@ def records(sizes: Sizes) -> System:
     kept = forall_over((s.replica, s.record), lambda r, e: implies(s.kept[r, e], e <= s.last[r]))
     some = exists_over((s.replica, s.record), lambda r, e: s.kept[r, e])
     prop = Property("kept-last", "what is kept is not after the last", kept, some, "a record is kept")
-    return System(s, actions=[each(keep, s, s.replica, s.record)], properties=[prop])
+    return System(s, actions=(each(keep, s, s.replica, s.record),), properties=(prop,))
 
 
 def test_integers_of_different_meaning_are_not_compared() -> None:
