@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.lifting.meanings import Meanings
 from fencepost.encoding.lifting.templates import Comparison, Fixed, Guard, Hole, Largest, SortOf
 
 COSTS = {
@@ -35,11 +36,16 @@ class PricedGuard:
 
 
 def guards_of(
-    values: Sequence[Value], sorts: Sequence[Sort], places: Sequence[SortOf], named: frozenset[Value]
+    values: Sequence[Value],
+    sorts: Sequence[Sort],
+    places: Sequence[SortOf],
+    named: frozenset[Value],
+    meanings: Meanings,
 ) -> list[PricedGuard]:
     """Return the guards that hold for these values of variables, with their costs.
 
-    `named` has the labels that the protocol itself mentions.
+    `named` has the labels that the protocol itself mentions. Two integers are compared only if they mean the
+    same.
     """
     found = list(itertools.chain.from_iterable(map(_of_one, itertools.count(), values, sorts, places)))
     found += [
@@ -50,7 +56,8 @@ def guards_of(
         for comparison in [Comparison.EQUAL if label == value else Comparison.DIFFERENT]
     ]
     for left, right in itertools.combinations(range(len(values)), 2):
-        found += _of_two(left, right, values, sorts)
+        if sorts[left].type != "int" or meanings.same(places[left], places[right]):
+            found += _of_two(left, right, values, sorts)
     return found
 
 

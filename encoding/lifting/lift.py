@@ -21,6 +21,7 @@ from fencepost.encoding.language.terms import Constant
 from fencepost.encoding.lifting.coverage import positions
 from fencepost.encoding.lifting.groups import grouped
 from fencepost.encoding.lifting.guards import guards_of, hitting_sets, minimal
+from fencepost.encoding.lifting.meanings import Meanings, meanings
 from fencepost.encoding.lifting.samples import Samples
 from fencepost.encoding.lifting.templates import DOMAIN, Fixed, Hole, Part, Pattern, SortOf, Template, tidy
 
@@ -48,6 +49,7 @@ class _Values:
     system: System
 
     def __post_init__(self) -> None:
+        self.meanings = meanings(self.system)
         self.places: list[SortOf] = []
         self.sorts: list[Sort] = []
         self.values: list[Value] = []
@@ -59,18 +61,16 @@ class _Values:
         sort = family.domain if position == DOMAIN else family.over[position]
         if isinstance(value, bool) or not isinstance(value, int | str):
             return Fixed(value)
-        if isinstance(value, str):
-            key: object = sort.type, value
-        else:
-            key = (sort if position == DOMAIN else id(sort)), value
+        place = SortOf(family.name, position)
+        key: object = (sort.type if isinstance(value, str) else self.meanings.of(place)), value
         if key not in self._numbers:
             self._numbers[key] = len(self.values)
-            self.places.append(SortOf(family.name, position))
+            self.places.append(place)
             self.sorts.append(sort)
             self.values.append(value)
         number = self._numbers[key]
         if len(sort) < len(self.sorts[number]):
-            self.places[number], self.sorts[number] = SortOf(family.name, position), sort
+            self.places[number], self.sorts[number] = place, sort
         return Hole(number)
 
 
@@ -134,15 +134,15 @@ def lifted(
     `numbers` are the parameters of the size at which the clause was found. The last resort is the clause
     itself, for its own labels in any naming and its own numbers.
     """
-    found, named = list[Template](), named_labels(system)
+    found, named, known = list[Template](), named_labels(system), meanings(system)
     for form in forms(system, clause):
         if len(found) >= ENOUGH:
             break
         abstraction = abstracted(system, form)
-        found += _guarded(abstraction, samples, named)
+        found += _guarded(abstraction, samples, named, known)
         if not found or _speaks_of_all(abstraction):
             for template in grouped(abstraction.template, abstraction.values, abstraction.sorts, numbers):
-                found += _guarded(replace(abstraction, template=template), samples, named)
+                found += _guarded(replace(abstraction, template=template), samples, named, known)
     distinct = dict.fromkeys(map(tidy, found))
     true = [template for template in distinct if _true(template, samples)]
     return list(dict.fromkeys(form for template in true for form in (*_shorter(template, samples), template)))
@@ -171,11 +171,11 @@ def _speaks_of_all(abstraction: Abstraction) -> bool:
 
 
 def _guarded(
-    abstraction: Abstraction, samples: Sequence[Samples], named: frozenset[Value]
+    abstraction: Abstraction, samples: Sequence[Samples], named: frozenset[Value], known: Meanings
 ) -> Iterator[Template]:
     """Yield the template with each of the cheapest sets of guards that make it true in all samples."""
     template, values, sorts = abstraction.template, abstraction.values, abstraction.sorts
-    priced = guards_of(values, sorts, template.bound, named)
+    priced = guards_of(values, sorts, template.bound, named, known)
     allowed: set[frozenset[int]] = set()
     for sample in samples:
         try:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
 from fencepost.encoding.induction.proof_obligations import Statement
+from fencepost.encoding.language import (
+    BOOL,
+    Action,
+    Parameter,
+    Property,
+    StateSpace,
+    each,
+    exists_over,
+    family,
+    forall_over,
+    implies,
+    integers,
+    parameter,
+)
 from fencepost.encoding.language import protocol as protocols
 from fencepost.encoding.language.canonical import lines
 from fencepost.encoding.language.system import Invariant, System
@@ -18,7 +32,9 @@ from fencepost.encoding.lifting import reduction
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
 from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing, Stuck
-from fencepost.encoding.lifting.lift import lifted
+from fencepost.encoding.lifting.guards import guards_of
+from fencepost.encoding.lifting.lift import abstracted, lifted
+from fencepost.encoding.lifting.meanings import Meanings
 from fencepost.encoding.lifting.reduction import reduced
 from fencepost.encoding.lifting.report import Discovered, Record
 from fencepost.encoding.lifting.sentences import sentence
@@ -280,3 +296,55 @@ def test_a_proof_of_each_size_is_tried_at_the_joint_size(
     known = {f"found/{n}": template(ats, *one) for n, one in enumerate(ENOUGH) if n != left_out}
     (*_, last) = Record(ats[:1], templates=known).try_together(ats[1])
     assert isinstance(last, Discovered) and last.together == ("participants=3", lacking)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """One size for two sorts of integers that mean different things."""
+
+    size: int = parameter(2, "replicas, and records")
+
+
+class Records(StateSpace):
+    """A record is kept by a replica. `last` is a record, though its domain has the same numbers."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.replica, self.record = integers(1, sizes.size), integers(1, sizes.size)
+        self.kept = family(BOOL, self.replica, self.record)
+        self.last = family(integers(0, sizes.size), self.replica)
+
+
+def keep(s: Records, replica: Parameter, record: Parameter) -> Action:
+    """Keep the next record."""
+    then = [s.kept[replica, record].set(True), s.last[replica].set(record)]
+    return Action(when=s.last[replica] < record, then=then, actor="log")
+
+
+def records(sizes: Sizes) -> System:
+    s = Records(sizes)
+    kept = forall_over((s.replica, s.record), lambda r, e: implies(s.kept[r, e], e <= s.last[r]))
+    some = exists_over((s.replica, s.record), lambda r, e: s.kept[r, e])
+    prop = Property("kept-last", "what is kept is not after the last", kept, some, "a record is kept")
+    return System(s, actions=(each(keep, s, s.replica, s.record),), properties=(prop,))
+
+
+def test_integers_of_different_meaning_are_not_compared() -> None:
+    """Planted: every pair of integers is compared, as if each replica were a record."""
+    system = records(Sizes())
+    known = Meanings(system)
+    assert known.same(SortOf("kept", 1), SortOf("last"))
+    assert not known.same(SortOf("kept", 0), SortOf("kept", 1))
+    one = clause(system, "kept[2, 1] = no", "last[1] ≥ 1")
+    places = [SortOf("kept", 0), SortOf("kept", 1), SortOf("last", 0)]
+    sorts = [
+        system.state.families[0].over[0],
+        system.state.families[0].over[1],
+        system.state.families[1].over[0],
+    ]
+    compared = {
+        (p.guard.left, p.guard.right)
+        for p in guards_of((2, 1, 1), sorts, places, frozenset(), known)
+        if isinstance(p.guard.left, Hole) and isinstance(p.guard.right, Hole)
+    }
+    assert {frozenset((a, b)) for a, b in compared} == {frozenset((Hole(0), Hole(2)))}
+    assert len(abstracted(system, one).values) == 3, "a replica 1 and a record 1 are two variables"
