@@ -51,9 +51,6 @@ RESULT = k.keys(
     fewest=k.null(FEWEST, "if not asked, or nothing is violated"),
     faults=k.null(k.table(int, "how many faults of each kind the trace has"), "without a trace"),
     complete=k.flag("no execution within the caps needs more rounds than were searched"),
-    induction=k.null(
-        k.ruled((int, str), "its rounds, or actions if it is over one action"), "without induction"
-    ),
     invariants=k.texts("the names of the invariants that the induction carries along and so proves too"),
     found=k.many(CLAUSE_WITH_TEXT, "the clauses that an engine found and that the proof uses"),
     bound=k.null(k.whole("--bound"), "without"),

@@ -67,7 +67,6 @@ WORDS = {
     "hunt": "violations",
     "exhaust": "longer executions",
     "surpass": "executions past the bound",
-    "induct": "induction over rounds",
     "questions": "induction",
     "shortest": "shorter violations",
 }

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.ic3.named_clauses import NamedClause
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.search import (
@@ -15,7 +14,6 @@ from fencepost.encoding.rounds.search import (
     Complete,
     Longer,
     Surpassed,
-    Upheld,
     Witnessed,
 )
 from fencepost.encoding.solving.solvers import Progress
@@ -104,12 +102,8 @@ Heard = (
     | Unreached
     | Seen
     | AtLeast
-    | Untrue
     | Witnessed
     | Clean
-    | Upheld
-    | Inductive
-    | NotInductive
     | Complete
     | Longer
     | Surpassed

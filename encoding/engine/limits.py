@@ -35,9 +35,9 @@ class Patience:
         return max(self.seconds, self.factor * took)
 
 
-ENGINES = ("rounds", "induction", "ic3", "k-induction")
+ENGINES = ("rounds", "induction", "ic3")
 """Bounded search by rounds, induction over one action with declared invariants and with invariants that IC3
-finds, and induction over several rounds."""
+finds, """
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,6 @@ class Limits:
         """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
         return (not self.engines or "ic3" in self.engines) and self.bound is None
 
-    def inducts_over_rounds(self, system: System) -> bool:
-        """Return whether k-induction is tried: if it is named, or if executions may never end."""
-        asked = "k-induction" in self.engines if self.engines else system.default_rounds is not None
-        possible = system.default_rounds is not None or bool(system.invariants)
-        return asked and possible and self.bound is None
-
 
 def validate(limits: Limits, system: System) -> None:
     """Raise BadInput for limits that mean nothing for this system."""
@@ -110,8 +104,6 @@ def validate(limits: Limits, system: System) -> None:
     for name in limits.engines:
         if name not in ENGINES:
             raise BadInput(f"{name}: no such engine; valid: {', '.join(ENGINES)}")
-    if "k-induction" in limits.engines and "rounds" not in limits.engines:
-        raise BadInput("k-induction: needs the engine rounds for its base; name both")
     if limits.engines == ("induction",) and not system.invariants:
         raise BadInput("induction: no invariants are declared, or they are hidden; name the engine rounds")
     if limits.bound is not None and ("ic3" in limits.engines or limits.engines == ("induction",)):

@@ -86,7 +86,6 @@ class Result:
     - `bound`: the largest number of steps asked for.
     - `witness`: whether the property's witness was reached.
     - `unreachable`: whether the witness is proved to be out of reach of every execution within the budgets.
-    - `by_actions`, `induction`: whether a proof is by induction over one action, or over so many rounds.
     - `invariants`: the names of the invariants that a proof by induction uses.
     - `found`: the clauses that a proof by induction over one action uses and that an engine found.
     - `reached`: how far the engines came, if the property is undecided.
@@ -113,8 +112,6 @@ class Result:
     reason: str | None = None
     trace: Trace | None = None
     more_traces: tuple[Trace, ...] = field(default=())
-    by_actions: bool = False
-    induction: int | None = None
     invariants: tuple[str, ...] = ()
     found: tuple[NamedClause, ...] = ()
     certificate: str | None = None
@@ -124,14 +121,10 @@ class Result:
         """Raise ValueError for fields that contradict each other."""
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
             raise ValueError("a verdict is proved if and only if it has a basis")
-        if (self.basis is Basis.INDUCTION) != (self.by_actions is not (self.induction is not None)):
-            raise ValueError(
-                "a proof is by induction if and only if it is over one action, or over some rounds"
-            )
         covered = self.complete or self.basis is Basis.INDUCTION
         if self.verdict is Verdict.PROVED and not (covered and self.witness):
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
-        if self.found and not self.by_actions:
+        if self.found and self.basis is not Basis.INDUCTION:
             raise ValueError("only a proof by induction over one action uses clauses that were found")
         if self.certificate is not None and self.verdict is not Verdict.PROVED:
             raise ValueError("only what is proved has a certificate")
@@ -167,7 +160,6 @@ class Result:
             "fewest": self.fewest.value if self.fewest else None,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,
-            "induction": "actions" if self.by_actions else self.induction,
             "invariants": list(self.invariants),
             "found": found_json(self.found),
             "bound": self.bound,

@@ -76,12 +76,9 @@ class Work:
     ) -> None:
         """Begin the work; the time limit counts from here."""
         self.system, self.properties, self.limits, self.listen = instance.system, properties, limits, listen
-        inducts = limits.inducts_over_rounds(self.system)
-        self.carried: tuple[Invariant, ...] = self.system.invariants if inducts else ()
-        """Invariants that k-induction carries along."""
         self.assumed: tuple[Invariant, ...] = ()
         """Invariants that are proved: a bounded search may take them for granted."""
-        self.knowledge = Knowledge(properties, limits, inducts, tuple(i.name for i in self.carried))
+        self.knowledge = Knowledge(properties, limits)
         self.replayer = Replayer(self.system, instance.subject)
         self.begun = time.perf_counter()
         self._waiting = Waiting(limits.patience, self.begun)
