@@ -27,9 +27,16 @@ FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 
 
 def by_seeds(few: int, many: int) -> pytest.MarkDecorator:
-    """Parametrize a test over seeds: a few of them in the quick case, all in the slow case."""
-    cases = [range(few), pytest.param(range(many), marks=pytest.mark.slow)]
-    return pytest.mark.parametrize("seeds", cases, ids=[f"{few} seeds", f"{many} seeds"])
+    """Parametrize a test over seeds: a few in the quick case, half in the slow case, all in the long one."""
+    half = max(few, many // 2)
+    cases = [
+        range(few),
+        pytest.param(range(half), marks=pytest.mark.slow),
+        pytest.param(range(many), marks=pytest.mark.long),
+    ]
+    return pytest.mark.parametrize(
+        "seeds", cases, ids=[f"{few} seeds", f"half: {half} seeds", f"{many} seeds"]
+    )
 
 
 class Cells(StateSpace):
