@@ -79,7 +79,7 @@ def check(
         engines=_texts(engines),
     )
     family = protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
-    made = [(name, show(value)) for name, value in (settings or {}).items()]  # type: ignore[arg-type]
+    made = [(name, show(value)) for name, value in (settings or {}).items()]
     request = request_of(family, made, _texts(properties), release, limits)
     small = small_instances(family, made, request)
     refuse_uncheckable(request.system, request.limits)
