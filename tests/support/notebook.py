@@ -24,7 +24,7 @@ def outputs(notebook: dict[str, Any]) -> Iterator[dict[str, str]]:
     names: dict[str, Any] = {}
     for cell in code_cells(notebook):
         *before, last = ast.parse("".join(cell["source"])).body
-        exec(compile(ast.Module(before, []), FILE.name, "exec"), names)
+        exec(compile(ast.Module(before, []), FILE.name, "exec"), names)  # noqa: S102 - a notebook of this project
         assert isinstance(last, ast.Expr), "a cell ends with what it shows"
         value = eval(compile(ast.Expression(last.value), FILE.name, "eval"), names)
         html = {"text/html": value._repr_html_()} if hasattr(value, "_repr_html_") else {}
