@@ -38,6 +38,7 @@ def test_an_error_is_a_document_and_a_line(arguments: list[str], capsys: pytest.
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_a_result_that_cannot_be_written_leaves_one_document(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
