@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
-SOURCES := $(shell git ls-files $(FOLDERS:%='%/*') pyproject.toml)
+SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 
 .PHONY: quick test test-long test-bookkeeper lint dev site bench formats mutants durations browser java clean
 
@@ -23,7 +23,7 @@ test-bookkeeper: .venv/installed    ## on the real BookKeeper: make test-bookkee
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	rm -rf .venv/types && mkdir -p .venv/types/fencepost && ln -s $(FOLDERS:%=$(CURDIR)/%) .venv/types/fencepost/
+	rm -rf .venv/types && mkdir -p .venv/types/fencepost && ln -s $(CURDIR)/api/* $(FOLDERS:%=$(CURDIR)/%) .venv/types/fencepost/
 	MYPYPATH=.venv/types:tests:benchmarks $(BIN)/mypy .venv/types/fencepost tests benchmarks examples
 	PYTHONPATH=tests $(BIN)/python -m support.links
 

@@ -11,6 +11,7 @@ from functools import cache
 
 from fencepost.answers.known import KNOWN
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol, choose
 from fencepost.encoding.language.state import show
@@ -39,6 +40,14 @@ def known_bugs(trace: Trace) -> list[Expectation]:
             for known in [bug for bug in bugs if bug.property == trace.property] or bugs:
                 found.setdefault(known.wrong, known)
     return sorted(found.values(), key=KNOWN.index)
+
+
+def names_of(result: Result) -> list[str]:
+    """Return the known bugs that explain all counterexamples of a result; none if one is unexplained."""
+    if result.trace is None:
+        return []
+    found = [[known.name for known in known_bugs(trace)] for trace in (result.trace, *result.more_traces)]
+    return list(dict.fromkeys(name for one in found for name in one)) if all(found) else []
 
 
 def _has_faults_of(known: Expectation, trace: Trace) -> bool:

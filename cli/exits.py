@@ -18,6 +18,17 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # Ctrl-C, after printing what is known so far
 
 
+MEANINGS = {
+    ExitCode.SUCCESS: "success",
+    ExitCode.VIOLATED: "violated or refuted",
+    ExitCode.BAD_INPUT: "bad input",
+    ExitCode.UNDECIDED: "undecided or vacuous",
+    ExitCode.INTERNAL: "internal error",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+"""The meaning of each exit code, in words."""
+
+
 def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
     """Return the code of the worst verdict; a proof that lacks its certificate is undecided at best."""
     if outcome.interrupted:

@@ -12,7 +12,9 @@ from importlib.metadata import version
 import click
 from click.shell_completion import add_completion_class, shell_complete
 
+from fencepost.cli.error_document import error_document, wants_json
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.process.handover import nothing_printed, say_error
 from fencepost.encoding.errors import BadInput, InternalError, did_you_mean
 from fencepost.encoding.safe_text import defused, one_line
 from fencepost.encoding.solving.answers import SolverGaveUpError
@@ -118,13 +120,27 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit code; errors become one line on stderr."""
+    """Run one command and return its exit code; errors become one line on stderr.
+
+    Under `--format json` they become a document on stdout too.
+    """
+    nothing_printed()
+    code, error = _run(arguments)
+    if error is not None:
+        if wants_json(arguments):
+            say_error(error_document(error, code))
+        _say(f"fencepost: {error}")
+    return code
+
+
+def _run(arguments: list[str]) -> tuple[int, str | None]:
+    """Run one command and return its exit code, and the line of an error if there is one."""
     try:
         if instruction := os.environ.get(COMPLETE):
-            return complete(instruction)
+            return complete(instruction), None
         result = cli.main(arguments, prog_name="fencepost", standalone_mode=False)
     except click.exceptions.Exit as error:
-        return error.exit_code
+        return error.exit_code, None
     except click.ClickException as error:
         return _fail(error.format_message(), ExitCode.BAD_INPUT)
     except BadInput as error:
@@ -146,17 +162,15 @@ def run(arguments: list[str]) -> int:
         return _fail(said, ExitCode.BAD_INPUT)
     except Exception:  # noqa: BLE001 - a traceback must never look like a verdict
         return _internal(f"internal error\n{traceback.format_exc()}")
-    return int(result or 0)
+    return int(result or 0), None
 
 
-def _fail(message: str, code: ExitCode) -> int:
-    _say(f"fencepost: {one_line(message)}")
-    return int(code)
+def _fail(message: str, code: ExitCode) -> tuple[int, str]:
+    return int(code), one_line(message)
 
 
-def _internal(message: str) -> int:
-    _say(f"fencepost: {message}Please report this with the command you ran.")
-    return int(ExitCode.INTERNAL)
+def _internal(message: str) -> tuple[int, str]:
+    return int(ExitCode.INTERNAL), f"{message}Please report this with the command you ran."
 
 
 def _say(message: str) -> None:

@@ -122,7 +122,7 @@ class Ground:
     @property
     def names(self) -> set[str]:
         """The names of the actions that a run may take."""
-        return {step.action.schema.name for step in self.replayer.concrete.steps} & set(DRIVEN) - NEVER
+        return {a.schema.name for a in self.instance.system.ground_actions} & set(DRIVEN) - NEVER
 
     @property
     def ledger(self) -> Ledger:

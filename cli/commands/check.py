@@ -9,9 +9,17 @@ from typing import Any
 
 import click
 
+from fencepost.answers.requests import (
+    Asked,
+    CheckedRequest,
+    Request,
+    ask_all,
+    request_of,
+    says_nothing,
+    small_instances,
+)
+from fencepost.answers.witness_hints import with_hints
 from fencepost.cli.commands.check_certificates import prepare_certificates, uncertified, with_certificates
-from fencepost.cli.commands.requests import Asked, ask_all, request_of, small_instances
-from fencepost.cli.commands.witness_hints import with_hints
 from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
@@ -32,8 +40,8 @@ from fencepost.cli.options.settings import (
     settings_option,
 )
 from fencepost.cli.process.conclusion import conclude, keeping
-from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.check_report import CheckedRequest, Request, Wanted, together
+from fencepost.cli.process.handover import elapsed, timeout_option
+from fencepost.cli.rendering.check_report import Wanted, together
 from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
@@ -41,7 +49,7 @@ from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding.engine.check import check, refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
-from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import show_all
 
@@ -170,13 +178,13 @@ def command(
     )
     refuse_uncheckable(request.system, request.limits)
     progress = CheckProgress(verbose)
-    asked = Asked(request)
+    asked = Asked(request, elapsed=elapsed)
     lacking = None
     with keeping(lambda: wanted.so_far(_so_far(asked, progress))) as progress.announcing:
         with progress:
             others = small if certificates is None else {}  # a certificate is of one instance
             try:
-                ask_all(asked, others, limits_asked, partial(_ask, progress), _says_nothing)
+                ask_all(asked, others, limits_asked, partial(_ask, progress), says_nothing)
                 asked.outcome = with_hints(asked)
             except KeyboardInterrupt:
                 asked.interrupt()
@@ -210,11 +218,6 @@ def _ask(progress: CheckProgress, request: Request, limits: Limits) -> Outcome:
     outcome = check(request.instance, request.properties, limits, progress.hear)
     progress.under_way = None
     return outcome
-
-
-def _says_nothing(result: Result) -> bool:
-    """Return whether the witness of a property is proved to be out of reach."""
-    return result.verdict is Verdict.VACUOUS and result.unreachable
 
 
 def _so_far(asked: Asked, progress: CheckProgress) -> list[CheckedRequest]:

@@ -75,7 +75,7 @@ def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str])
     return reasons
 
 
-def lines_of(reasons: Mapping[str, str]) -> list[str]:
+def reasons_of(reasons: Mapping[str, str]) -> list[str]:
     """Return a line for each reason, with the properties that have no certificate because of it."""
     return [
         f"no certificate for {', '.join(name for name in reasons if reasons[name] == why)}: {why}"

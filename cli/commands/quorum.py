@@ -157,11 +157,12 @@ def command(
     deployment = Deployment(
         configuration, bookies, client, placed, pulsar, said.autorecovery, said.recovery_racks, unenforced
     )
-    emit({"text": _text, "json": _json, "csv": _csv}[form](deployment, set_by if files else {}), output)
+    emit({"text": as_text, "json": _json, "csv": _csv}[form](deployment, set_by if files else {}), output)
     return int(ExitCode.SUCCESS)
 
 
-def _text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
+def as_text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
+    """Return the quantities and warnings as text; `set_by` has the setters of values from files."""
     from fencepost.quorums.calculator import warnings
     from fencepost.quorums.quantities import quantities
     from fencepost.quorums.setters import setter_lines

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from fencepost.cli.commands.requests import Asked, ask_all, request_of, small_instances
+from fencepost.answers.requests import Asked, Request, ask_all, request_of, small_instances
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.conclusion import conclude
-from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.check_report import Request, Wanted
+from fencepost.cli.process.handover import elapsed, timeout_option
+from fencepost.cli.rendering.check_report import Wanted
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.undecided import SIMULATION
@@ -69,7 +69,7 @@ def command(
     small = small_instances(family, made, request)
     if traces is not None:
         prepare_folder(Path(traces))
-    asked = Asked(request)
+    asked = Asked(request, elapsed=elapsed)
     ask_all(asked, small, limits, lambda some, within: simulated(some, within, runs), _met_no_witness)
     return conclude(Wanted(form, output, traces).conclusion(asked.checked()))
 

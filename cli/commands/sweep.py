@@ -109,7 +109,7 @@ def run_command(
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
 
-    own = own_protocol(source) if source is not None else None
+    own = own_protocol(Path(source)) if source is not None else None
     plan = read_grid(Path(grid), own)
     run_on = releases(plan.cases)
     of_solvers = {

@@ -19,10 +19,10 @@ source_option = option(
 )
 
 
-def own_protocol(name: str) -> Protocol:
+def own_protocol(path: Path) -> Protocol:
     """Run a Python file of the user and return its protocol; raises BadInput."""
-    runs(Path(name))
-    return load(Path(name))
+    runs(path)
+    return load(path)
 
 
 def saved_instance(
@@ -46,7 +46,7 @@ def named_protocol(source: str | None, name: str) -> Protocol:
                 "for one of your own say --protocol FILE.py"
             )
         return PROTOCOLS[name]
-    protocol = own_protocol(source)
+    protocol = own_protocol(Path(source))
     if protocol.name != name:
         raise BadInput(f"--protocol {source}: holds {protocol.name}, not {name}; give the file that holds it")
     return protocol

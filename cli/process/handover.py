@@ -40,6 +40,8 @@ class _Supervised:
     """The folder in which it began; None if that is gone."""
     output: TextIO | None = None
     """Where results are printed; None for `sys.stdout`."""
+    printed: bool = False
+    """Whether a result was printed, or begun to be."""
 
 
 _supervised = _Supervised()
@@ -102,11 +104,24 @@ def say(text: str) -> None:
 
     From then on the supervisor does not bound the time, because the reader may be slow.
     """
-    report(limit=math.inf)
+    report(limit=math.inf, printed=True)
+    _supervised.printed = True
     try:
         click.echo(text, _supervised.output, nl=False)
     except OSError as error:
         raise BadInput(f"stdout: cannot be written ({error.strerror}); give --output FILE") from error
+
+
+def say_error(text: str) -> None:
+    """Print the document of an error, unless a result was printed: stdout has one document at most."""
+    if not _supervised.printed:
+        with contextlib.suppress(BadInput):
+            say(text)
+
+
+def nothing_printed() -> None:
+    """Note that a command begins, which has printed nothing yet."""
+    _supervised.printed = False
 
 
 def runs(path: Path) -> None:

@@ -25,6 +25,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
+from fencepost.cli.error_document import error_document, wants_json
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.worker import ENDING, carry_out, command, work
 from fencepost.encoding.errors import time_out
@@ -54,10 +55,10 @@ def main() -> NoReturn:
         code = supervision.run(partial(carry_out, known)).code
         code = known["code"] if code is None else code
     elif code is None and supervision.signal is not None:
-        _complain("interrupted")
+        _complain("interrupted", report, 128 + supervision.signal)
     elif code is None:
         why, code = report.why_ended()
-        _complain(f"undecided: {why}" if code is ExitCode.UNDECIDED else why)
+        _complain(f"undecided: {why}" if code is ExitCode.UNDECIDED else why, report, code)
     sys.exit(code if supervision.signal is None else 128 + supervision.signal)
 
 
@@ -71,6 +72,8 @@ class _Report:
     """The protocol file whose code is run."""
     conclusion: dict[str, Any] | None = None
     """A `Conclusion` that is to be carried out if the process is killed."""
+    printed: bool = False
+    """Whether the process printed a result."""
     code: int | None = None
     """The exit code; no message comes after it."""
     timed_out: bool = False
@@ -187,7 +190,13 @@ class _Supervision:
             self._send(signal.SIGTERM, os.kill)
 
 
-def _complain(message: str) -> None:
-    """Print a line on stderr; a full disk there changes nothing."""
+def _complain(message: str, ended: _Report | None = None, code: int = 0) -> None:
+    """Print a line on stderr, and the document of an error if the command has ended without a result.
+
+    A full disk there changes nothing.
+    """
     with contextlib.suppress(OSError):
         os.write(2, f"fencepost: {message}\n".encode(errors="backslashreplace"))
+    if ended is not None and not ended.printed and wants_json(sys.argv[1:]):
+        with contextlib.suppress(OSError):
+            os.write(1, error_document(message, code).encode(errors="backslashreplace"))

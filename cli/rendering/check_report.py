@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fencepost.cli.commands.check_certificates import lines_of
+from fencepost.answers.requests import CheckedRequest, Request
+from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import exit_code
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK
@@ -23,103 +23,38 @@ from fencepost.cli.rendering.check_text import (
     verdict_sentence,
 )
 from fencepost.cli.rendering.counterexamples import formatted
-from fencepost.cli.rendering.known_names import line, names_of, new
+from fencepost.cli.rendering.known_names import line, new
 from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k
-from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.engine.verdicts import Outcome, Result
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import Subject
 
 
-@dataclass(frozen=True)
-class Request:
-    """Properties to be checked on an instance, and the limits.
-
-    `instead_of` is the instance that was asked for, if it does not exercise these properties.
-    """
-
-    instance: Instance
-    properties: list[Property]
-    limits: Limits
-    instead_of: Instance | None = None
-
-    @property
-    def system(self) -> System:
-        """The system of the instance."""
-        return self.instance.system
-
-    @property
-    def subject(self) -> Subject:
-        """The names and values under which the instance is reported."""
-        return self.instance.subject
+def lines_of(one: CheckedRequest) -> list[str]:
+    """Return the lines of the verdicts of a request."""
+    where = on_own(one.request)
+    faults = allowed(one.request.instance)
+    lines = []
+    for result, known in zip(one.outcome.results, one.known, strict=True):
+        lines.append(line(result, known, where, faults))
+        further = try_next(result, one.request.limits)
+        lines += [f"  {further}"] if further is not None else []
+    return lines
 
 
-def not_begun(request: Request, interrupted: bool = True) -> Outcome:
-    """Return the outcome of a request that was interrupted before it began, or was not reached yet."""
-    reason = "interrupted" if interrupted else "not reached"
-    results = [
-        Result(prop.name, Verdict.UNDECIDED, seconds=0.0, solver=request.limits.solver, reason=reason)
-        for prop in request.properties
+def counterexamples_of(one: CheckedRequest, *results: Result) -> list[Counterexample]:
+    """Return the counterexamples of these results, of all results of the request if none is given."""
+    properties = {prop.name: prop for prop in one.request.properties}
+    changed = one.request.instance.changed_switches
+    return [
+        Counterexample(
+            trace, one.request.system, properties[result.property], verdict_sentence(result), changed
+        )
+        for result in results or one.outcome.results
+        for trace in ([result.trace, *result.more_traces] if result.trace else [])
     ]
-    return Outcome(tuple(results), 0.0, interrupted, {})
-
-
-@dataclass(frozen=True)
-class CheckedRequest:
-    """A request and its outcome."""
-
-    request: Request
-    outcome: Outcome
-    uncertified: Mapping[str, str] | None = None
-    """The reason why a result has no certificate, by property; None if no certificate was asked for."""
-
-    @cached_property
-    def known(self) -> list[list[str]]:
-        """The known bugs that explain each result."""
-        return [names_of(result) for result in self.outcome.results]
-
-    @property
-    def limits(self) -> Limits:
-        """The limits that bound the verdicts: a proof covers executions of any number of rounds."""
-        if all(result.verdict is Verdict.PROVED for result in self.outcome.results):
-            return replace(self.request.limits, rounds=None)
-        return self.request.limits
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines of the verdicts."""
-        where = on_own(self.request)
-        faults = allowed(self.request.instance)
-        lines = []
-        for result, known in zip(self.outcome.results, self.known, strict=True):
-            lines.append(line(result, known, where, faults))
-            further = try_next(result, self.request.limits)
-            lines += [f"  {further}"] if further is not None else []
-        return lines
-
-    @property
-    def counterexamples(self) -> list[Counterexample]:
-        """The counterexamples of all results."""
-        return [
-            counterexample
-            for result in self.outcome.results
-            for counterexample in self.counterexamples_of(result)
-        ]
-
-    def counterexamples_of(self, result: Result) -> list[Counterexample]:
-        """Return the counterexamples of one result."""
-        (prop,) = (p for p in self.request.properties if p.name == result.property)
-        changed = self.request.instance.changed_switches
-        traces = [result.trace, *result.more_traces] if result.trace else []
-        return [
-            Counterexample(trace, self.request.system, prop, verdict_sentence(result), changed)
-            for trace in traces
-        ]
 
 
 def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
@@ -141,7 +76,7 @@ def as_text(checked: Sequence[CheckedRequest]) -> str:
     """Return each instance with its counterexamples, and at the end a line for each verdict."""
     parts = [part for one in checked for part in (_heading(one), *_counterexamples(one))]
     said = dict.fromkeys(one.request.instance.protocol.unmodelled for one in checked)
-    parts.append("\n".join(line for one in checked for line in one.lines))
+    parts.append("\n".join(line for one in checked for line in lines_of(one)))
     parts += [sentence(line) for line in said if line]
     results = [result for one in checked for result in one.outcome.results]
     if any(result.solver == SIMULATION for result in results):
@@ -173,7 +108,7 @@ def on_own(request: Request) -> str:
 def _counterexamples(one: CheckedRequest) -> list[str]:
     parts = []
     for result in one.outcome.results:
-        for number, counterexample in enumerate(one.counterexamples_of(result), 1):
+        for number, counterexample in enumerate(counterexamples_of(one, result), 1):
             which = f" {number}" if number > 1 else ""
             steps = counterexample_text(counterexample)
             parts.append(f"{result.property}, counterexample{which}:\n{steps}")
@@ -217,7 +152,7 @@ def _results(one: CheckedRequest) -> list[dict[str, Any]]:
             "uncertified": (one.uncertified or {}).get(result.property),
             "try_next": try_next(result, one.request.limits),
             "known": list(known),
-            "false_because": [found.false_because.to_json() for found in one.counterexamples_of(result)],
+            "false_because": [found.false_because.to_json() for found in counterexamples_of(one, result)],
             "instance": own,
         }
         for result, known in zip(one.outcome.results, one.known, strict=True)
@@ -231,7 +166,7 @@ def trace_files(folder: Path, one: CheckedRequest, form: str) -> Iterator[tuple[
     """Yield path and text of the files of each counterexample: for `fencepost trace`, and in that form."""
     protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", one.request.instance.protocol.name)
     for result in one.outcome.results:
-        counterexamples = one.counterexamples_of(result)
+        counterexamples = counterexamples_of(one, result)
         for number, counterexample in enumerate(counterexamples, 1):
             suffix = f".{number}" if len(counterexamples) > 1 else ""
             name = f"{protocol}.{result.property}{suffix}"
@@ -263,20 +198,20 @@ class Wanted:
             if self.traces is not None
             for file in trace_files(Path(self.traces), one, self.form)
         )
-        lines = [why for one in checked for why in lines_of(one.uncertified or {})]
+        lines = [why for one in checked for why in reasons_of(one.uncertified or {})]
         if self.form not in FORMS:
             printed, written = placed(
                 as_json(checked) if self.form == "json" else as_text(checked), self.output
             )
             return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
-        counterexamples = [counterexample for one in checked for counterexample in one.counterexamples]
+        counterexamples = [counterexample for one in checked for counterexample in counterexamples_of(one)]
         text, others = formatted(
             counterexamples,
             self.form,
             self.output,
             "Choose with --property, or say --traces DIR for a file of each.",
         )
-        lines += [line for one in checked for line in one.lines] + ([others] if others else [])
+        lines += [line for one in checked for line in lines_of(one)] + ([others] if others else [])
         printed, written = ("", {}) if text is None else placed(text, self.output)
         return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
 

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.answers.affected import affected, family, span
-from fencepost.answers.explained_by import known_bugs
 from fencepost.cli.rendering.check_text import verdict_sentence
 from fencepost.encoding.engine.verdicts import Outcome, Result
-
-
-def names_of(result: Result) -> list[str]:
-    """Return the known bugs that explain all counterexamples of a result; none if one is unexplained."""
-    if result.trace is None:
-        return []
-    found = [[known.name for known in known_bugs(trace)] for trace in (result.trace, *result.more_traces)]
-    return list(dict.fromkeys(name for one in found for name in one)) if all(found) else []
 
 
 def line(result: Result, known: Sequence[str], where: str = "", faults: str = "") -> str:

@@ -13,13 +13,18 @@ from typing import NoReturn
 
 _ENGINE = {"copy", "copyreg", "pickle", "dataclasses", "typing", "reprlib", "pdb"}
 _ENGINE_PACKAGES = {"fencepost", "multiprocessing", "_pytest"}
-"""The modules that may keep terms in tables and show them: the engine, and those that copy or debug it."""
+"""The modules that may keep terms in tables and show them: the engine, and those that copy or debug it.
+
+A module of a package is looked up by its whole name once it has asked.
+"""
 
 
 def _asked_by_engine() -> bool:
     """Return whether the engine calls the method that calls this function."""
     module = str(sys._getframe(2).f_globals.get("__name__"))
-    return module in _ENGINE or module.partition(".")[0] in _ENGINE_PACKAGES
+    if module not in _ENGINE and module.partition(".")[0] in _ENGINE_PACKAGES:
+        _ENGINE.add(module)
+    return module in _ENGINE
 
 
 class RefusesPython:
@@ -55,8 +60,31 @@ class RefusesPython:
         raise AssertionError
 
 
+_ASKING = {"callable", "getattr", "hasattr", "id", "isinstance", "type"}
+"""The functions of Python that ask about the object and would take a term without a word."""
+_OF_ENGINE = {"__class__", "family", "free", "index", "sort", "type"}
+"""The attributes of terms that an author may take for the value."""
+
+
 class _Guard(ast.NodeTransformer):
-    """A rewriting of `a is b` and of `match a` into calls that refuse terms. No term is None."""
+    """A rewriting of what asks about a Python object, such as `a is b`, into calls that refuse terms.
+
+    No term is None, so a comparison with None stays as it is.
+    """
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Return the call with its first argument guarded, if it asks about an object."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in _ASKING and node.args:
+            node.args[0] = _guarded(node.args[0], f"{node.func.id}() asks about")
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Return the attribute with its owner guarded, if terms have it for the engine alone."""
+        self.generic_visit(node)
+        if node.attr in _OF_ENGINE and isinstance(node.ctx, ast.Load):
+            node.value = _guarded(node.value, f".{node.attr} asks about")
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Return the comparison with `is` and `is not` guarded."""
@@ -75,18 +103,19 @@ class _Guard(ast.NodeTransformer):
         return node
 
 
-def _guarded(operand: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(OPERAND_OF_IS, ast.Load()), [operand], []), operand)
+def _guarded(operand: ast.expr, said: str = "`is` and `match` compare") -> ast.expr:
+    call = ast.Call(ast.Name(OPERAND_OF_IS, ast.Load()), [operand, ast.Constant(said)], [])
+    return ast.copy_location(call, operand)
 
 
 OPERAND_OF_IS = "__fencepost_operand_of_is__"
 """The name under which a protocol's file finds `operand_of_is`."""
 
 
-def operand_of_is(value: object) -> object:
-    """Return an operand of `is`, or a subject of `match`. Raises TypeError for a term."""
+def operand_of_is(value: object, said: str) -> object:
+    """Return an object that the author's code asks about, as `is` does. Raises TypeError for a term."""
     if isinstance(value, RefusesPython):
-        raise TypeError("`is` and `match` compare Python objects, never values of the state: write == and !=")
+        raise TypeError(f"{said} Python objects, never values of the state: write == and !=")
     return value
 
 

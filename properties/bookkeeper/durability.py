@@ -100,9 +100,12 @@ def closed_entries_end(s: Ledger) -> Property:
         meaning="once the ledger is closed with an entry in it, the writer has acknowledged "
         "no entry beyond the last one",
         holds=implies((s.status == Status.CLOSED) & (s.last_entry > 0), s.lac(WRITER) <= s.last_entry),
-        witness=went_down(s) & recovered(s) & (s.last_entry > 0),
+        witness=went_down(s)
+        & recovered(s)
+        & (s.last_entry > 0)
+        & exists(s.entry, lambda e: (s.last_entry < e) & s.pushed(WRITER, e)),
         witness_meaning="a bookie has gone down and come back, and a recoverer has closed the ledger with an "
-        "entry in it",
+        "entry in it and without a later entry that the writer has pushed",
         explain=partial(explain_divergence, s),
     )
 

@@ -10,19 +10,27 @@ from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger a
 
 
 def valid_fragments(s: Ledger) -> Property:
-    """Return the property ValidNextFragment: fragments start at ever higher entries."""
+    """Return the property ValidNextFragment, and that the metadata has no fragment beyond the end.
+
+    The first part alone would follow from the condition under which an ensemble is changed.
+    """
 
     def goes_up(c: Term, g: Term) -> Term:
         return forall(s.fragment, lambda h: implies(h < g, s.own_first[c, h] <= s.own_first[c, g]))
 
+    def is_in_ledger(g: Term) -> Term:
+        return implies(g <= s.last_fragment, s.first[g] <= s.last_entry + 1)
+
+    rising = forall_over(
+        (s.client, s.fragment), lambda c, g: implies(g <= s.own_last_fragment[c], goes_up(c, g))
+    )
     return Property(
         name="valid-fragments",
-        meaning="no client's fragment starts below the one before it",
-        holds=forall_over(
-            (s.client, s.fragment), lambda c, g: implies(g <= s.own_last_fragment[c], goes_up(c, g))
-        ),
-        witness=s.last_fragment > 1,
-        witness_meaning="the metadata has a second fragment (needs a spare bookie)",
+        meaning="no client's fragment starts below the one before it, and once the ledger is closed, no "
+        "fragment of the metadata starts beyond the entry after the last one",
+        holds=rising & implies(s.status == Status.CLOSED, forall(s.fragment, is_in_ledger)),
+        witness=(s.status == Status.CLOSED) & (s.last_fragment > 1),
+        witness_meaning="the ledger is closed and has a second fragment (needs a spare bookie)",
     )
 
 

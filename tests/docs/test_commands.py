@@ -17,6 +17,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from support.page_commands import PAGES, ROOT, PageCommand, click_commands, commands, needed, unknown_options
 from support.shown import SHOWN, shows
+from support.tiers import FILE, read
 
 ALL = [command for page in PAGES for command in commands(page)]
 
@@ -105,8 +106,56 @@ def lay_out(command: PageCommand, folder: Path) -> None:
             (folder / word).write_text(shown[0], encoding="utf-8")
 
 
+SLOW = 2
+"""The recorded seconds up to which `make test` runs a command; `make test-long` runs all."""
+
+
+def is_long(command: PageCommand) -> bool:
+    """Return whether only `make test-long` runs the command to its end."""
+    case = f"tests/docs/test_commands.py::test_a_command_ends_as_its_page_says[{command}]"
+    return read(FILE).get(case, 0) > SLOW
+
+
+BY_TIER = [pytest.param(c, marks=pytest.mark.long if is_long(c) else pytest.mark.slow) for c in to_run()]
+
+
+class Asked(BaseException):
+    """A command has put its question, and nobody answers it."""
+
+
+def puts_its_question(command: PageCommand, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Return whether the options, sizes, switches and properties of a check or a known bug are valid."""
+
+    def asked(*given: object) -> None:
+        raise Asked
+
+    for module in ("cli.commands.check", "answers.known"):
+        monkeypatch.setattr(f"fencepost.{module}.check", asked)
+    try:
+        run(command.arguments)
+    except Asked:
+        return True
+    return False
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", to_run(), ids=str)
+@pytest.mark.parametrize(
+    "command", [c for c in to_run() if is_long(c) and c.arguments[0] in ("check", "known")], ids=str
+)
+def test_a_command_that_takes_long_puts_its_question(
+    command: PageCommand, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert puts_its_question(command, monkeypatch)
+
+
+def test_a_question_that_cannot_be_put_is_noticed(reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = "fencepost check bookkeeper-4.13 --set bookies=2 --set ensemble=2 --set write_quorum=2"
+    for more, expected in (("", True), (" --set fences=1", False), (" --property no-loss", False)):
+        command = PageCommand(ROOT / "README.md", small + more, "", False)
+        assert puts_its_question(command, monkeypatch) is expected
+
+
+@pytest.mark.parametrize("command", BY_TIER, ids=str)
 def test_a_command_ends_as_its_page_says(
     command: PageCommand, reader: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

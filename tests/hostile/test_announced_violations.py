@@ -21,12 +21,14 @@ from fencepost.cli.process.conclusion import Conclusion, conclude
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.errors import BadInput, InternalError
+from support.instances import TWO_BOOKIES
 from support.processes import awaited, children, gone, supervised, time_is_up
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lease_lock.py"
-LONG = ("check", "bookkeeper-4.13", "--set=entries=3", "--property=no-divergence", "--engine=rounds")
+SMALL = tuple(f"--set={name}={value}" for name, value in TWO_BOOKIES.items())
+LONG = ("check", "bookkeeper-4.13", *SMALL, "--set=entries=3", "--property=no-divergence", "--engine=rounds")
 """A violation within seconds, and then hours until no longer execution is left."""
 
 PROGRAM = """

@@ -240,6 +240,16 @@ def test_releases_decide_what_a_checkpoint_of_db_writes() -> None:
     assert found == {"4.15.0": "always", "4.15.1": "if-written", "4.17.4": "if-written"}
 
 
+@pytest.mark.slow
+def test_behind_an_entry_is_nothing_if_there_is_one_entry() -> None:
+    """With one entry the property was once called proved, because the ledger was closed with an entry."""
+    name = "no-divergence-behind-entries"
+    settings = {**ONE, **AWAITED, "storage": "sorted", "restarts": 1}
+    (of_one,) = checked_all("bookkeeper", {**settings, "entries": 1}, (name,))
+    (of_two,) = checked_all("bookkeeper", {**settings, "entries": 2}, (name,))
+    assert (of_one.verdict, of_two.verdict) == (Verdict.VACUOUS, Verdict.PROVED)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("storage", ["interleaved", "sorted", "db"])
 def test_one_clean_restart_loses_an_entry_of_a_ledger_that_is_not_empty(storage: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conjuncts import conjuncts, without
-from fencepost.cli.commands.requests import Asked, ask_all, request_of, small_instances
+from fencepost.answers.requests import Asked, ask_all, request_of, small_instances
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check

@@ -15,6 +15,7 @@ from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built
 from support.one_action import broken
+from support.tiers import each_third
 
 Settings = dict[str, object]
 
@@ -166,15 +167,14 @@ def names() -> list[str]:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", each_third(names()))
 def test_without_an_invariant_something_else_is_not_inductive(name: str) -> None:
     found = CASES[NEEDED.get(name, "one-of-two")].broken(without=name, first=True)
     assert found
     assert name not in found
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", each_third(names(), first=1))
 def test_an_invariant_turned_round_is_noticed(name: str) -> None:
     for case in SMALL.values():
         system = case.system()

@@ -12,6 +12,7 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.system import System
 from support.instances import built
 from support.one_action import broken
+from support.tiers import each_third
 
 Settings = dict[str, object]
 
@@ -138,15 +139,14 @@ def names() -> list[str]:
     return list(dict.fromkeys(invariant.name for system in systems for invariant in system.invariants))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", each_third(names()))
 def test_without_an_invariant_something_else_is_not_inductive(name: str) -> None:
     found = NEEDED.get(name, ONE).broken(without=name, first=True)
     assert found
     assert name not in found
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", each_third(names(), first=1))
 def test_an_invariant_turned_round_is_noticed(name: str) -> None:
     system = NEEDED.get(name, ONE).system()
     invariants = {invariant.name: invariant for invariant in system.invariants}

@@ -9,9 +9,11 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import System
 from support.instances import built
 from support.one_action import broken
+from support.tiers import each_third
 
 Settings = Mapping[str, object]
 
@@ -146,14 +148,21 @@ def test_every_reachable_state_of_a_tiny_instance_meets_the_invariants(name: str
     assert states > 100
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "invariant"), INVARIANTS)
+@pytest.mark.parametrize(("name", "invariant"), each_third(INVARIANTS))
 def test_without_an_invariant_something_else_is_not_inductive(name: str, invariant: str) -> None:
     tweak = TWEAKS[name]
     assert tweak.broken(tweak.needed.get(invariant, tweak.usual), invariant, first=True)
 
 
-@pytest.mark.parametrize(("name", "invariant"), INVARIANTS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TWEAKS)
+def test_no_fragment_beyond_the_end_follows_from_the_protocol_and_not_from_its_own_text(name: str) -> None:
+    """Planted: the property without its second part, which every step keeps by itself."""
+    asked = TWEAKS[name].system({**TWEAKS[name].usual, "bookies": 3})
+    assert "valid-fragments" in broken(asked, choose(asked, ("valid-fragments",)))
+
+
+@pytest.mark.parametrize(("name", "invariant"), each_third(INVARIANTS, first=1))
 def test_an_invariant_turned_round_is_noticed(name: str, invariant: str) -> None:
     asked = TWEAKS[name].system(TWEAKS[name].small)
     invariants = {invariant.name: invariant for invariant in asked.invariants}

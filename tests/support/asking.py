@@ -64,7 +64,7 @@ class Asking:
             self.deployments.append(deployment)
             return ""
 
-        monkeypatch.setattr("fencepost.cli.commands.quorum._text", calculated)
+        monkeypatch.setattr("fencepost.cli.commands.quorum.as_text", calculated)
         monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", advised)
 
     def advise(self, files: Mapping[str, str], *options: str) -> Answer:

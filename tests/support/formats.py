@@ -19,6 +19,7 @@ from fencepost.cli.commands.prove import LEMMAS
 from fencepost.cli.commands.quorum import QUORUM, QUORUM_TABLE
 from fencepost.cli.commands.releases import IN_RELEASES, RELEASE
 from fencepost.cli.commands.trace import REPLAYS
+from fencepost.cli.error_document import ERROR
 from fencepost.cli.rendering.advice_document import ADVICE
 from fencepost.cli.rendering.check_documents import CHECK, KNOWN_BUGS
 from fencepost.cli.rendering.conformance import CONFORMANCE
@@ -75,7 +76,19 @@ _NAMED: tuple[Keys, ...] = (
         PROTOCOL_LIST,
         PROTOCOL,
     ),
-    *(QUORUM, QUORUM_TABLE, LEMMAS, ADVICE, IN_RELEASES, RELEASE, REPRODUCED, MATRIX, CONFORMANCE, SWEEP),
+    *(
+        QUORUM,
+        QUORUM_TABLE,
+        LEMMAS,
+        ADVICE,
+        IN_RELEASES,
+        RELEASE,
+        REPRODUCED,
+        MATRIX,
+        CONFORMANCE,
+        SWEEP,
+        ERROR,
+    ),
 )
 
 FORMATS: Mapping[str, Keys] = {

@@ -6,15 +6,17 @@ names no case is ignored, and the next recording of the whole suite leaves it ou
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 FILE = Path(__file__).parents[1] / "durations.json"
-LIMITS = {"long": 30, "slow": 0.2}
+LIMITS = {"long": 5, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
 LEAST = 0.2
 """Seconds up to which a case needs no record."""
@@ -77,6 +79,15 @@ def _expected(item: pytest.Item, durations: Durations) -> float:
     """Return the recorded seconds of a case; of a marked case at least the limit of its tier."""
     least = next((limit for mark, limit in LIMITS.items() if item.get_closest_marker(mark)), 0)
     return max(least, durations.get(name(item.nodeid), 0))
+
+
+def each_third(cases: Iterable[Any], first: int = 0) -> list[Any]:
+    """Return cases of one table as parameters: each third from the first on is slow, the others are long."""
+    marks = [pytest.mark.slow if number == first else pytest.mark.long for number in range(3)]
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=mark)
+        for case, mark in zip(cases, itertools.cycle(marks), strict=False)
+    ]
 
 
 def name(nodeid: str) -> str:

@@ -137,7 +137,7 @@ def pytest_runtest_logreport(report):
 """
 
 
-RECORDED = {"recorded_slow": 5, "recorded_long": 60, "stale": 60, "marked": 60, "marked_long": 5}
+RECORDED = {"recorded_slow": 2, "recorded_long": 60, "stale": 60, "marked": 60, "marked_long": 5}
 DURATIONS = {f"test_a.py::test_{case}": seconds for case, seconds in RECORDED.items()} | {"gone.py::a": 5}
 """Planted: a case over each limit, marked cases with another record, a missing case, and a missing file."""
 

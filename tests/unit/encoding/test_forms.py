@@ -61,14 +61,8 @@ def test_the_traces_in_the_docs_are_what_the_command_writes(
     kept, written = TRACES / f"{SAVED.stem}{ending}", tmp_path / "written"
     if request.config.getoption("--refresh-goldens"):
         written = kept
-    asked = (
-        ["check", "bookkeeper-4.13", "--property=no-divergence", "--engine=rounds"]
-        if form == "html"
-        else ["trace", str(SAVED)]
-    )
-    run([*asked, "--format", form, "--output", str(written)])
+    run(["trace", str(SAVED), "--format", form, "--output", str(written)])
     assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
-    assert form != "html" or "(fewest: no shorter trace exists)" in kept.read_text(encoding="utf-8")
 
 
 def test_the_diagram_in_the_docs_is_the_one_that_is_kept(request: pytest.FixtureRequest) -> None:

@@ -186,6 +186,55 @@ def test_each_engine_hears_its_own_workers_and_one_that_gives_up_ends_no_other(j
     assert [engine.heard for engine in engines] == [6, 40, 60]
 
 
+class Late(Listed):
+    """An engine whose end the others see one turn later: it is over once it has gone on after its end."""
+
+    _seen = False
+
+    def go_on(self) -> None:
+        """Note that the workers have ended."""
+        self._seen = self._left == 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both workers have ended, and the engine has gone on since."""
+        return self._seen
+
+
+class Concluding(Listed):
+    """An engine that concludes only once another one is over, as rounds do after IC3."""
+
+    def __init__(self, at: Work, other: Listed, starts: bool) -> None:
+        super().__init__(at, "concluding", 1)
+        self._other, self._starts, self.concluded = other, starts, False
+
+    def begin(self) -> None:
+        """Start nothing yet."""
+
+    def go_on(self) -> None:
+        """Conclude, or start the workers, once the other engine is over."""
+        if self._other.is_over and not self.concluded:
+            self.concluded = True
+            if self._starts:
+                super().begin()
+
+
+@pytest.mark.parametrize("starts", [False, True])
+def test_the_end_of_the_engine_that_ends_last_lets_the_others_conclude(starts: bool) -> None:
+    """The other engine begins first, so it has its turn before the last message is counted.
+
+    `check` was once undecided if IC3 ended in the last message and the rounds had no further turn.
+    """
+    # Planted: no turn after the last message; none for workers that are started then.
+    instance = load(EXAMPLE).instance([])
+    at = Work(instance, instance.properties()[:1], Limits(jobs=2, timeout=60), lambda event: None)
+    last = Late(at, "last", 3)
+    waiting = Concluding(at, last, starts)
+    assert at.run([waiting, last], lambda: False) is None
+    assert waiting.concluded
+    assert waiting.heard == (2 if starts else 0)
+
+
 # The engines of a check.
 
 

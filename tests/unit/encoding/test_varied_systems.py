@@ -119,7 +119,7 @@ def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     return result.verdict is not (Verdict.PROVED if truth.witnessed else Verdict.VACUOUS)
 
 
-@seeds_of_each_tier(40, 300, 14_000)
+@seeds_of_each_tier(40, 120, 14_000)
 def test_nothing_false_is_proved_by_induction_over_one_action(seeds: range) -> None:
     proved = 0
     for seed, system, truth in accepted(seeds):
@@ -128,23 +128,23 @@ def test_nothing_false_is_proved_by_induction_over_one_action(seeds: range) -> N
     assert proved >= len(seeds) // 4, "too few have a claim that is true"
 
 
-@seeds_of_each_tier(40, 300, 14_000)
+@seeds_of_each_tier(40, 120, 14_000)
 def test_rounds_reach_what_exploring_reaches(seeds: range) -> None:
     assert [seed for seed, system, truth in accepted(seeds) if rounds_differ(system, truth)] == []
 
 
-@seeds_of_each_tier(40, 300, 14_000)
+@seeds_of_each_tier(40, 120, 14_000)
 def test_ic3_finds_what_exploring_finds_and_proves_the_rest(seeds: range) -> None:
     assert [seed for seed, system, truth in accepted(seeds) if ic3_differs(system, truth)] == []
 
 
-@seeds_of_each_tier(40, 300, 14_000)
+@seeds_of_each_tier(40, 120, 14_000)
 def test_losses_chosen_up_front_are_those_decided_on_the_way(seeds: range) -> None:
     assert [seed for seed, _, truth in accepted(seeds) if losses_differ(seed, truth)] == []
 
 
 @pytest.mark.parametrize("engines", [(), ("rounds",)], ids=["all", "rounds"])
-@seeds_of_each_tier(10, 60, 2_000)
+@seeds_of_each_tier(10, 30, 2_000)
 def test_verdicts_are_those_of_exploring(seeds: range, engines: tuple[str, ...]) -> None:
     found = accepted(seeds)
     assert [seed for seed, system, truth in found if verdict_differs(system, truth, *engines)] == []

@@ -26,6 +26,7 @@ from fencepost.realcode.release_behaviour import as_driven, refused_at
 from fencepost.realcode.reproduction import Ending, Reproduction, _said_by, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import Transcript
 from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
+from support.tiers import each_third
 
 REPRODUCED, REFUSED = Ending.REPRODUCED, Ending.REFUSED
 
@@ -72,7 +73,7 @@ def played(bug: str, release: str, storage: str = "sorted") -> Reproduction:
     return reproduce(kept_trace(bug), transcript.setting, transcript.playback())
 
 
-@pytest.mark.parametrize(("bug", "release", "storage"), ENDINGS)
+@pytest.mark.parametrize(("bug", "release", "storage"), each_third(ENDINGS))
 def test_a_real_run_ends_as_it_did(bug: str, release: str, storage: str) -> None:
     run = played(bug, release, storage)
     kept = transcript_of(bug, release, storage)

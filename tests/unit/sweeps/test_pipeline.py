@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from support.sweeps import (
     TINY,
     Spark,
     agree,
+    cases_of,
     looped,
     planned,
     started,
@@ -35,6 +37,9 @@ from support.sweeps import (
 
 CLUSTER = Spark("local-cluster[2,1,1024]", seed="3")
 """Two executors, each a Java process with Python workers. Text hashes otherwise than on `local[2]`."""
+
+SMALL = ("ledger-chain", "verified-log-01")
+"""The protocols whose cases take a second or less."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -72,6 +77,16 @@ def undisturbed(grid: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_rows_of_small_cases_are_those_of_a_plain_loop(undisturbed: Path) -> None:
+    """The next test compares all rows."""
+    made = cases_of(TINY + BOUNDED)
+    cases = tuple(case for case in made.cases if case.protocol in SMALL)
+    assert len(cases) > 12
+    rows = [row for row in stored(undisturbed) if row["protocol"] in SMALL]
+    agree(rows, looped(replace(made, cases=cases), CONFLICTS))
+
+
+@pytest.mark.long
 def test_the_rows_are_those_of_a_plain_loop(undisturbed: Path, expected: dict[str, Row]) -> None:
     agree(stored(undisturbed), expected)
 

@@ -1,26 +1,97 @@
-"""The instances of `check` and `simulate`: the one asked for, and those that exercise what it does not."""
+"""Requests of a user: the instance asked for, and those that exercise the properties that it does not.
+
+The command line and the public module turn words into an instance here, and nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 
-from fencepost.cli.process.handover import elapsed
-from fencepost.cli.rendering.check_report import CheckedRequest, Request, not_begun
+from fencepost.answers.explained_by import names_of
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome, Result
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.induction.directed_simulation import simulate
-from fencepost.encoding.language.protocol import Instance, Protocol
+from fencepost.encoding.language.protocol import Instance, Protocol, load
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.traces import Subject
+from fencepost.properties.catalogue import find
 
 RESERVE = 0.1
 """The share of the time that is kept for other instances, if properties may need them."""
 
 
+def find_protocol(name: str, load: Callable[[Path], Protocol] = load) -> Protocol:
+    """Return the preset of that name, or the protocol that `load` finds in a file. Raises BadInput.
+
+    A name that ends in .py or has a slash is the path of a Python file.
+    """
+    return load(Path(name)) if name.endswith(".py") or "/" in name else find(name)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Properties to be checked on an instance, and the limits.
+
+    `instead_of` is the instance that was asked for, if it does not exercise these properties.
+    """
+
+    instance: Instance
+    properties: list[Property]
+    limits: Limits
+    instead_of: Instance | None = None
+
+    @property
+    def system(self) -> System:
+        """The system of the instance."""
+        return self.instance.system
+
+    @property
+    def subject(self) -> Subject:
+        """The names and values under which the instance is reported."""
+        return self.instance.subject
+
+
+def not_begun(request: Request, interrupted: bool = True) -> Outcome:
+    """Return the outcome of a request that was interrupted before it began, or was not reached yet."""
+    reason = "interrupted" if interrupted else "not reached"
+    results = [
+        Result(prop.name, Verdict.UNDECIDED, seconds=0.0, solver=request.limits.solver, reason=reason)
+        for prop in request.properties
+    ]
+    return Outcome(tuple(results), 0.0, interrupted, {})
+
+
+@dataclass(frozen=True)
+class CheckedRequest:
+    """A request and its outcome."""
+
+    request: Request
+    outcome: Outcome
+    uncertified: Mapping[str, str] | None = None
+    """The reason why a result has no certificate, by property; None if no certificate was asked for."""
+
+    @cached_property
+    def known(self) -> list[list[str]]:
+        """The known bugs that explain each result."""
+        return [names_of(result) for result in self.outcome.results]
+
+    @property
+    def limits(self) -> Limits:
+        """The limits that bound the verdicts: a proof covers executions of any number of rounds."""
+        if all(result.verdict is Verdict.PROVED for result in self.outcome.results):
+            return replace(self.request.limits, rounds=None)
+        return self.request.limits
+
+
 def request_of(
     protocol: Protocol,
     settings: Sequence[tuple[str, str]],
-    names: tuple[str, ...],
+    names: Iterable[str],
     release: str | None,
     limits: Limits,
     drop_declared: bool = False,
@@ -45,6 +116,12 @@ def small_instances(
     return {name: instances for name, instances in found.items() if instances}
 
 
+def seconds_from_now() -> Callable[[], float]:
+    """Return a clock that counts the seconds from this call on."""
+    begun = time.perf_counter()
+    return lambda: time.perf_counter() - begun
+
+
 @dataclass
 class Asked:
     """The request of the user, and those that take over properties of it, with their outcomes so far.
@@ -58,6 +135,8 @@ class Asked:
     """The requests that are over, about properties on other instances."""
     now: Request | None = None
     """The request that is under way."""
+    elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
+    """The seconds that are gone of the time for all requests."""
 
     def checked(self, under_way: Outcome | None = None) -> list[CheckedRequest]:
         """Return each request with its outcome; `under_way` is that of the request under way."""
@@ -95,7 +174,7 @@ def ask_all(
     """
     asked.now = first = asked.request
     until = first.limits.timeout * (1 - RESERVE if small else 1)
-    asked.outcome = outcome = ask(first, replace(first.limits, timeout=until, gone=elapsed()))
+    asked.outcome = outcome = ask(first, replace(first.limits, timeout=until, gone=asked.elapsed()))
     empty = [result.property for result in outcome.results if says_nothing(result)]
     waiting = {name: _likely(name, small[name]) for name in empty if name in small}
     while waiting and not outcome.interrupted:
@@ -103,13 +182,18 @@ def ask_all(
         names = [name for name, known in waiting.items() if known[0].parameters == instance.parameters]
         request = Request(instance, instance.properties(*names), limits.of(instance.system), first.instance)
         asked.now = request
-        outcome = ask(request, share_of(request, 1 / len(waiting)))
+        outcome = ask(request, _share_of(request, 1 / len(waiting), asked.elapsed()))
         said = [result.property for result in outcome.results if not says_nothing(result)]
         if said:
             asked.elsewhere.append(_only(CheckedRequest(request, outcome), said.__contains__))
         further = {name: waiting[name][1:] for name in names if name not in said}
         waiting = {name: known for name, known in (waiting | further).items() if known and name not in said}
     asked.now = None
+
+
+def says_nothing(result: Result) -> bool:
+    """Return whether the witness of a property is proved to be out of reach."""
+    return result.verdict is Verdict.VACUOUS and result.unreachable
 
 
 def _likely(name: str, instances: Sequence[Instance]) -> Sequence[Instance]:
@@ -132,8 +216,7 @@ def reaches(instance: Instance, name: str) -> bool:
         return False
 
 
-def share_of(request: Request, part: float) -> Limits:
-    """Return the limits of a request that may take this part of the time left."""
-    gone = elapsed()
+def _share_of(request: Request, part: float, gone: float) -> Limits:
+    """Return the limits of a request that may take this part of the time left after `gone` seconds."""
     share = max(0.0, request.limits.timeout - gone) * part
     return replace(request.limits, timeout=min(round(gone + share, 1), request.limits.timeout), gone=gone)

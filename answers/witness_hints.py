@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fencepost.cli.commands.requests import Asked, reaches
-from fencepost.cli.process.handover import elapsed
+from fencepost.answers.requests import Asked, reaches
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import Instance
@@ -19,7 +18,7 @@ SECONDS = 10.0
 def with_hints(asked: Asked) -> Outcome:
     """Return the outcome of the user's request; a vacuous result names the parameter that has to grow."""
     assert asked.outcome is not None
-    until = time.perf_counter() + min(SECONDS, asked.request.limits.timeout - elapsed())
+    until = time.perf_counter() + min(SECONDS, asked.request.limits.timeout - asked.elapsed())
     moved = [prop.name for one in asked.elsewhere for prop in one.request.properties]
     results = [
         _with_hint(asked.request.instance, result, until) if result.property not in moved else result

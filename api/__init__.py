@@ -1,0 +1,52 @@
+"""Fencepost for Python: `check`, `load` and `quorum`, their results, and the error `BadInput`.
+
+Each name is imported when it is first used, so `import fencepost` costs nothing that is not needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.checks import check, load
+    from fencepost.encoding.errors import BadInput
+    from fencepost.encoding.language.protocol import Protocol
+    from fencepost.results import Checked, CheckedProperty, Counterexample
+    from fencepost.sizes import Quorum, quorum
+
+__all__ = [
+    "BadInput",
+    "Checked",
+    "CheckedProperty",
+    "Counterexample",
+    "Protocol",
+    "Quorum",
+    "check",
+    "load",
+    "quorum",
+]
+
+if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
+    _MODULES = {
+        "BadInput": "encoding.errors",
+        "Checked": "results",
+        "CheckedProperty": "results",
+        "Counterexample": "results",
+        "Protocol": "encoding.language.protocol",
+        "Quorum": "sizes",
+        "check": "checks",
+        "load": "checks",
+        "quorum": "sizes",
+    }
+
+    def __getattr__(name):
+        """Import a public name when it is first used."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"fencepost.{_MODULES[name]}"), name)
+        return found
+
+    def __dir__():
+        """Return the public names with those of the module itself."""
+        return sorted({*globals(), *__all__})

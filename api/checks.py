@@ -1,0 +1,112 @@
+"""Checks of a protocol from Python, as `fencepost check` does them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fencepost.answers.requests import (
+    Asked,
+    Request,
+    ask_all,
+    find_protocol,
+    request_of,
+    says_nothing,
+    small_instances,
+)
+from fencepost.answers.witness_hints import with_hints
+from fencepost.encoding.engine.check import check as checked
+from fencepost.encoding.engine.check import refuse_uncheckable
+from fencepost.encoding.engine.limits import Limits, Minimize, Patience
+from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.protocol import load as load_file
+from fencepost.encoding.language.state import show
+from fencepost.results import Checked
+
+MOST_SECONDS = 1e7
+
+
+def load(file: str | Path) -> Protocol:
+    """Run a Python file and return its `PROTOCOL`. Raises BadInput if it has none."""
+    return load_file(Path(file))
+
+
+def check(
+    protocol: Protocol | str | Path,
+    *,
+    properties: str | Iterable[str] = (),
+    settings: Mapping[str, object] | None = None,
+    release: str | None = None,
+    budgets: Mapping[str, int] | None = None,
+    bound: int | None = None,
+    rounds: int | None = None,
+    minimize: str | None = None,
+    engines: str | Iterable[str] = (),
+    solver: str = "cadical",
+    jobs: int = 2,
+    timeout: float = 300.0,
+) -> Checked:
+    """Search a protocol for violations of its properties, and for proofs; return a result for each.
+
+    The protocol is the name of a preset, the path of a Python file, or what `load` returns. The arguments
+    are the options of `fencepost check`; `timeout` counts seconds. Raises BadInput, and KeyboardInterrupt
+    after Ctrl-C.
+    """
+    if minimize is not None and minimize not in list(Minimize):
+        raise BadInput(f"minimize={minimize}: valid: {', '.join(Minimize)}")
+    _must_be_number("timeout", timeout, 0, MOST_SECONDS)
+    if timeout == 0:
+        raise BadInput("timeout=0: must be a number above 0")
+    for name, number, least in (
+        ("bound", bound, 0),
+        ("rounds", rounds, 1),
+        ("jobs", jobs, 1),
+        *((f"budgets[{fault!r}]", most, 0) for fault, most in (budgets or {}).items()),
+    ):
+        if number is not None:
+            _must_be_whole(name, number, least)
+    limits = Limits(
+        bound=bound,
+        rounds=rounds,
+        budgets=dict(budgets or {}),
+        minimize=Minimize(minimize or "steps"),
+        patience=Patience() if minimize is None else None,
+        timeout=float(timeout),
+        solver=solver,
+        jobs=jobs,
+        engines=_texts(engines),
+    )
+    family = protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
+    made = [(name, show(value)) for name, value in (settings or {}).items()]
+    request = request_of(family, made, _texts(properties), release, limits)
+    small = small_instances(family, made, request)
+    refuse_uncheckable(request.system, request.limits)
+    asked = Asked(request)
+    ask_all(asked, small, limits, _ask, says_nothing)
+    asked.outcome = with_hints(asked)
+    return Checked(asked.checked())
+
+
+def _ask(request: Request, limits: Limits) -> Outcome:
+    """Return the outcome of a request. Raises KeyboardInterrupt after Ctrl-C."""
+    outcome = checked(request.instance, request.properties, limits)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return outcome
+
+
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _must_be_whole(name: str, number: object, least: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise BadInput(f"{name}={number!r}: must be a whole number, {least} or more")
+    _must_be_number(name, number, least, 100_000)
+
+
+def _must_be_number(name: str, number: object, least: float, most: float) -> None:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not least <= number <= most:
+        raise BadInput(f"{name}={number!r}: must be a number from {least:g} to {most:,.0f}")

@@ -1,0 +1,97 @@
+"""`import fencepost`: results, counterexamples, refusals, and what the import costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fencepost
+from fencepost.cli.main import run
+
+FILE = Path(__file__).parents[3] / "examples" / "two_copies.py"
+PRESET = "bookkeeper-4.13"
+MANY = [(name, getattr(fencepost, name)) for name in fencepost.__all__]
+
+
+@pytest.fixture(scope="module")
+def lost() -> fencepost.Checked:
+    return fencepost.check(FILE, jobs=1)
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    assert all(value is not None for _, value in MANY)
+    with pytest.raises(AttributeError, match="no attribute 'chek'"):
+        getattr(fencepost, "chek")  # noqa: B009 - mypy refuses it as a name
+
+
+def test_the_import_loads_no_other_module() -> None:
+    """Planted: an import of `checks` at the top of the module."""
+    code = "import sys, fencepost; print([n for n in sys.modules if n.startswith(('fencepost.', 'z3'))])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
+
+
+def test_a_result_has_what_the_command_prints(
+    lost: fencepost.Checked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(FILE), "--jobs", "1"]) == 1
+    printed = capsys.readouterr().out
+    found = next(result for result in lost if result.trace is not None)
+    assert found.trace is not None
+    assert (lost.verdict, found.verdict, found.steps) == ("violated", "violated", len(found.trace))
+    assert found.trace.text() in printed
+    assert found.sentence in printed
+    assert lost[found.property] is found
+
+
+def test_a_notebook_shows_a_result_without_markup_from_names(lost: fencepost.Checked) -> None:
+    found = next(result for result in lost if result.trace is not None)
+    assert found.trace is not None
+    assert found._repr_html_().count("<tr>") == len(found.trace) + 1
+    assert "<script" not in found._repr_html_()
+    assert found.trace.html().startswith("<!")
+
+
+def test_the_steps_as_a_dataframe(lost: fencepost.Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = next(result for result in lost if result.trace is not None)
+    assert found.trace is not None
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^to_dataframe needs pandas: pip install pandas$"):
+        found.trace.to_dataframe()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"entrys": 2}, {"entries": "many"}, {"recovery_reads_fence": "maybe"}, {"ack_quorum": 9}],
+)
+def test_bad_settings_raise_the_line_of_the_command(
+    settings: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(fencepost.BadInput) as refused:
+        fencepost.check(PRESET, settings=settings)
+    assert run(["check", PRESET, *(f"--set={name}={value}" for name, value in settings.items())]) == 2
+    assert capsys.readouterr().err == f"fencepost: {refused.value}\n"
+
+
+def test_a_boolean_is_yes_or_no() -> None:
+    with pytest.raises(fencepost.BadInput, match=r"^recovery_floor=yes: not a value of this switch"):
+        fencepost.check(PRESET, settings={"recovery_floor": True})
+
+
+@pytest.mark.parametrize(
+    "limits", [{"bound": -1}, {"rounds": 0}, {"timeout": 0}, {"jobs": True}, {"minimize": "x"}]
+)
+def test_limits_that_mean_nothing_are_refused(limits: dict[str, object]) -> None:
+    (name,) = limits
+    with pytest.raises(fencepost.BadInput, match=f"^{name}="):
+        fencepost.check(PRESET, **limits)  # type: ignore[arg-type]
+
+
+def test_the_calculator_says_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["quorum", "-e", "3", "-w", "3", "-a", "2", "-n", "4"]) == 0
+    assert fencepost.quorum(3, 3, 2, 4).text() + "\n" == capsys.readouterr().out
+    with pytest.raises(fencepost.BadInput):
+        fencepost.quorum(3, 2, 3)
