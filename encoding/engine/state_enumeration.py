@@ -10,7 +10,7 @@ from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.solving.workers import Worker
 
-FIRST = 30_000
+FIRST = 40_000
 """The states that are enumerated before other engines begin: about two seconds. A number, so that no verdict
 depends on the load of the machine."""
 

@@ -70,8 +70,8 @@ def enumerate_process(
 ) -> list[Iterator[Visiting | FoundPath | Visited]]:
     """Return the generator of the process that visits the states within `bound` steps.
 
-    It ends without `Visited` once each property is violated, or after `most` nodes. `budgets` has the largest
-    number of faults by kind.
+    It ends without `Visited` once each property is violated, or after the work of `most` nodes without
+    symmetry. `budgets` has the largest number of faults by kind.
     """
     return [_Enumeration(system, properties, budgets).run(bound, most)]
 
@@ -93,13 +93,13 @@ class _Enumeration:
         """Visit some nodes without symmetry, then, if there is any, all of them with it."""
         visits, last = Visits(self._concrete, self._budgets), time.perf_counter()
         yield Visiting(0, 0)
-        nodes, spent, with_symmetry = visits.nodes(bound), 0, False
+        nodes, spent, each, with_symmetry = visits.nodes(bound), 0, 1, False
         while True:
             for node, _ in nodes:
                 for claim in self._claims:
                     if claim.name in self._holds and not self._holds[claim.name](node):
                         yield self._found(claim, visits, node)
-                if not self._open or (most is not None and spent + len(visits) >= most):
+                if not self._open or (most is not None and spent + each * len(visits) >= most):
                     return
                 if len(visits) == PLAIN and not with_symmetry:
                     break
@@ -114,6 +114,7 @@ class _Enumeration:
             if symmetric is not None:
                 spent = len(visits)
                 visits, nodes = symmetric, symmetric.nodes(bound)
+                each = symmetric.orbits.work if symmetric.orbits is not None else 1
 
     @cached_property
     def _symbolic(self) -> Symbolic:

@@ -1,4 +1,4 @@
-"""The enumeration of reachable states against plain exploring, against formulas, and with planted mistakes."""
+"""The enumeration of reachable states against exploring, against formulas, and with planted mistakes."""
 
 from __future__ import annotations
 
