@@ -32,8 +32,7 @@ class StateEnumeration:
         self._work = work
         self._worker: Worker | None = None
         self._claims: dict[str, Statement] = {}
-        for prop in work.properties:
-            self._claims |= {prop.name: prop, Never(prop).name: Never(prop)}
+        """The properties, and the claims that their witnesses are never true, by name."""
 
     @property
     def suits(self) -> bool:
@@ -48,6 +47,8 @@ class StateEnumeration:
     def begin(self) -> None:
         """Start the worker."""
         work, limits = self._work, self._work.limits
+        claims = [*work.properties, *map(Never, work.properties)]
+        self._claims = {claim.name: claim for claim in claims}
         most = None if limits.engines == (TASK,) else GLANCE if work.system.invariants else FIRST
         asked = work.system, work.properties, limits.budgets, limits.bound, most
         self._worker = work.start(self, TASK, enumerate_process, *asked)
