@@ -127,9 +127,10 @@ def validate(limits: Limits, system: System) -> None:
     if limits.bound is not None and ("ic3" in limits.engines or limits.engines == ("induction",)):
         name = "ic3" if "ic3" in limits.engines else "induction"
         raise BadInput(f"{name}: proves for any number of steps; leave out the bound, or name other engines")
-    for kind in counted_by_nodes(system, limits.budgets):
-        if "enumeration" in limits.engines and limits.budgets[kind] > MOST_FAULTS:
-            raise BadInput(f"enumeration: counts at most {MOST_FAULTS} faults {kind}; give a smaller budget")
+    if "enumeration" in limits.engines:
+        for kind in counted_by_nodes(system, limits.budgets):
+            if limits.budgets[kind] > MOST_FAULTS:
+                raise BadInput(f"enumeration: counts at most {MOST_FAULTS} faults {kind}; lower the budget")
     if limits.conflicts is not None:
         countable(limits.solver)
     known_faults(system, limits.budgets)

@@ -244,7 +244,7 @@ def _checks() -> Found:
         output("check", EXAMPLE, "--certificates", "none"),
         output(*lossy[:2], *lossy[4:], "--engine", "ic3", "--budget", "lost=0", "--jobs", "1"),
         output("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "5"),
-        output("check", COMMIT, "--engine", "enumeration"),
+        output("check", COMMIT, "--engine", "enumeration", "--set", "participants=6"),
         output("count", COMMIT, "--symmetry"),
         output("count", COMMIT, "--states", "9"),
         output("known"),
