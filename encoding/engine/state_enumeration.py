@@ -47,7 +47,7 @@ class StateEnumeration:
     def begin(self) -> None:
         """Start the worker."""
         work, limits = self._work, self._work.limits
-        claims = [*work.properties, *map(Never, work.properties)]
+        claims: list[Statement] = [*work.properties, *map(Never, work.properties)]
         self._claims = {claim.name: claim for claim in claims}
         most = None if limits.engines == (TASK,) else GLANCE if work.system.invariants else FIRST
         asked = work.system, work.properties, limits.budgets, limits.bound, most

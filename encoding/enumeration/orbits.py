@@ -72,7 +72,7 @@ class Orbits:
     def of(self, node: State) -> tuple[State, int]:
         """Return the node that stands for the orbit of this one, the least, and the size of the orbit."""
         orbit = {node, *(image(node) for image in self._images)}
-        return min(orbit), len(orbit)  # type: ignore[type-var]
+        return min(orbit), len(orbit)
 
 
 def symmetries_of(concrete: Concrete, symbolic: Symbolic, claims: Sequence[Statement]) -> list[Symmetry]:
