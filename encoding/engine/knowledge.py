@@ -24,6 +24,7 @@ from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.lower_bound import at_least
 from fencepost.encoding.engine.property_evidence import PropertyEvidence
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
+from fencepost.encoding.enumeration.process import Visited
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.rounds.search import (
     Clean,
@@ -55,6 +56,8 @@ class Knowledge:
     limits: Limits
     proving: bool = False
     """Whether an engine may still prove what searches by rounds only say holds within a limit."""
+    visited: Visited | None = None
+    """The states of an enumeration that visited all that are reachable within the limits."""
     surpassed: bool | None = None
     """Whether some execution takes more steps than the bound. None if that is not known."""
     _longer: int = -1
@@ -75,6 +78,8 @@ class Knowledge:
                 self._about[name].at_least = max(self._about[name].at_least, steps)
             case PatienceOver(property=name):
                 self._about[name].patience_is_over = True
+            case Visited():
+                self.visited = message
             case Clean(property=name, below=below):
                 self._about[name].clean = message
                 known = self._about[name].about_steps
@@ -169,6 +174,12 @@ class Knowledge:
             return Decision(Verdict.VIOLATED, final=self._is_small_enough(about))
         if about.never:
             return Decision(Verdict.VACUOUS)
+        if self.visited is not None:
+            if not about.witnessed:
+                return Decision(Verdict.VACUOUS)
+            if self.visited.goes_on:
+                return Decision(Verdict.HOLDS)
+            return Decision(Verdict.PROVED, basis=Basis.ENUMERATION)
         if about.by_actions is not None and about.witnessed:
             return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
         if self._is_covered(about) and (self.limits.bound is None or self.surpassed is not None):
@@ -221,11 +232,13 @@ class Knowledge:
         """
         about, decision = self._about[name], self.decision(name)
         verdict = Verdict.UNDECIDED if decision is None else decision.verdict
-        of_rounds = not _is_decided_by_actions(about, verdict)
+        by_visits = self.visited is not None and about.violation is None
+        of_rounds = not by_visits and not _is_decided_by_actions(about, verdict)
         covering = self.covering(self.limits.bound) if of_rounds and self._is_covered(about) else None
         known: dict[str, Any] = {
             "searched": about.searched if of_rounds else 0,
             "covering": covering,
+            "visited": self.visited if by_visits else None,
             "witness": about.witnessed,
             "bound": self.limits.bound,
         }

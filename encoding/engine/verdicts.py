@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.enumeration.process import Visited
 from fencepost.encoding.ic3.named_clauses import NamedClause, found_json
 from fencepost.encoding.language.traces import Trace
 
@@ -40,6 +41,8 @@ class Basis(Enum):
     """No execution in normal form is longer than the rounds that were searched."""
     INDUCTION = "induction"
     """The property holds initially, and every action or round preserves it."""
+    ENUMERATION = "enumeration"
+    """The property holds in every reachable state. They were visited on plain values, without a solver."""
 
 
 class Fewest(Enum):
@@ -58,12 +61,16 @@ class Reached:
     - `longer`: some execution needs more rounds than that. None if that was not asked.
     - `frames`, `clauses`: those of IC3, of which `clauses` stand for all clauses that are like them. None if
       it did not begin.
+    - `states`, `steps`: the states that an enumeration visited, and the steps to those farthest away. None
+      without an enumeration.
     - `memory`: the most bytes that one process had. None if that is not known.
     """
 
     longer: int | None = None
     frames: int | None = None
     clauses: int | None = None
+    states: int | None = None
+    steps: int | None = None
     memory: int | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -89,6 +96,7 @@ class Result:
     - `invariants`: the names of the invariants that a proof by induction uses.
     - `found`: the clauses that a proof by induction over one action uses and that an engine found.
     - `reached`: how far the engines came, if the property is undecided.
+    - `visited`: the visited states, if they are all that are reachable within the limits.
     - `certificate`: the folder with the certificate of a proof.
     """
 
@@ -114,6 +122,7 @@ class Result:
     more_traces: tuple[Trace, ...] = field(default=())
     invariants: tuple[str, ...] = ()
     found: tuple[NamedClause, ...] = ()
+    visited: Visited | None = None
     certificate: str | None = None
     reached: Reached | None = None
 
@@ -121,6 +130,8 @@ class Result:
         """Raise ValueError for fields that contradict each other."""
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
             raise ValueError("a verdict is proved if and only if it has a basis")
+        if (self.basis is Basis.ENUMERATION) and self.visited is None:
+            raise ValueError("a proof by enumeration says which states were visited")
         covered = self.complete or self.basis is Basis.INDUCTION
         if self.verdict is Verdict.PROVED and not (covered and self.witness):
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
@@ -136,7 +147,7 @@ class Result:
     @cached_property
     def complete(self) -> bool:
         """Whether every execution within the limits was searched."""
-        return self.covering is not None
+        return self.covering is not None or self.visited is not None
 
     @cached_property
     def rounds(self) -> int:
@@ -162,6 +173,7 @@ class Result:
             "complete": self.complete,
             "invariants": list(self.invariants),
             "found": found_json(self.found),
+            "visited": self.visited.to_json() if self.visited else None,
             "bound": self.bound,
             "witness": self.witness,
             "reason": self.reason,

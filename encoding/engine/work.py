@@ -20,6 +20,7 @@ from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
+from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.ic3.finder import TASK as IC3
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
@@ -102,6 +103,7 @@ class Work:
         """Why an engine gave up a part of its work."""
         self._latest: dict[str, Progress] = {}
         """The latest report of each task."""
+        self._visiting: Visiting | None = None
         self._most_memory = 0
         self._open: tuple[str, ...] = ()
         self._settled_at: dict[str, float] = {}
@@ -174,9 +176,11 @@ class Work:
                 if reason is not None:
                     self._gave_up[engine] = reason
                 engine.end(worker)
-            case Progress() | PreparationPhase():
+            case Progress() | PreparationPhase() | Visiting():
                 if isinstance(message, Progress):
                     self._latest[message.task] = message
+                elif isinstance(message, Visiting):
+                    self._visiting = message
                 self.listen(message)
             case _:
                 engine.take(worker, message)
@@ -260,7 +264,8 @@ class Work:
         found = self._latest.get(IC3, None)
         memory = max([self._most_memory, *(worker.most_memory for worker in self.crew.workers)])
         frames, clauses = (found.rounds, found.clauses) if found is not None else (None, None)
-        return Reached(self.knowledge.longer, frames, clauses, memory or None)
+        nodes, steps = (v.nodes, v.steps) if (v := self._visiting) is not None else (None, None)
+        return Reached(self.knowledge.longer, frames, clauses, nodes, steps, memory or None)
 
     def _result(self, prop: Property) -> Result:
         name = prop.name
