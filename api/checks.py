@@ -77,6 +77,7 @@ def check(
         solver=solver,
         jobs=jobs,
         engines=_texts(engines),
+        enumeration_first=True,
     )
     family = protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
     made = [(name, show(value)) for name, value in (settings or {}).items()]

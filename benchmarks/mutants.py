@@ -58,7 +58,7 @@ NOTICED, BY_TIME, LIVED = "noticed", "noticed by time", "lived"
 
 _VARIED = "unit/encoding/test_varied_systems.py::test_"
 _PROVING = (
-    *("unit/encoding/test_one_action.py", "cli/test_invariants.py", "unit/encoding/test_induction.py"),
+    *("unit/encoding/test_one_action.py", "cli/test_invariants.py", "unit/encoding/test_endless.py"),
     "hostile/test_forged_induction.py",
     "unit/encoding/test_queries.py",
     "unit/encoding/test_false_proofs.py",
@@ -76,7 +76,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         ["encoding/engine/knowledge.py", "encoding/engine/property_evidence.py"],
         (
             "unit/encoding/test_knowledge.py",
-            "unit/encoding/test_induction.py",
+            "unit/encoding/test_endless.py",
             "unit/encoding/test_smallest_counterexample.py",
             *("unit/encoding/test_false_proofs.py", "unit/encoding/test_engines.py"),
         ),
@@ -84,7 +84,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     "encoding/engine/houdini.py": _PROVING,
     "encoding/rounds": (
         *("unit/encoding/test_smallest_counterexample.py", "unit/encoding/test_readings_agree.py"),
-        "unit/encoding/test_induction.py",
+        "unit/encoding/test_endless.py",
         "unit/encoding/test_queries.py",
         "unit/encoding/test_false_proofs.py",
         *(f"{_VARIED}rounds_reach_what_exploring_reaches[few]", "unit/encoding/test_engines.py"),

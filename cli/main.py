@@ -23,6 +23,7 @@ TASKS = {
     "Explore a protocol": {
         "protocols": "List the protocols that can be checked, or describe one.",
         "explore": "Step through a protocol by hand, and ask the solver from there.",
+        "count": "Count the reachable states, and what happens in them.",
         "simulate": "Look for violations in random executions, without a solver.",
     },
     "Check a protocol": {

@@ -82,8 +82,6 @@ FOUND = (
     Column("faults", "counts", "faults of the trace by kind", optional=True),
     Column("complete", "boolean", "no execution within the caps needs more rounds than were searched"),
     Column("witness", "boolean", "the property's witness was reached"),
-    Column("by_actions", "boolean", "the induction is over one action"),
-    Column("induction", "integer", "number of rounds of an induction over rounds", optional=True),
     Column("invariants", "texts", "invariants that the induction uses"),
     Column("found", "texts", "clauses that the induction uses and that an engine found"),
     Column(
@@ -164,8 +162,6 @@ def found(result: Result) -> Row:
         "faults": dict(result.faults) if result.faults is not None else None,
         "complete": result.complete,
         "witness": result.witness,
-        "by_actions": result.by_actions,
-        "induction": result.induction,
         "invariants": list(result.invariants),
         "found": list(map(text_of, result.found)),
         "reason": result.reason,
@@ -180,7 +176,7 @@ def unanswered(verdict: str, reason: str, seconds: float) -> Row:
 
     The verdict is `undecided` or `error`.
     """
-    nothing = {"basis", "steps", "fewest", "faults", "induction", "trace", "certificate"}
+    nothing = {"basis", "steps", "fewest", "faults", "trace", "certificate"}
     return {
         "verdict": verdict,
         **dict.fromkeys(nothing),
@@ -188,7 +184,6 @@ def unanswered(verdict: str, reason: str, seconds: float) -> Row:
         "searched": 0,
         "complete": False,
         "witness": False,
-        "by_actions": False,
         "invariants": [],
         "found": [],
         "reason": reason,

@@ -51,12 +51,10 @@ def finding(row: Row) -> str:
     if row["solver"] == CODE and row["verdict"] != ERROR:
         return f"{row['verdict']}: {row['reason']}"
     match row["verdict"]:
-        case "proved" if row["by_actions"] and row["found"]:
+        case "proved" if row["basis"] == "induction" and row["found"]:
             return f"proved: inductive, with {found_text(len(row['found']))}"
-        case "proved" if row["by_actions"]:
-            return "proved by induction over one action"
         case "proved" if row["basis"] == "induction":
-            return f"proved by induction over {amount(row['induction'], 'round')}"
+            return "proved by induction over one action"
         case "proved":
             return f"proved: every execution fits in {amount(row['rounds'], 'round')}"
         case "holds":

@@ -159,7 +159,12 @@ def command(
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
     made = [setting(text, "NAME=VALUE") for text in settings]
-    limits_asked = Limits(budgets=budgets(budget), **_minimizing(minimize), **limits)
+    limits_asked = Limits(
+        budgets=budgets(budget),
+        enumeration_first=certificates is None,  # it gives none
+        **_minimizing(minimize),
+        **limits,
+    )
     family = find_protocol(protocol)
     request = request_of(family, made, names, release, limits_asked, drop_declared)
     small = small_instances(family, made, request)

@@ -33,7 +33,7 @@ def with_certificates(
     hear: Callable[[PreparationPhase], None],
 ) -> tuple[Outcome, str | None]:
     """Return the outcome with its proofs certified in `folder`, or unchanged with the reason why not."""
-    proved = [result for result in outcome.results if result.verdict is Verdict.PROVED]
+    proved = [r for r in outcome.results if r.verdict is Verdict.PROVED and r.visited is None]
     if not proved:
         return outcome, None
     if outcome.interrupted:
@@ -65,7 +65,9 @@ def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str])
         name, verdict = result.property, result.verdict
         if result.certificate is not None:
             continue
-        if verdict is Verdict.PROVED and lacking is not None:
+        if verdict is Verdict.PROVED and result.visited is not None:
+            reasons[name] = "the engine enumeration gives none; name other engines, or none"
+        elif verdict is Verdict.PROVED and lacking is not None:
             reasons[name] = lacking
         elif name in small:
             own = f"without --certificates it is checked on {small[name]}"

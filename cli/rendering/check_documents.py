@@ -13,7 +13,10 @@ CAPS = k.table(
 )
 SUBJECT_WITH_CAPS = SUBJECT | k.keys(caps=CAPS)
 VERDICT = k.among((v.value for v in Verdict), "the verdict")
-BASIS = k.among((Basis.ROUNDS.value, Basis.INDUCTION.value), "why a proof covers every execution")
+BASIS = k.among(
+    (basis.value for basis in Basis),
+    "why a proof covers every execution; enumeration rests on the concrete reading alone",
+)
 FEWEST = k.among(
     (Fewest.OF_ALL.value, Fewest.WITHIN_ROUNDS.value), "among which traces none is shorter or costs less"
 )
@@ -34,7 +37,14 @@ REACHED = k.keys(
     longer=k.null(k.whole("some execution needs more rounds than that"), "if not known"),
     frames=k.null(k.whole("frames of IC3"), "if it did not begin"),
     clauses=k.null(k.whole("clauses of IC3, alike ones counted once"), "if it did not begin"),
+    states=k.null(k.whole("states that the enumeration visited"), "if it did not begin"),
+    steps=k.null(k.whole("steps to the visited states that are farthest away"), "if it did not begin"),
     memory=k.null(k.whole("the most bytes that one process had"), "if not known"),
+)
+VISITED = k.keys(
+    states=k.whole("all states that are reachable within the caps", 1),
+    orbits=k.null(k.whole("visited states, if each stands for those that symmetry makes of it", 1)),
+    steps=k.whole("no state is farther away than that"),
 )
 RESULT = k.keys(
     property=k.text("the name of the property"),
@@ -50,12 +60,10 @@ RESULT = k.keys(
     minimized=k.null(k.among(Minimize, "what was made small in the trace"), "without a trace"),
     fewest=k.null(FEWEST, "if not asked, or nothing is violated"),
     faults=k.null(k.table(int, "how many faults of each kind the trace has"), "without a trace"),
-    complete=k.flag("no execution within the caps needs more rounds than were searched"),
-    induction=k.null(
-        k.ruled((int, str), "its rounds, or actions if it is over one action"), "without induction"
-    ),
+    complete=k.flag("every execution within the caps was searched, by rounds or by enumeration"),
     invariants=k.texts("the names of the invariants that the induction carries along and so proves too"),
     found=k.many(CLAUSE_WITH_TEXT, "the clauses that an engine found and that the proof uses"),
+    visited=k.null(k.one(VISITED, "the visited states"), "unless an enumeration decided it"),
     bound=k.null(k.whole("--bound"), "without"),
     witness=k.flag("the witness of the property was reached"),
     reason=k.null(

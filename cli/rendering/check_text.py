@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from fencepost.cli.rendering.headline import violated
 from fencepost.cli.rendering.undecided import SIMULATION, reached_text
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Result, Verdict
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.enumeration.process import Visited
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.protocol import Instance
@@ -129,13 +130,12 @@ def _because(result: Result, faults: str) -> str:
     match result.verdict:
         case Verdict.VIOLATED:
             return violated(result)
-        case Verdict.PROVED if result.by_actions:
+        case Verdict.PROVED if result.basis is Basis.INDUCTION:
             covered = f", {faults}" if faults else ""
             return f": {_over_one_action(result)}; no execution of any length violates it{covered}"
-        case Verdict.PROVED if result.induction is not None:
-            carried = f" with {amount(len(result.invariants), 'invariant')}" if result.invariants else ""
-            over = f"induction over {amount(result.induction, 'round')}{carried}"
-            return f": by {over}; no execution of any length violates it"
+        case Verdict.PROVED if result.visited is not None:
+            covered = f", {faults}" if faults else ""
+            return f": all {visited_text(result.visited)}; none violates it{covered}"
         case Verdict.PROVED:
             return f": every execution fits in {amount(result.rounds, 'round')}, and none violates it"
         case Verdict.HOLDS if result.bound is not None:
@@ -148,6 +148,14 @@ def _because(result: Result, faults: str) -> str:
             if result.solver == SIMULATION:
                 return f": {result.reason}"
             return f": {result.reason}; {reached_text(result)}"
+
+
+def visited_text(visited: Visited) -> str:
+    """Return how many states were visited, and by which reading."""
+    by = "were visited by the concrete reading"
+    if visited.orbits is None:
+        return f"{visited.states:,} reachable states {by}"
+    return f"reachable states {by} ({visited.orbits:,} states up to symmetry, {visited.states:,} in all)"
 
 
 def _over_one_action(result: Result) -> str:

@@ -21,6 +21,8 @@ from fencepost.encoding.engine.events import (
     Underway,
 )
 from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.enumeration.process import TASK as ENUMERATION
+from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.forms.counterexample import action_line
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.traces import Trace, TraceStep
@@ -67,7 +69,6 @@ WORDS = {
     "hunt": "violations",
     "exhaust": "longer executions",
     "surpass": "executions past the bound",
-    "induct": "induction over rounds",
     "questions": "induction",
     "shortest": "shorter violations",
 }
@@ -121,6 +122,8 @@ class CheckProgress(StatusLine):
                 if by_rounds:  # one round is prepared
                     self._tasks.pop("prepare", None)
                 self._task(words, f"{words}: {by_rounds}{clauses:,} clauses, {conflicts:,} conflicts")
+            case Visiting():
+                self._task(ENUMERATION, f"{ENUMERATION}: {event}")
             case TasksOver(names=names):
                 for name in names:
                     self._tasks.pop(WORDS.get(name, name), None)

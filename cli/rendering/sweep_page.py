@@ -293,7 +293,7 @@ def _certificate(report: SweepReport, row: Row) -> str:
     if not folder.is_dir():
         return f"<h4>The certificate</h4><p>{said}, which is not there any more.</p>"
     rounds, basis = int(row["induction"] or row["rounds"]), Basis(row["basis"])
-    claim = claimed(row["property"], basis, row["by_actions"], rounds, row["invariants"])
+    claim = claimed(row["property"], basis, rounds, row["invariants"])
     manifest = read_manifest(folder)
     subject = manifest.subject
     settings = _texts(subject.parameters, subject.switches)

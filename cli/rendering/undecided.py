@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.engine.work import TIME_OUT
+from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.language.state import amount
 
 SIMULATION = "simulation"
@@ -22,6 +23,8 @@ def reached_text(result: Result) -> str:
         parts.append(f"some execution needs more than {amount(reached.longer, 'round')}")
     if reached.frames:
         parts.append(f"ic3: {amount(reached.frames, 'frame')} with {amount(reached.clauses or 0, 'clause')}")
+    if reached.states:
+        parts.append(f"enumeration: {Visiting(reached.states, reached.steps or 0)}")
     if reached.memory:
         parts.append(f"{reached.memory / 2**30:.1f} GiB of memory in one process")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""The engine that unrolls rounds: violations, completeness, and k-induction beside them."""
+"""The engine that unrolls rounds: violations and completeness."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BoundedSearch:
         """The findings of the searches, once one round is prepared."""
         self._preparing: Worker | None = None
         self._assumed: tuple[Invariant, ...] = ()
-        self._later: Sequence[Job] = jobs(work.limits, work.knowledge.inducing)
+        self._later: Sequence[Job] = jobs(work.limits)
         """The searches that have not begun."""
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._cap: int | None = None
@@ -91,8 +91,7 @@ class BoundedSearch:
     def _prepare(self, steady: bool) -> None:
         """Prepare one round, with the invariants that are proved by now."""
         work, self._assumed = self._work, self._work.assumed
-        outputs = {invariant.name: invariant for invariant in (*work.carried, *self._assumed)}
-        asked = work.system, work.properties, tuple(outputs.values()), work.limits.count > 1
+        asked = work.system, work.properties, self._assumed, work.limits.count > 1
         self._preparing = work.start(self, "prepare", prepare, *asked, steady=steady)
 
     def take(self, worker: Worker, message: Any) -> None:

@@ -12,6 +12,7 @@ from fencepost.encoding.engine.further_counterexamples import search_further
 from fencepost.encoding.engine.inductive_proof import InductiveProof
 from fencepost.encoding.engine.limits import Limits, validate
 from fencepost.encoding.engine.shortest_violation import ShortestViolation
+from fencepost.encoding.engine.state_enumeration import StateEnumeration
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
@@ -36,6 +37,7 @@ def check(
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))
+        gave_up = work.run([StateEnumeration(work)], work.is_enough)
         induction = InductiveProof(work)
         finding = FoundProof(work, induction)
         first: list[Engine] = (
@@ -43,7 +45,7 @@ def check(
         )  # one job: in the order below
         rounds = BoundedSearch(work, first)
         shortest = ShortestViolation(work, induction)
-        work.stopped = work.run([induction, rounds, finding, shortest], work.is_enough)
+        work.stopped = work.run([induction, rounds, finding, shortest], work.is_enough) or gave_up
         if rounds.findings is not None:
             search_further(rounds.findings)
         if not limits.searches:

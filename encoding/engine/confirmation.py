@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.preparation import Prepared
-from fencepost.encoding.errors import InternalError, ModelError
-from fencepost.encoding.induction.over_rounds import NotInductive
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import Variable, decode, show
-from fencepost.encoding.language.system import Invariant, Property
+from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import FALSE
 from fencepost.encoding.language.traces import Trace, plain
 from fencepost.encoding.rounds.search import Execution, Footprint
@@ -40,15 +35,6 @@ class Confirmation:
         except NotAnExecution as error:
             raise self._does_not_replay(prop.name, execution, error) from error
 
-    def broken(self, invariants: Sequence[Invariant], execution: Execution) -> Trace:
-        """Return the trace to a state in which one of these invariants is false."""
-        for invariant in invariants:
-            try:
-                return self.replayer.spare_faults(invariant, self._fired(execution), self._choices(execution))
-            except NotAnExecution as error:
-                failed = error
-        raise self._does_not_replay("a broken invariant", execution, failed)
-
     def witness(self, prop: Property, execution: Execution) -> None:
         """Check that the execution reaches the property's witness."""
         try:
@@ -62,25 +48,6 @@ class Confirmation:
             self.replayer.reach("well-defined", FALSE, self._fired(execution), self._choices(execution))
         except NotAnExecution as error:
             raise self._does_not_replay("a badly defined update", execution, error) from error
-
-    def way(self, tried: NotInductive) -> str:
-        """Return a counterexample to induction as a sentence, for an author who looks for an invariant."""
-        left, start = iter(tried.state), dict[Variable, Value]()
-        for place, width in zip(self.prepared.places, self.prepared.template.widths, strict=True):
-            variable = self.replayer.system.variables[place]
-            start[variable] = decode(variable, list(itertools.islice(left, width)))
-        actions, lost = self._fired(tried.execution), self._choices(tried.execution)
-        first = self.replayer.system.initial
-        unusual = [f"{v.name} = {show(value)}" for v, value in start.items() if value != first[v.place]]
-        state = ", ".join([*unusual, *(f"{name} = yes" for name in lost)]) or "all is as at first"
-        way = f"by {'; '.join(action.name for action in actions)} from a state in which {state}"
-        try:
-            self.replayer.follow(actions, lost, start)
-        except ModelError as error:
-            return f"{way}: {error}"
-        except NotAnExecution as error:
-            raise self._does_not_replay(f"induction for {tried.property}", tried.execution, error) from error
-        return way
 
     def footprint(self, trace: Trace) -> Footprint:
         """Return the actions and losses of a trace. The trace needs every loss that it shows."""

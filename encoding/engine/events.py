@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.enumeration.process import Visited, Visiting
 from fencepost.encoding.ic3.named_clauses import NamedClause
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.search import (
@@ -15,7 +15,6 @@ from fencepost.encoding.rounds.search import (
     Complete,
     Longer,
     Surpassed,
-    Upheld,
     Witnessed,
 )
 from fencepost.encoding.solving.solvers import Progress
@@ -69,14 +68,17 @@ class NotByActions:
 
 @dataclass(frozen=True)
 class Unreached:
-    """Induction over one action proves that the property's witness is never true."""
+    """A proof that the property's witness is never true."""
 
     property: str
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """A violation takes at least so many steps: frames of IC3 say so, and another solver has checked them."""
+    """A violation takes at least so many steps.
+
+    Frames of IC3 say so, and another solver has checked them. Or an enumeration visited all nearer states.
+    """
 
     property: str
     steps: int
@@ -84,7 +86,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Seen:
-    """A simulation reaches the property's witness, and the concrete reading has replayed it."""
+    """A simulation or an enumeration reaches the property's witness, and a replay has confirmed it."""
 
     property: str
 
@@ -104,12 +106,9 @@ Heard = (
     | Unreached
     | Seen
     | AtLeast
-    | Untrue
+    | Visited
     | Witnessed
     | Clean
-    | Upheld
-    | Inductive
-    | NotInductive
     | Complete
     | Longer
     | Surpassed
@@ -157,7 +156,7 @@ class Underway:
     outcome: Callable[[], Outcome]
 
 
-Event = Progress | PreparationPhase | TasksOver | Remark | Replayed | Open | Silence | Underway
+Event = Progress | Visiting | PreparationPhase | TasksOver | Remark | Replayed | Open | Silence | Underway
 """The events that a listener gets. A replayed violation may be followed by a smaller one."""
 
 Listener = Callable[[Event], None]

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.encoding.engine.confirmation import Confirmation
-from fencepost.encoding.engine.events import Remark, Replayed, Untrue
-from fencepost.encoding.engine.knowledge import Knowledge, failure
+from fencepost.encoding.engine.events import Replayed
+from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.preparation import Prepared
 from fencepost.encoding.engine.searches import task
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
-from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property
-from fencepost.encoding.rounds.search import Broken, Task, Violated, Witnessed, Wrong
+from fencepost.encoding.rounds.search import Task, Violated, Witnessed, Wrong
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,7 @@ class Findings:
         """Return the task of searches about these properties."""
         work, names = self.work, [prop.name for prop in properties]
         asked = task(work.system, self.confirmation.actions, names, work.limits)
-        carried, assumed = (tuple(i.name for i in some) for some in (work.carried, self.assumed))
-        return replace(asked, invariants=carried, assumed=assumed)
+        return replace(asked, assumed=tuple(invariant.name for invariant in self.assumed))
 
     def rest(self) -> Task:
         """Return the task of a search that takes over from another one: what is not settled yet."""
@@ -61,27 +58,10 @@ class Findings:
                 replayed = Replayed(name, trace, execution.rounds, costs)
                 knowledge.hear(replayed)
                 work.listen(replayed)
-            case Broken(execution=execution):
-                untrue = Untrue(self.confirmation.broken(work.carried, execution))
-                steps = "; ".join(step.name for step in untrue.trace.steps)
-                work.listen(Remark(f"{untrue}: {steps or 'it is at first'}"))
-                knowledge.hear(untrue)
             case Wrong(execution=execution):
                 self.confirmation.wrong(execution)
-            case _:
-                self._examine(message)
-                knowledge.hear(message)
-
-    def _examine(self, message: Any) -> None:
-        """Replay the execution to a witness, and tell the author what k-induction found."""
-        match message:
             case Witnessed(property=name, execution=execution):
-                self.confirmation.witness(self.work.property(name), execution)
-            case Inductive(property=name, rounds=rounds):
-                carried = ", ".join(i.name for i in self.work.carried) or "none"
-                self.work.listen(
-                    Remark(f"{name} is inductive over {amount(rounds, 'round')}; invariants: {carried}")
-                )
-            case NotInductive(property=name):
-                way = self.confirmation.way(message)
-                self.work.listen(Remark(f"{name} is {failure(message)}, {way}"))
+                self.confirmation.witness(work.property(name), execution)
+                knowledge.hear(message)
+            case _:
+                knowledge.hear(message)

@@ -69,9 +69,7 @@ class _AnotherHunt:
         """Start the search."""
         findings, limits = self._findings, self._findings.work.limits
         asked = findings.task([self._property])
-        asked = replace(
-            asked, rounds=self._rounds, avoid=tuple(self._known), upheld_before=True, invariants=()
-        )
+        asked = replace(asked, rounds=self._rounds, avoid=tuple(self._known), upheld_before=True)
         hunt = findings.prepared.template, asked, limits, [Job(Search.HUNT)]
         findings.work.start(self, Search.HUNT.value, search, *hunt)
 

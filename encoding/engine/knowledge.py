@@ -19,14 +19,12 @@ from fencepost.encoding.engine.events import (
     Replayed,
     Seen,
     Unreached,
-    Untrue,
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.lower_bound import at_least
 from fencepost.encoding.engine.property_evidence import PropertyEvidence
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, base
-from fencepost.encoding.language.state import amount
+from fencepost.encoding.enumeration.process import Visited
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.rounds.search import (
     Clean,
@@ -34,7 +32,6 @@ from fencepost.encoding.rounds.search import (
     Execution,
     Longer,
     Surpassed,
-    Upheld,
     Witnessed,
 )
 
@@ -53,21 +50,16 @@ class Decision:
 
 @dataclass
 class Knowledge:
-    """The evidence about some properties within limits.
-
-    `inducing` says that k-induction is tried. `invariants` are the names of the invariants that it carries.
-    """
+    """The evidence about some properties within limits."""
 
     properties: Sequence[Property]
     limits: Limits
-    inducing: bool = False
-    invariants: tuple[str, ...] = ()
     proving: bool = False
     """Whether an engine may still prove what searches by rounds only say holds within a limit."""
-    untrue: Untrue | None = None
+    visited: Visited | None = None
+    """The states of an enumeration that visited all that are reachable within the limits."""
     surpassed: bool | None = None
     """Whether some execution takes more steps than the bound. None if that is not known."""
-    _upheld: int = 0
     _longer: int = -1
     _complete: dict[int | None, int] = field(default_factory=dict)
     """The number of rounds that cover every execution, by the largest number of steps considered."""
@@ -86,6 +78,8 @@ class Knowledge:
                 self._about[name].at_least = max(self._about[name].at_least, steps)
             case PatienceOver(property=name):
                 self._about[name].patience_is_over = True
+            case Visited():
+                self.visited = message
             case Clean(property=name, below=below):
                 self._about[name].clean = message
                 known = self._about[name].about_steps
@@ -102,14 +96,6 @@ class Knowledge:
                 self._about[name].by_actions = message
             case NotByActions(property=name, reason=reason):
                 self._about[name].not_by_actions = reason
-            case Inductive(property=name):
-                self._about[name].inductive = message
-            case NotInductive(property=name):
-                self._about[name].not_inductive = message
-            case Upheld(rounds=rounds):
-                self._upheld = rounds
-            case Untrue():
-                self.untrue = message
             case Complete(rounds=rounds, steps=steps):
                 self._complete[steps] = rounds
             case Longer(rounds=rounds, steps=steps):
@@ -188,6 +174,12 @@ class Knowledge:
             return Decision(Verdict.VIOLATED, final=self._is_small_enough(about))
         if about.never:
             return Decision(Verdict.VACUOUS)
+        if self.visited is not None:
+            if not about.witnessed:
+                return Decision(Verdict.VACUOUS)
+            if self.visited.goes_on:
+                return Decision(Verdict.HOLDS)
+            return Decision(Verdict.PROVED, basis=Basis.ENUMERATION)
         if about.by_actions is not None and about.witnessed:
             return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
         if self._is_covered(about) and (self.limits.bound is None or self.surpassed is not None):
@@ -196,12 +188,10 @@ class Knowledge:
             if self.surpassed:
                 return Decision(Verdict.HOLDS)
             return Decision(Verdict.PROVED, basis=Basis.ROUNDS)
-        if about.witnessed and self._is_proved_by_induction(about):
-            return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
         limit = self.limits.rounds
         if limit is not None and about.searched >= limit and self._longer >= limit:
             verdict = Verdict.HOLDS if about.witnessed else Verdict.VACUOUS
-            return Decision(verdict, final=self._induction_is_over(about) and not self.proving)
+            return Decision(verdict, final=not self.proving)
         return None
 
     def _is_covered(self, about: PropertyEvidence) -> bool:
@@ -233,20 +223,6 @@ class Knowledge:
         covering = self.covering(steps)
         return covering is not None and about.searched >= covering
 
-    def _is_proved_by_induction(self, about: PropertyEvidence) -> bool:
-        """Return whether the property is k-inductive and its base was searched without a violation."""
-        if about.inductive is None or self.untrue is not None:
-            return False
-        clean = min(about.searched, self._upheld) if self.invariants else about.searched
-        return clean >= base(about.inductive.rounds)
-
-    def _induction_is_over(self, about: PropertyEvidence) -> bool:
-        """Return whether k-induction can prove nothing more within the limit on rounds."""
-        if not self.inducing or self.untrue is not None or about.inductive is not None:
-            return True
-        tried, limit = about.not_inductive, self.limits.rounds
-        return tried is not None and limit is not None and tried.rounds >= limit
-
     # The results.
 
     def result(self, name: str, seconds: float, stopped: str) -> Result:
@@ -256,11 +232,13 @@ class Knowledge:
         """
         about, decision = self._about[name], self.decision(name)
         verdict = Verdict.UNDECIDED if decision is None else decision.verdict
-        of_rounds = not _is_decided_by_actions(about, verdict)
+        by_visits = self.visited is not None and about.violation is None
+        of_rounds = not by_visits and not _is_decided_by_actions(about, verdict)
         covering = self.covering(self.limits.bound) if of_rounds and self._is_covered(about) else None
         known: dict[str, Any] = {
             "searched": about.searched if of_rounds else 0,
             "covering": covering,
+            "visited": self.visited if by_visits else None,
             "witness": about.witnessed,
             "bound": self.limits.bound,
         }
@@ -268,9 +246,7 @@ class Knowledge:
             case Verdict.VIOLATED:
                 known |= self._found(about)
             case Verdict.UNDECIDED:
-                known["reason"] = "; ".join(
-                    filter(None, [self._lacks(about), stopped, self._why_not_inductive(about)])
-                )
+                known["reason"] = "; ".join(filter(None, [self._lacks(about), stopped, about.not_by_actions]))
             case Verdict.VACUOUS:
                 within = "" if about.never else " within the bound"
                 may_be_reached = not about.never and (covering is None or self.limits.bound is not None)
@@ -278,23 +254,15 @@ class Knowledge:
                 known["unreachable"] = not may_be_reached
                 known["reason"] = f"never reached{within}: {about.asked.witness_meaning}{larger}"
             case Verdict.HOLDS:
-                known["reason"] = self._why_not_inductive(about)
+                known["reason"] = about.not_by_actions
             case Verdict.PROVED:
                 assert decision is not None
                 known["basis"] = decision.basis
-                if decision.basis is Basis.INDUCTION:
-                    known |= self._induction(about)
+                if (proof := about.by_actions) is not None and decision.basis is Basis.INDUCTION:
+                    known |= {"invariants": proof.invariants, "found": proof.found}
             case _:
                 assert_never(verdict)
         return Result(name, verdict, seconds, self.limits.solver, **known)
-
-    def _induction(self, about: PropertyEvidence) -> dict[str, Any]:
-        """Return the fields of a result about a proof by induction."""
-        if about.by_actions is not None:
-            proof = about.by_actions
-            return {"by_actions": True, "invariants": proof.invariants, "found": proof.found}
-        assert about.inductive is not None
-        return {"induction": about.inductive.rounds, "invariants": self.invariants}
 
     def _found(self, about: PropertyEvidence) -> dict[str, Any]:
         """Return the fields of a result about a violation."""
@@ -323,15 +291,6 @@ class Knowledge:
             return None
         return f"inductive; its witness was not reached: {about.asked.witness_meaning}"
 
-    def _why_not_inductive(self, about: PropertyEvidence) -> str | None:
-        """Return why induction did not prove the property, or None if that is not known."""
-        if self.untrue is not None:
-            return str(self.untrue)
-        if about.not_by_actions is not None:
-            return about.not_by_actions
-        tried = about.not_inductive
-        return failure(tried) if tried is not None and about.inductive is None else None
-
 
 def _is_decided_by_actions(about: PropertyEvidence, verdict: Verdict) -> bool:
     """Return whether the verdict is that of induction over one action.
@@ -341,8 +300,3 @@ def _is_decided_by_actions(about: PropertyEvidence, verdict: Verdict) -> bool:
     if verdict is Verdict.PROVED:
         return about.by_actions is not None
     return verdict is Verdict.VACUOUS and about.never
-
-
-def failure(tried: NotInductive) -> str:
-    """Return why that property is not inductive."""
-    return f"not inductive over {amount(tried.rounds, 'round')}: fails for {', '.join(tried.fails)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from fencepost.encoding.enumeration.visits import MOST_FAULTS, counted_by_nodes
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.solvers import SOLVERS, countable
@@ -35,9 +36,9 @@ class Patience:
         return max(self.seconds, self.factor * took)
 
 
-ENGINES = ("rounds", "induction", "ic3", "k-induction")
-"""Bounded search by rounds, induction over one action with declared invariants and with invariants that IC3
-finds, and induction over several rounds."""
+ENGINES = ("enumeration", "rounds", "induction", "ic3")
+"""Visits of all reachable states, bounded search by rounds, induction over one action with declared
+invariants, and the same with invariants that IC3 finds."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Limits:
       outcome then does not depend on the speed of the machine.
     - `jobs`: the number of worker processes that run at the same time.
     - `engines`: some of `ENGINES`. If none is named, `check` takes those that suit the system.
+    - `enumeration_first`: if no engine is named, some states are enumerated before the other engines begin.
     - `one_is_enough`: the search ends with the first violated property and leaves the others undecided.
     """
 
@@ -72,6 +74,7 @@ class Limits:
     jobs: int = 2
     seed: int | None = None
     engines: tuple[str, ...] = ()
+    enumeration_first: bool = False
     one_is_enough: bool = False
 
     def of(self, system: System) -> Limits:
@@ -82,6 +85,13 @@ class Limits:
     def searches(self) -> bool:
         """Whether rounds are searched."""
         return not self.engines or "rounds" in self.engines
+
+    @property
+    def enumerates(self) -> bool:
+        """Whether reachable states are enumerated. Each property then has at most one counterexample."""
+        if self.engines:
+            return "enumeration" in self.engines
+        return self.enumeration_first and self.count == 1
 
     def inducts(self, system: System) -> bool:
         """Return whether induction over one action is tried.
@@ -96,12 +106,6 @@ class Limits:
         """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
         return (not self.engines or "ic3" in self.engines) and self.bound is None
 
-    def inducts_over_rounds(self, system: System) -> bool:
-        """Return whether k-induction is tried: if it is named, or if executions may never end."""
-        asked = "k-induction" in self.engines if self.engines else system.default_rounds is not None
-        possible = system.default_rounds is not None or bool(system.invariants)
-        return asked and possible and self.bound is None
-
 
 def validate(limits: Limits, system: System) -> None:
     """Raise BadInput for limits that mean nothing for this system."""
@@ -110,13 +114,15 @@ def validate(limits: Limits, system: System) -> None:
     for name in limits.engines:
         if name not in ENGINES:
             raise BadInput(f"{name}: no such engine; valid: {', '.join(ENGINES)}")
-    if "k-induction" in limits.engines and "rounds" not in limits.engines:
-        raise BadInput("k-induction: needs the engine rounds for its base; name both")
     if limits.engines == ("induction",) and not system.invariants:
         raise BadInput("induction: no invariants are declared, or they are hidden; name the engine rounds")
     if limits.bound is not None and ("ic3" in limits.engines or limits.engines == ("induction",)):
         name = "ic3" if "ic3" in limits.engines else "induction"
         raise BadInput(f"{name}: proves for any number of steps; leave out the bound, or name other engines")
+    if "enumeration" in limits.engines:
+        for kind in counted_by_nodes(system, limits.budgets):
+            if limits.budgets[kind] > MOST_FAULTS:
+                raise BadInput(f"enumeration: counts at most {MOST_FAULTS} faults {kind}; lower the budget")
     if limits.conflicts is not None:
         countable(limits.solver)
     known_faults(system, limits.budgets)

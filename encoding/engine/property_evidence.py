@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.events import ByActions, Replayed
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.rounds.search import Clean, Execution
 
@@ -23,8 +22,6 @@ class PropertyEvidence:
     """The steps that a violation takes at least, as frames of IC3 prove."""
     patience_is_over: bool = False
     witness: Execution | None = None
-    inductive: Inductive | None = None
-    not_inductive: NotInductive | None = None
     by_actions: ByActions | None = None
     not_by_actions: str | None = None
     seen: bool = False

@@ -10,13 +10,11 @@ from typing import TypeVar
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.preparation import Send, tally
 from fencepost.encoding.formulas.templates import Template
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive, Window, induct
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
-from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.solvers import Purse
 
 
@@ -29,8 +27,6 @@ class Search(Enum):
     """Search for executions that need more rounds."""
     SURPASS = "surpass"
     """Search for executions with more steps."""
-    INDUCT = "induct"
-    """k-induction."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +43,12 @@ class Job:
 Some = TypeVar("Some")
 
 
-def jobs(limits: Limits, inducing: bool) -> list[Job]:
+def jobs(limits: Limits) -> list[Job]:
     """Return the searches that a check needs."""
     found = [Job(Search.HUNT), Job(Search.EXHAUST, limits.bound)]
     if limits.bound is not None:
         found.append(Job(Search.SURPASS, limits.bound))
-    return [*found, Job(Search.INDUCT)] if inducing else found
+    return found
 
 
 def shared(jobs: Sequence[Some], processes: int) -> list[Sequence[Some]]:
@@ -94,7 +90,7 @@ def costs(system: System, limits: Limits, trace: Trace) -> tuple[int, ...]:
 
 def search(
     send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[Job]
-) -> list[Iterator[Finding | Inductive | NotInductive]]:
+) -> list[Iterator[Finding]]:
     """Return the generators of a searching process, each with a solver of its own."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     return [_run(send, template, task, limits, purse, job) for job in jobs]
@@ -102,9 +98,8 @@ def search(
 
 def _run(
     send: Send, template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job
-) -> Iterator[Finding | Inductive | NotInductive]:
-    unrolling = Window if job.search is Search.INDUCT else Unrolling
-    session = RoundSolver(template, limits.solver, limits.seed, send, job.search.value, unrolling, purse)
+) -> Iterator[Finding]:
+    session = RoundSolver(template, limits.solver, limits.seed, send, job.search.value, purse=purse)
     match job.search:
         case Search.HUNT:
             yield from hunt(session, task)
@@ -113,5 +108,3 @@ def _run(
         case Search.SURPASS:
             assert job.steps is not None
             yield from surpass(session, task, job.steps)
-        case Search.INDUCT:
-            yield from induct(session, task)

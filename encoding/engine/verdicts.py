@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.enumeration.process import Visited
 from fencepost.encoding.ic3.named_clauses import NamedClause, found_json
 from fencepost.encoding.language.traces import Trace
 
@@ -40,6 +41,8 @@ class Basis(Enum):
     """No execution in normal form is longer than the rounds that were searched."""
     INDUCTION = "induction"
     """The property holds initially, and every action or round preserves it."""
+    ENUMERATION = "enumeration"
+    """The property holds in every reachable state. They were visited on plain values, without a solver."""
 
 
 class Fewest(Enum):
@@ -58,12 +61,16 @@ class Reached:
     - `longer`: some execution needs more rounds than that. None if that was not asked.
     - `frames`, `clauses`: those of IC3, of which `clauses` stand for all clauses that are like them. None if
       it did not begin.
+    - `states`, `steps`: the states that an enumeration visited, and the steps to those farthest away. None
+      without an enumeration.
     - `memory`: the most bytes that one process had. None if that is not known.
     """
 
     longer: int | None = None
     frames: int | None = None
     clauses: int | None = None
+    states: int | None = None
+    steps: int | None = None
     memory: int | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -86,10 +93,10 @@ class Result:
     - `bound`: the largest number of steps asked for.
     - `witness`: whether the property's witness was reached.
     - `unreachable`: whether the witness is proved to be out of reach of every execution within the budgets.
-    - `by_actions`, `induction`: whether a proof is by induction over one action, or over so many rounds.
     - `invariants`: the names of the invariants that a proof by induction uses.
     - `found`: the clauses that a proof by induction over one action uses and that an engine found.
     - `reached`: how far the engines came, if the property is undecided.
+    - `visited`: the visited states, if they are all that are reachable within the limits.
     - `certificate`: the folder with the certificate of a proof.
     """
 
@@ -113,10 +120,9 @@ class Result:
     reason: str | None = None
     trace: Trace | None = None
     more_traces: tuple[Trace, ...] = field(default=())
-    by_actions: bool = False
-    induction: int | None = None
     invariants: tuple[str, ...] = ()
     found: tuple[NamedClause, ...] = ()
+    visited: Visited | None = None
     certificate: str | None = None
     reached: Reached | None = None
 
@@ -124,14 +130,12 @@ class Result:
         """Raise ValueError for fields that contradict each other."""
         if (self.verdict is Verdict.PROVED) != (self.basis is not None):
             raise ValueError("a verdict is proved if and only if it has a basis")
-        if (self.basis is Basis.INDUCTION) != (self.by_actions is not (self.induction is not None)):
-            raise ValueError(
-                "a proof is by induction if and only if it is over one action, or over some rounds"
-            )
+        if (self.basis is Basis.ENUMERATION) and self.visited is None:
+            raise ValueError("a proof by enumeration says which states were visited")
         covered = self.complete or self.basis is Basis.INDUCTION
         if self.verdict is Verdict.PROVED and not (covered and self.witness):
             raise ValueError("proved needs a complete search or an induction, and a reachable witness")
-        if self.found and not self.by_actions:
+        if self.found and self.basis is not Basis.INDUCTION:
             raise ValueError("only a proof by induction over one action uses clauses that were found")
         if self.certificate is not None and self.verdict is not Verdict.PROVED:
             raise ValueError("only what is proved has a certificate")
@@ -143,7 +147,7 @@ class Result:
     @cached_property
     def complete(self) -> bool:
         """Whether every execution within the limits was searched."""
-        return self.covering is not None
+        return self.covering is not None or self.visited is not None
 
     @cached_property
     def rounds(self) -> int:
@@ -167,9 +171,9 @@ class Result:
             "fewest": self.fewest.value if self.fewest else None,
             "faults": dict(self.faults) if self.faults is not None else None,
             "complete": self.complete,
-            "induction": "actions" if self.by_actions else self.induction,
             "invariants": list(self.invariants),
             "found": found_json(self.found),
+            "visited": self.visited.to_json() if self.visited else None,
             "bound": self.bound,
             "witness": self.witness,
             "reason": self.reason,

@@ -20,6 +20,7 @@ from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
+from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.ic3.finder import TASK as IC3
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
@@ -76,12 +77,9 @@ class Work:
     ) -> None:
         """Begin the work; the time limit counts from here."""
         self.system, self.properties, self.limits, self.listen = instance.system, properties, limits, listen
-        inducts = limits.inducts_over_rounds(self.system)
-        self.carried: tuple[Invariant, ...] = self.system.invariants if inducts else ()
-        """Invariants that k-induction carries along."""
         self.assumed: tuple[Invariant, ...] = ()
         """Invariants that are proved: a bounded search may take them for granted."""
-        self.knowledge = Knowledge(properties, limits, inducts, tuple(i.name for i in self.carried))
+        self.knowledge = Knowledge(properties, limits)
         self.replayer = Replayer(self.system, instance.subject)
         self.begun = time.perf_counter()
         self._waiting = Waiting(limits.patience, self.begun)
@@ -105,6 +103,7 @@ class Work:
         """Why an engine gave up a part of its work."""
         self._latest: dict[str, Progress] = {}
         """The latest report of each task."""
+        self._visiting: Visiting | None = None
         self._most_memory = 0
         self._open: tuple[str, ...] = ()
         self._settled_at: dict[str, float] = {}
@@ -177,9 +176,11 @@ class Work:
                 if reason is not None:
                     self._gave_up[engine] = reason
                 engine.end(worker)
-            case Progress() | PreparationPhase():
+            case Progress() | PreparationPhase() | Visiting():
                 if isinstance(message, Progress):
                     self._latest[message.task] = message
+                elif isinstance(message, Visiting):
+                    self._visiting = message
                 self.listen(message)
             case _:
                 engine.take(worker, message)
@@ -263,7 +264,8 @@ class Work:
         found = self._latest.get(IC3, None)
         memory = max([self._most_memory, *(worker.most_memory for worker in self.crew.workers)])
         frames, clauses = (found.rounds, found.clauses) if found is not None else (None, None)
-        return Reached(self.knowledge.longer, frames, clauses, memory or None)
+        nodes, steps = (v.nodes, v.steps) if (v := self._visiting) is not None else (None, None)
+        return Reached(self.knowledge.longer, frames, clauses, nodes, steps, memory or None)
 
     def _result(self, prop: Property) -> Result:
         name = prop.name

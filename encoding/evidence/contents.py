@@ -103,7 +103,7 @@ def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:
     """Return a replayed trace to a state in which the property's witness is true; there must be one."""
     query = Query(Kind.WITNESS, 1, prop.name)
     solver = RoundSolver(encoded.template(query), "cadical")
-    limits, found = counters(solver, encoded.limits(query)), False
+    limits, found = counters(solver, encoded.limits()), False
     while not found:
         solver.deepen()
         witness = solver.unrolling.output(f"witness:{prop.name}", solver.rounds)

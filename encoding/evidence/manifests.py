@@ -41,7 +41,7 @@ class RejectedError(Exception):
 
 @dataclass(frozen=True)
 class Claim:
-    """The claim that a property is proved: in rounds, by induction over rounds, or over one action.
+    """The claim that a property is proved: in rounds, or by induction over one action.
 
     `rounds` is None for induction over one action. `invariants` then names the invariants and other
     properties that are proved together with the property.
@@ -54,8 +54,8 @@ class Claim:
 
     def __post_init__(self) -> None:
         """Check that rounds, basis and invariants agree. Raises ValueError."""
-        if self.rounds is None and self.basis is not Basis.INDUCTION:
-            raise ValueError("rounds is null for an induction over one action only")
+        if (self.rounds is None) != (self.basis is Basis.INDUCTION):
+            raise ValueError("rounds is null if and only if the basis is induction")
         if self.rounds is not None and self.invariants:
             raise ValueError("only an induction over one action names invariants")
 
@@ -69,9 +69,11 @@ class Claim:
         }
 
 
-def claimed(name: str, basis: Basis, by_actions: bool, rounds: int, invariants: Sequence[str]) -> Claim:
+def claimed(name: str, basis: Basis, rounds: int, invariants: Sequence[str]) -> Claim:
     """Return the claim of a proof: by induction over one action, or with so many rounds."""
-    return Claim(name, basis, None, tuple(invariants)) if by_actions else Claim(name, basis, rounds)
+    if basis is Basis.INDUCTION:
+        return Claim(name, basis, None, tuple(invariants))
+    return Claim(name, basis, rounds)
 
 
 def witness_part(name: str) -> str:

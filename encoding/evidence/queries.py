@@ -20,10 +20,8 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.induction.over_rounds import Window, base, claim_literals
-from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.state import amount, show
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Tally, counters, within
@@ -43,13 +41,9 @@ class Kind(Enum):
     """The query whether some step in the rounds sets a variable twice, or outside its domain."""
     WITNESS = "witness"
     """The query whether the property's witness is true after some execution of up to so many rounds."""
-    BASE = "base"
-    """The base of an induction over so many rounds: does a claim fail in the first rounds?"""
-    STEP = "step"
-    """The step of that induction: can a claim fail after so many rounds, if all hold before?"""
 
 
-ABOUT_ONE_PROPERTY = (Kind.PROPERTY, Kind.WITNESS, Kind.BASE, Kind.STEP)
+ABOUT_ONE_PROPERTY = (Kind.PROPERTY, Kind.WITNESS)
 """The kinds that are about one property. The others are about executions."""
 
 
@@ -80,26 +74,12 @@ class Query:
     @property
     def unrolled(self) -> int:
         """The number of rounds that the query unrolls."""
-        match self.kind:
-            case Kind.COMPLETENESS | Kind.STEP:
-                return self.rounds + 1
-            case Kind.BASE:
-                return base(self.rounds)
-            case _:
-                return self.rounds
-
-    @property
-    def unrolling(self) -> type[Unrolling]:
-        """The class of the rounds: from the initial state, or from the middle of an execution."""
-        return Window if self.kind is Kind.STEP else Unrolling
+        return self.rounds + 1 if self.kind is Kind.COMPLETENESS else self.rounds
 
     def sentences(self) -> tuple[str, str, str]:
         """Return the question, and the meaning of `sat` and `unsat`."""
         rounds, name = amount(self.rounds, "round"), self.about
         within = f"an execution of up to {rounds}"
-        claims = f"{name}, an invariant or well-definedness"
-        by_induction = f"{name} and the invariants hold in every reachable state"
-        first = f"the first {amount(self.unrolled, 'round')}"
         match self.kind:
             case Kind.PROPERTY:
                 return (
@@ -126,19 +106,6 @@ class Query:
                     "the situation that the property is about occurs",
                     "within these rounds the property is vacuous",
                 )
-            case Kind.BASE:
-                return (
-                    f"induction over {rounds}, base: can {claims} fail within {first} of an execution?",
-                    "this induction proves nothing",
-                    f"if `step` is unsat too, {by_induction}",
-                )
-            case Kind.STEP:
-                return (
-                    f"induction over {rounds}, step: can {claims} fail after {rounds} from any state, "
-                    + "and not before? Round 1 is idle",
-                    "a claim can fail, from a state that may be unreachable: nothing is proved",
-                    f"if `base` is unsat too, {by_induction}",
-                )
 
     def outputs(self, system: System) -> dict[str, Term]:
         """Return the outputs that the query reads after each round, as terms."""
@@ -147,15 +114,9 @@ class Query:
         prop = next(p for p in system.properties if p.name == self.about)
         if self.kind is Kind.WITNESS:
             return {f"witness:{prop.name}": prop.witness}
-        held = {f"holds:{prop.name}": prop.holds}
-        return held | {f"invariant:{i.name}": i.holds for i in self._invariants(system)}
+        return {f"holds:{prop.name}": prop.holds}
 
-    def _invariants(self, system: System) -> tuple[Invariant, ...]:
-        """Return the invariants that an induction over rounds carries along: those that a person wrote."""
-        written = tuple(i for i in system.invariants if not isinstance(i, FoundInvariant))
-        return written if self.kind in (Kind.BASE, Kind.STEP) else ()
-
-    def asserts(self, unrolling: Unrolling, system: System) -> list[Clause]:
+    def asserts(self, unrolling: Unrolling) -> list[Clause]:
         """Return the clauses that state the query over an unrolling with all rounds."""
         last = unrolling.rounds
         wrong = [unrolling.output("wrong", r) for r in range(1, last + 1)]
@@ -168,16 +129,6 @@ class Query:
                 return [unrolling.fires(last)]
             case Kind.WELL_DEFINED:
                 return [wrong]
-            case Kind.BASE:
-                return [[*(-literal for literal in self._claims_hold(unrolling, last, system)), *wrong[:-1]]]
-            case Kind.STEP:
-                before = [[c] for r in range(1, last) for c in self._claims_hold(unrolling, r, system)]
-                return [*before, [-literal for literal in self._claims_hold(unrolling, last, system)]]
-
-    def _claims_hold(self, unrolling: Unrolling, round_: int, system: System) -> list[int]:
-        assert self.about is not None
-        names = [i.name for i in self._invariants(system)]
-        return list(claim_literals(unrolling, round_, self.about, names).values())
 
 
 @dataclass(frozen=True)
@@ -253,22 +204,20 @@ class Encoded:
             self._templates[tuple(outputs)] = template(self.symbolic, self.blockers, outputs)
         return self._templates[tuple(outputs)]
 
-    def limits(self, query: Query) -> list[tuple[Tally, int]]:
-        """Return the budgets as tallies with their limits; the step of an induction has none."""
-        if query.kind is Kind.STEP:
-            return []
+    def limits(self) -> list[tuple[Tally, int]]:
+        """Return the budgets as tallies with their limits."""
         slots = self.symbolic.actions
         return [(tally(self.system, slots, {name}), most) for name, most in self.budgets.items()]
 
     def clauses(self, query: Query) -> Clauses:
         """Return the query as clauses, put together as the search does it."""
         recorded = _Recorded()
-        solver = RoundSolver(self.template(query), recorded, unrolling=query.unrolling)
-        limits = counters(solver, self.limits(query))
+        solver = RoundSolver(self.template(query), recorded)
+        limits = counters(solver, self.limits())
         for _ in range(query.unrolled):
             solver.deepen()
         solver.add([[literal] for literal in within(limits)])
-        solver.add(query.asserts(solver.unrolling, self.system))
+        solver.add(query.asserts(solver.unrolling))
         names = dict(self.names(solver.unrolling))
         return Clauses(recorded.clauses, solver.unrolling.top, names)
 

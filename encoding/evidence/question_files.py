@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.evidence.manifests import Claim
 from fencepost.encoding.evidence.one_action import ActionStep, SingleActions, steps
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
@@ -26,8 +25,6 @@ def questions_of(claim: Claim, claims: Sequence[Claim], system: System) -> list[
     if claim.rounds is None:
         names = {name for c in claims if c.rounds is None for name in (c.property, *c.invariants)}
         return list(steps(system, names))
-    if claim.basis is Basis.INDUCTION:
-        return [Query(kind, claim.rounds, claim.property) for kind in (Kind.BASE, Kind.STEP)]
     return [
         Query(Kind.WELL_DEFINED, claim.rounds),
         Query(Kind.COMPLETENESS, claim.rounds),

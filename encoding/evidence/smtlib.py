@@ -18,12 +18,12 @@ from fencepost.encoding.solving.logic import Formula, Renaming, disj, named, neg
 
 def smtlib(encoded: Encoded, query: Query, header: Iterable[str]) -> str:
     """Return a closed script that is unsatisfiable if and only if the answer to the query is no."""
-    round_, unrolling = encoded.round(query), query.unrolling(encoded.template(query))
+    round_, unrolling = encoded.round(query), Unrolling(encoded.template(query))
     # The clauses beyond the template: the initial state, the normal form, and the query.
     others: list[Clause] = list(unrolling.start())
     for _ in range(query.unrolled):
         others.extend(unrolling.add_round()[len(unrolling.template.clauses) :])
-    others.extend(query.asserts(unrolling, encoded.system))
+    others.extend(query.asserts(unrolling))
     names = {number: plain(name) for number, name in encoded.names(unrolling)}
     assert len(set(names.values())) == len(names), "two variables of one name"
     declared, asserted = [*names.values()], []
@@ -64,7 +64,7 @@ def _clause(clause: Clause, names: Mapping[int, str]) -> Formula:
 
 def _budgets(encoded: Encoded, query: Query, unrolling: Unrolling, names: Mapping[int, str]) -> Iterator[str]:
     """Yield for each kind of fault the assertion that there are at most as many as its budget."""
-    for counted, most in encoded.limits(query):
+    for counted, most in encoded.limits():
         variables = [unrolling.choice(choice) for choice in counted.choices]
         variables += [unrolling.fire(s, r) for r in range(1, query.unrolled + 1) for s in counted.slots]
         ones = [f"(ite {named(names[variable]).sexpr()} 1 0)" for variable in variables]

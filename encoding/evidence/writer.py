@@ -37,9 +37,7 @@ def make_certificate(
     from fencepost.encoding.evidence.manifests import Contents, claimed
 
     claims = tuple(
-        claimed(r.property, r.basis, r.by_actions, r.induction or r.rounds, r.invariants)
-        for r in proved
-        if r.basis is not None
+        claimed(r.property, r.basis, r.rounds, r.invariants) for r in proved if r.basis is not None
     )
     found = tuple(dict.fromkeys(clause for result in proved for clause in result.found))
     proves = Contents(limits.budgets, claims, found, instance.drop_declared)

@@ -117,20 +117,22 @@ def symmetries(
 ) -> Iterator[Permutation]:
     """Yield permutations of the atoms that are symmetries of the system and of each claim, each once."""
     known = {tuple(range(len(transitions.atoms) + 1))}
-    for exchanges in _candidates(symbolic):
+    for renamed in candidates(symbolic):
+        permutation = _of_atoms(transitions, renamed)
+        if permutation is not None and permutation not in known and keeps_steps(symbolic, renamed, claims):
+            known.add(permutation)
+            yield permutation
+
+
+def candidates(symbolic: Symbolic) -> Iterator[Renamed]:
+    """Yield renamings that are defined everywhere and keep the initial state: they may be symmetries."""
+    for exchanges in _exchanges(symbolic):
         renamed = Renamed(symbolic, exchanges)
         if renamed.is_total and _keeps_initial_state(symbolic, renamed):
-            permutation = _of_atoms(transitions, renamed)
-            if (
-                permutation is not None
-                and permutation not in known
-                and _keeps_steps(symbolic, renamed, claims)
-            ):
-                known.add(permutation)
-                yield permutation
+            yield renamed
 
 
-def _candidates(symbolic: Symbolic) -> Iterator[tuple[Exchange, ...]]:
+def _exchanges(symbolic: Symbolic) -> Iterator[tuple[Exchange, ...]]:
     """Yield exchanges to try: of two neighbouring labels, alone or with two values of another sort."""
     sorts = _sorts(symbolic)
     done = set[frozenset[Value]]()
@@ -164,7 +166,7 @@ def _keeps_initial_state(symbolic: Symbolic, renamed: Renamed) -> bool:
     )
 
 
-def _keeps_steps(symbolic: Symbolic, renamed: Renamed, claims: Sequence[Statement]) -> bool:
+def keeps_steps(symbolic: Symbolic, renamed: Renamed, claims: Sequence[Statement]) -> bool:
     """Return whether renaming changes no action and no claim, in any state."""
     differ = disj(neg(iff(*pair)) for pair in _pairs(symbolic, renamed, claims))
     state = conj(map(well_formed, symbolic.bits))

@@ -1,1 +1,1 @@
-"""Proofs by induction: over rounds (k-induction), and over one action with inductive invariants."""
+"""Proofs by induction over one action, with inductive invariants."""

@@ -30,6 +30,9 @@ from fencepost.encoding.solving.solvers import Progress
 OF_A_SEED = 2
 """The most templates of a clause that is known before any search. Most of these clauses are not needed."""
 
+SEEDS = 100
+"""The most clauses that are lifted before any search, the shortest first."""
+
 
 @dataclass(frozen=True)
 class Learnt:
@@ -124,7 +127,7 @@ class Discovery:
             yield PreparationPhase(f"{at.size.text}: simulating")
             _ = at.samples
         yield PreparationPhase(f"{self.sizes[0].size.text}: reading clauses off the actions")
-        self._lift(0, self.seeds(self.sizes[0].system), OF_A_SEED)
+        self._lift(0, sorted(self.seeds(self.sizes[0].system), key=len)[:SEEDS], OF_A_SEED)
         needed, first, stuck = set[str](), 0, 0
         while True:
             lacking = yield from self._prove(needed, first)

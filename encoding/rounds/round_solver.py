@@ -100,7 +100,7 @@ class RoundSolver:
 
     def progress(self) -> Progress:
         """Return the rounds, clauses and conflicts so far."""
-        return Progress(self._task, self.unrolling.depth, self._clauses, self._backend.conflicts())
+        return Progress(self._task, self.rounds, self._clauses, self._backend.conflicts())
 
     def model(self) -> Sequence[int]:
         """Return the model of the last question. The answer must have been yes."""

@@ -60,8 +60,6 @@ class Task:
 
     It needs the outputs `early:NAME`.
     """
-    invariants: tuple[str, ...] = ()
-    """Names of invariants for induction to prove together with each property: outputs `invariant:NAME`."""
     assumed: tuple[str, ...] = ()
     """Names of proved invariants, which `hunt` assumes after each round: outputs `invariant:NAME`."""
     glance: int = 0
@@ -120,20 +118,6 @@ class Wrong:
 
 
 @dataclass(frozen=True)
-class Upheld:
-    """The result that every invariant holds within that many rounds."""
-
-    rounds: int
-
-
-@dataclass(frozen=True)
-class Broken:
-    """An execution that violates an invariant at its end."""
-
-    execution: Execution
-
-
-@dataclass(frozen=True)
 class Complete:
     """The result that no execution (of at most `steps` steps, if given) needs more rounds than that."""
 
@@ -156,14 +140,13 @@ class Surpassed:
     longer: bool
 
 
-Finding = Violated | Clean | Witnessed | Wrong | Upheld | Broken | Complete | Longer | Surpassed | Progress
+Finding = Violated | Clean | Witnessed | Wrong | Complete | Longer | Surpassed | Progress
 
 
 def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
     """Yield violations and witnesses found in 1, 2, 3 … rounds."""
     hunter = _Hunter(solver, task)
     missing = list(task.properties)
-    all_hold = bool(task.invariants)
     while task.rounds is None or solver.rounds < task.rounds:
         solver.deepen()
         solver.add([[hunter.output(f"invariant:{name}")] for name in task.assumed])
@@ -174,9 +157,6 @@ def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
         if solver.solve([*hunter.limits(), hunter.output("wrong")]):
             yield Wrong(hunter.execution())
             return
-        if all_hold:
-            all_hold = not solver.solve([*hunter.limits(), hunter.some_invariant_fails()])
-            yield Upheld(solver.rounds) if all_hold else Broken(hunter.execution())
         for name in list(missing):
             if solver.solve([*hunter.limits(), hunter.output(f"witness:{name}")]):
                 yield Witnessed(name, hunter.execution())
@@ -223,13 +203,6 @@ class _Hunter:
     def output(self, name: str) -> int:
         """Return the variable of an output after the last round."""
         return self._solver.unrolling.output(name, self._solver.rounds)
-
-    def some_invariant_fails(self) -> int:
-        """Return a literal that implies that an invariant is false after the last round."""
-        guard = self._solver.unrolling.fresh()
-        fails = [-self.output(f"invariant:{name}") for name in self._task.invariants]
-        self._solver.add([[-guard, *fails]])
-        return guard
 
     def limits(self) -> list[int]:
         """Return the assumptions for the bound on steps and the budgets."""

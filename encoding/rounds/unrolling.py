@@ -37,11 +37,6 @@ class Unrolling:
         """The number of rounds."""
         return len(self._offsets)
 
-    @property
-    def depth(self) -> int:
-        """The number of rounds in which slots may fire."""
-        return self.rounds
-
     def reserve(self, top: int) -> None:
         """Mark the variables up to `top` as used."""
         self.top = max(self.top, top)

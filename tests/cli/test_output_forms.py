@@ -173,7 +173,8 @@ def test_expressions_have_the_values_that_the_file_has(fencepost: Command) -> No
 )
 def test_what_is_no_expression_is_one_line(fencepost: Command, text: str, message: str) -> None:
     code, out, err = fencepost("trace", str(SAVED), "--eval", text)
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert (code, err.count("\n")) == (2, 1)
+    assert out == "" or json.loads(out)["schema"] == "fencepost.error/1"
     assert message in err
 
 
@@ -242,5 +243,6 @@ def test_what_does_not_go_together_is_one_line(
     fencepost: Command, arguments: Sequence[str], message: str
 ) -> None:
     code, out, err = fencepost(*arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert (code, err.count("\n")) == (2, 1)
+    assert out == "" or json.loads(out)["schema"] == "fencepost.error/1"
     assert message in err

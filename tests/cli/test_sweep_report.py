@@ -229,9 +229,8 @@ def certified(folder: Path, row: Row, about: Row) -> Row:
     name = f"certificates/{row['id']}"
     (folder / name).mkdir(parents=True)
     subject = instance(case_of(about)).subject
-    rounds = about["induction"] or about["rounds"]
     basis, carried = Basis(about["basis"]), about["invariants"]
-    claim = claimed(about["property"], basis, about["by_actions"], rounds, carried)
+    claim = claimed(about["property"], basis, about["rounds"], carried)
     document = manifest(subject, Contents({}, (claim,)), []).to_json()
     (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     return {**row, "certificate": name}
@@ -247,7 +246,7 @@ def test_a_proof_leads_to_its_own_certificate(rows: list[Row], tmp_path: Path) -
     swapped = {**first, "certificate": made[1]["certificate"]}
     with pytest.raises(InternalError, match=f"certificates/{second['id']} is of another case"):
         FORMS["html"](reported([swapped], tmp_path))
-    carried = {"basis": "induction", "by_actions": True, "invariants": ["taken-is-stored"]}
+    carried = {"basis": "induction", "invariants": ["taken-is-stored"]}
     over_one_action = certified(tmp_path / "more", {**first, **carried}, {**first, **carried})
     assert "Proved by induction over one action." in FORMS["html"](
         reported([over_one_action], tmp_path / "more")

@@ -94,7 +94,7 @@ def row(protocol: str) -> Row:
     return found | {
         "id": "a", "protocol": protocol, "settings": settings, "property": "no-divergence",
         "solver": "cadical", "minimize": "steps", "verdict": "proved", "basis": "induction",
-        "by_actions": True, "seconds": 1.0, "invariants": [], "weight": 1, "host": "here", "rounds": 1,
+        "seconds": 1.0, "invariants": [], "weight": 1, "host": "here", "rounds": 1,
         "searched": 1,
     }  # fmt: skip
 

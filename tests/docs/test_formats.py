@@ -244,12 +244,15 @@ def _checks() -> Found:
         output("check", EXAMPLE, "--certificates", "none"),
         output(*lossy[:2], *lossy[4:], "--engine", "ic3", "--budget", "lost=0", "--jobs", "1"),
         output("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "5"),
+        output("check", COMMIT, "--engine", "enumeration", "--set", "participants=6"),
+        output("count", COMMIT, "--symmetry"),
+        output("count", COMMIT, "--states", "9"),
         output("known"),
         output("known", "--timeout", "0.01"),
     ]
     name, stopped = found[8]
     assert stopped["results"][0]["verdict"] == "undecided"
-    for reached in (Reached(), Reached(longer=2, frames=3, clauses=5, memory=2**20)):
+    for reached in (Reached(), Reached(longer=2, frames=3, clauses=5, states=9, steps=2, memory=2**20)):
         document = copy.deepcopy(stopped)
         document["results"][0] |= {"reached": reached.to_json()}
         found.append((name, document))

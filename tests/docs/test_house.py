@@ -69,7 +69,7 @@ def differences(stated: Way, found: Way) -> list[str]:
 def rooms(modules: Sequence[str]) -> set[str]:
     """Return the rooms of the engines to which these modules belong."""
     found = {module.rsplit("/", 1)[0] for module in modules if module.count("/") == 2}
-    worked_in = ("engine", "formulas", "rounds", "induction", "all_sizes", "evidence")
+    worked_in = ("engine", "formulas", "rounds", "induction", "enumeration", "all_sizes", "evidence")
     return {room for room in found if room in {f"encoding/{name}" for name in worked_in}}
 
 

@@ -43,6 +43,7 @@ ROOMS = (
     "rounds",
     "induction",
     "ic3",
+    "enumeration",
     "all_sizes",
     "engine",
     "lifting",

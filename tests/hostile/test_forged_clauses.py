@@ -219,17 +219,3 @@ def test_a_hidden_invariant_is_the_basis_of_nothing(copy: Path, capsys: pytest.C
     edit(copy, lambda document: document.update(drop_declared=True))
     says = "read-has-arrived: no such invariant or property; valid: one-end"
     assert says in refused(capsys, "certify", copy, *OWN)
-
-
-def test_an_induction_over_rounds_is_with_the_invariants_or_without(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its questions carry all declared invariants, so the manifest says whether they are hidden."""
-    folder = tmp_path / "made"
-    assert (
-        run(["check", str(OWNER), "--engine=rounds", "--engine=k-induction", f"--certificates={folder}"]) == 0
-    )
-    assert manifest(folder)["drop_declared"] is False
-    assert run(["certify", str(folder), "--protocol", str(OWNER)]) == 0
-    edit(folder, lambda document: document.update(drop_declared=True))
-    assert DIFFERS in rejected(capsys, folder, "--protocol", str(OWNER))

@@ -153,9 +153,9 @@ def test_another_instance(copy: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (lambda claim: claim.update(holds="true"), "holds: unknown key"),
         (
             lambda claim: claim.update(basis="rounds"),
-            "rounds is null for an induction over one action only",
+            "rounds is null if and only if the basis is induction",
         ),
-        (lambda claim: claim.update(rounds=1), "only an induction over one action names invariants"),
+        (lambda claim: claim.update(rounds=1), "rounds is null if and only if the basis is induction"),
         (lambda claim: claim.update(rounds=0), "1 to 1,000, or null"),
         (lambda claim: claim.pop("invariants"), "invariants is missing"),
     ],

@@ -199,6 +199,7 @@ def test_an_interrupted_prove_is_one_object_in_json() -> None:
             "--property=no-divergence",
         ),
         ("simulate", "bookkeeper", "--set=entries=3", "--runs=100000"),
+        ("count", "bookkeeper"),
         ("known",),
     ],
 )

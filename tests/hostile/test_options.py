@@ -220,7 +220,7 @@ def test_a_name_that_is_like_no_other_gets_no_suggestion(capsys: pytest.CaptureF
             ("--engine=induction", "--drop-declared"),
             "induction: no invariants are declared, or they are hidden",
         ),
-        (("--engine=k-induction",), "k-induction: needs the engine rounds for its base"),
+        (("--engine=k-induction",), "'k-induction' is not one of 'enumeration', 'rounds'"),
     ],
 )
 def test_an_engine_that_cannot_do_what_is_asked(

@@ -81,8 +81,8 @@ def test_exploring_finds_the_same_number_of_steps(row: Expectation) -> None:
 
 
 def induced(system: System, parameters: object) -> set[str]:
-    """Return the properties that induction over one round proves."""
-    limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, engines=("rounds", "k-induction"))
+    """Return the properties that induction over one action proves."""
+    limits = Limits(jobs=1, rounds=1, minimize=Minimize.NONE, engines=("induction", "ic3"))
     outcome = check(Bare(system, find(CHAIN).subject(parameters)), system.properties, limits)
     return {r.property for r in outcome.results if r.basis is Basis.INDUCTION}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.cli.commands.certify import CERTIFIED
+from fencepost.cli.commands.count import COUNT_OF_STATES
 from fencepost.cli.commands.known_releases import MATRIX
 from fencepost.cli.commands.protocols import PROTOCOL, PROTOCOL_LIST
 from fencepost.cli.commands.prove import LEMMAS
@@ -67,6 +68,7 @@ _NAMED: tuple[Keys, ...] = (
     *(
         CHECK,
         KNOWN_BUGS,
+        COUNT_OF_STATES,
         TRACE,
         PATH,
         REPLAYS,

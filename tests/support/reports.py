@@ -46,7 +46,6 @@ OTHERS: Sequence[Row] = (
     {
         "verdict": "proved",
         "basis": "induction",
-        "induction": 2,
         "witness": True,
         "reason": "no certificate: x",
     },

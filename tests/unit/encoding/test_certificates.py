@@ -22,7 +22,6 @@ from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import questions
 from fencepost.encoding.evidence.recheck import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
-from fencepost.encoding.language.system import System
 from fencepost.properties.expectations import Expectation, Run
 from support.instances import TWO_BOOKIES, built
 from support.propagation import refutes
@@ -117,14 +116,12 @@ def test_the_same_proof_gives_the_same_certificate(made: Path, tmp_path: Path, f
 
 def test_a_proof_by_induction_is_certified(tmp_path: Path, fencepost: Fencepost) -> None:
     folder = tmp_path / "made"
-    fencepost(
-        "check", OWNER, "--set=brokers=3", "--engine=rounds", "--engine=k-induction", "--certificates", folder
-    )
+    fencepost("check", OWNER, "--set=brokers=3", "--certificates", folder)
     code, out, _ = fencepost("certify", folder, "--protocol", OWNER)
-    assert (code, "one-server: certified: proved by induction over" in out) == (0, True)
-    leave_out(folder, "base-one-server")
+    assert (code, "one-server: certified: proved by induction over one action" in out) == (0, True)
+    leave_out(folder, "beginning")
     why = rejected(fencepost, folder, "--protocol", OWNER)
-    assert why == "one-server: its part base-one-server is missing from the certificate"
+    assert why == "one-server: its part beginning is missing from the certificate"
 
 
 def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencepost) -> None:
@@ -214,16 +211,17 @@ def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepos
 
 def test_a_proof_without_a_learnt_clause_that_the_rest_needs(tmp_path: Path, fencepost: Fencepost) -> None:
     folder = tmp_path / "made"
-    fencepost(
-        "check", OWNER, "--set=brokers=3", "--engine=rounds", "--engine=k-induction", "--certificates", folder
-    )
-    clauses = Encoded(three_owners(), [], {}).clauses(Query(Kind.STEP, 1, "one-server"))
-    path = folder / "step-one-server.drup"
+    fencepost("check", COPIES, "--set=fence=yes", "--engine=rounds", "--certificates", folder)
+    copies = load(Path(COPIES))
+    fenced = copies.system(copies.parameters([("fence", "yes")]))
+    rounds = json.loads((folder / "manifest.json").read_text())["claims"][0]["rounds"]
+    clauses = Encoded(fenced, [], {}).clauses(Query(Kind.PROPERTY, rounds, "nothing-lost"))
+    path = folder / "property-nothing-lost.drup"
     lines = [line for line in path.read_text().splitlines() if not line.startswith("d")]
     assert stands(clauses, lines)
     needed = next(n for n in reversed(range(len(lines) - 1)) if not stands(clauses, without(lines, n)))
     edit(path, lambda _: without(lines, needed))
-    assert "does not follow" in rejected(fencepost, folder, "--protocol", OWNER)
+    assert "does not follow" in rejected(fencepost, folder, "--protocol", COPIES)
 
 
 def test_a_proof_with_a_learnt_clause_that_nothing_needs_still_stands(
@@ -456,8 +454,6 @@ def tiny() -> Iterator[tuple[str, Clauses]]:
     for kind in (Kind.WELL_DEFINED, Kind.COMPLETENESS):
         yield kind.value, Encoded(fenced, [], {}).clauses(Query(kind, 1))
     yield "property", Encoded(fenced, [], {}).clauses(Query(Kind.PROPERTY, 1, "nothing-lost"))
-    for kind in (Kind.BASE, Kind.STEP):
-        yield kind.value, Encoded(three_owners(), [], {}).clauses(Query(kind, 1, "one-server"))
 
 
 def random() -> Iterator[tuple[str, Clauses]]:
@@ -466,11 +462,6 @@ def random() -> Iterator[tuple[str, Clauses]]:
     for number in range(4):
         clauses = [[v * source.choice((1, -1)) for v in source.sample(range(1, 31), 3)] for _ in range(170)]
         yield f"random-{number}", Clauses(clauses, 30, {})
-
-
-def three_owners() -> System:
-    protocol = load(Path(OWNER))
-    return protocol.system(protocol.parameters([("brokers", "3")]))
 
 
 TRIVIAL = ("well-defined", "property", "base")

@@ -16,7 +16,7 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
@@ -163,7 +163,7 @@ def test_the_public_benchmarks_hold(example: str, nodes: str) -> None:
 def test_the_public_benchmarks_are_proved_with_clauses_that_are_found(example: str, nodes: str) -> None:
     system = Case(example, {"nodes": nodes}, None, 4).system()
     (result,) = check(Bare(system, SUBJECT), system.properties, Limits(engines=("ic3",))).results
-    assert (result.verdict, result.by_actions, bool(result.found)) == (Verdict.PROVED, True, True)
+    assert (result.verdict, result.basis, bool(result.found)) == (Verdict.PROVED, Basis.INDUCTION, True)
 
 
 # examples/two_phase_commit.py has as many states as in Stateright, which pins these numbers in

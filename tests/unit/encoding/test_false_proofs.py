@@ -74,7 +74,7 @@ def system(
     return System(s, tuple(each(h, s) for h in handlers), (prop,), default_rounds=4, invariants=invariants)
 
 
-CHOICES = ((), ("rounds", "k-induction"), ("rounds",))
+CHOICES = ((), ("rounds",))
 """The engines asked: those that suit the system, or these."""
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.engine.events import ByActions, Heard, NotByActions, Replayed, Unreached, Untrue
+from fencepost.encoding.engine.events import ByActions, Heard, NotByActions, Replayed, Unreached
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
-from fencepost.encoding.induction.over_rounds import Inductive, NotInductive
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Trace, TraceStep
@@ -25,7 +24,6 @@ from fencepost.encoding.rounds.search import (
     Execution,
     Longer,
     Surpassed,
-    Upheld,
     Witnessed,
 )
 
@@ -33,9 +31,8 @@ UNLIMITED = Limits()
 SAFE = Property("safe", "nothing is lost", TRUE, TRUE, "something is acknowledged")
 ANYTHING = Execution(1, (0,), ())
 SEEN = Witnessed("safe", ANYTHING)
-INDUCTION = Inductive("safe", 3)
 BY_ACTIONS = ByActions("safe", ())
-NO_INDUCTION = NotInductive("safe", 4, ("safe",), (), ANYTHING)
+NO_INDUCTION = NotByActions("safe", "not inductive")
 
 
 def trace(steps: int) -> Trace:
@@ -64,8 +61,7 @@ class Rule:
     limits: Limits = UNLIMITED
     basis: Basis | None = None
     fewest: Fewest | None = None
-    inducing: bool = False
-    invariants: tuple[str, ...] = ()
+    proving: bool = False
 
 
 VIOLATED, UNDECIDED, VACUOUS, HOLDS, PROVED = Verdict
@@ -108,32 +104,8 @@ RULES = (
         [SEEN, clean(4), Longer(4, 8)], None, False, Limits(rounds=4, bound=9),
     ),
     Rule(
-        "… and induction may still prove it",
-        [SEEN, clean(4), Longer(4, None)], HOLDS, False, Limits(rounds=4), inducing=True,
-    ),
-    Rule(
-        "… until that has failed for as many rounds",
-        [SEEN, clean(4), Longer(4, None), NO_INDUCTION], HOLDS, True, Limits(rounds=4), inducing=True,
-    ),
-    Rule(
-        "induction with a base",
-        [SEEN, INDUCTION, clean(2)], PROVED, True, basis=Basis.INDUCTION, inducing=True,
-    ),
-    Rule("induction without its base", [SEEN, INDUCTION, clean(1)], None, False, inducing=True),
-    Rule("induction about nothing", [INDUCTION, clean(2)], None, False, inducing=True),
-    Rule(
-        "induction whose invariants have no base",
-        [SEEN, INDUCTION, clean(2), Upheld(1)], None, False, inducing=True, invariants=("kept",),
-    ),
-    Rule(
-        "induction with the base of its invariants",
-        [SEEN, INDUCTION, clean(2), Upheld(2)], PROVED, True,
-        basis=Basis.INDUCTION, inducing=True, invariants=("kept",),
-    ),
-    Rule(
-        "induction with an invariant that is none",
-        [SEEN, INDUCTION, clean(2), Upheld(2), Untrue(trace(3))], None, False,
-        inducing=True, invariants=("kept",),
+        "… and an engine may still prove it",
+        [SEEN, clean(4), Longer(4, None)], HOLDS, False, Limits(rounds=4), proving=True,
     ),
     Rule(
         "induction over one action, about something",
@@ -179,7 +151,7 @@ RULES = (
 
 def knowledge(rule: Rule, kind: type[Knowledge] = Knowledge) -> Knowledge:
     """Return the knowledge after the messages of a rule."""
-    known = kind([SAFE], rule.limits, rule.inducing, rule.invariants)
+    known = kind([SAFE], rule.limits, rule.proving)
     for message in rule.messages:
         known.hear(message)
     return known
@@ -204,7 +176,7 @@ def test_what_is_known_comes_to_a_verdict_or_to_nothing(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.says)
 def test_messages_of_two_searches_may_come_in_any_order(rule: Rule) -> None:
     """The messages of one search come in the order in which it sends them."""
-    hunting = (Replayed, Clean, Witnessed, Upheld, Untrue)
+    hunting = (Replayed, Clean, Witnessed)
     messages = sorted(rule.messages, key=lambda message: isinstance(message, hunting))
     other = Rule(**{**rule.__dict__, "messages": messages})
     assert comes_to(knowledge(other)) == comes_to(knowledge(rule))
@@ -223,20 +195,10 @@ class ShortExecutionsAreAll(Knowledge):
         return min(self._complete.values(), default=None)
 
 
-class InductionNeedsNoBase(Knowledge):
-    def _is_proved_by_induction(self, about: Any) -> bool:
-        return about.inductive is not None and self.untrue is None
-
-
-class UntrueInvariantsProve(Knowledge):
-    def hear(self, message: Heard) -> None:
-        if not isinstance(message, Untrue):
-            super().hear(message)
-
-
-class InductionIsNotAwaited(Knowledge):
-    def _induction_is_over(self, about: Any) -> bool:
-        return True
+class ProofsAreNotAwaited(Knowledge):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.proving = False
 
 
 class FirstFoundIsFewest(Knowledge):
@@ -277,9 +239,7 @@ class NobodyAsksWhetherThereAreLongerOnes(Knowledge):
 MISTAKES: tuple[Callable[..., Knowledge], ...] = (
     WhatWasNotSearchedIsCovered,
     ShortExecutionsAreAll,
-    InductionNeedsNoBase,
-    UntrueInvariantsProve,
-    InductionIsNotAwaited,
+    ProofsAreNotAwaited,
     FirstFoundIsFewest,
     WithoutAWitness,
     AnyLongerExecutionCounts,
@@ -298,9 +258,9 @@ def test_a_planted_mistake_breaks_a_rule(mistake: type[Knowledge]) -> None:
 
 
 def test_why_nothing_is_decided() -> None:
-    tried = knowledge(Rule("", [SEEN, NO_INDUCTION, clean(3)], None, False, inducing=True))
+    tried = knowledge(Rule("", [SEEN, NO_INDUCTION, clean(3)], None, False))
     result = tried.result("safe", 1.5, "time-out after 2 s")
-    assert result.reason == "time-out after 2 s; not inductive over 4 rounds: fails for safe"
+    assert result.reason == "time-out after 2 s; not inductive"
     assert (result.rounds, result.searched, result.seconds) == (3, 3, 1.5)
 
 

@@ -12,7 +12,7 @@ from pysat.solvers import Solver
 from fencepost.cli.main import run
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.protocol import Protocol, choose, load
@@ -62,7 +62,7 @@ def searched(name: str, settings: Mapping[str, object], about: str, budgets: Map
     protocol = protocol_of(name)
     parameters = protocol.parameters(settings.items())
     system = protocol.system(parameters)
-    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, engines=("rounds", "k-induction"))
+    limits = Limits(jobs=1, budgets=budgets, rounds=system.default_rounds, engines=("rounds",))
     return check(Bare(system, protocol.subject(parameters)), choose(system, (about,)), limits).results[0]
 
 
@@ -70,15 +70,9 @@ def expected(result: Result) -> Iterator[tuple[str, int, bool]]:
     """Yield queries, their rounds, and whether they have an answer, as the search's result implies."""
     if result.verdict is Verdict.VIOLATED:
         yield "property", result.rounds, True
-        yield "base", result.rounds + 1, True
         yield "well-defined", result.rounds, False
         return
     assert result.verdict is Verdict.PROVED
-    if result.basis is Basis.INDUCTION:
-        assert result.induction is not None
-        yield "base", result.induction, False
-        yield "step", result.induction, False
-        return
     yield "property", result.rounds, False
     yield "witness", result.rounds, True
     yield "completeness", result.rounds, False
@@ -220,18 +214,6 @@ def has_an_answer(system: System, query: Query) -> bool:
 def test_a_wrong_step_is_found_in_whatever_round_it_is(below: int, rounds: int, answer: bool) -> None:
     system = counting(below)
     assert has_an_answer(system, Query(Kind.WELL_DEFINED, rounds)) is answer
-    assert has_an_answer(system, Query(Kind.BASE, rounds + 1, "small")) is answer
-
-
-def test_the_base_of_an_induction_is_about_the_invariants_too() -> None:
-    for rounds in (2, 3, 4, 5):
-        assert not has_an_answer(counting(3, claimed=4), Query(Kind.BASE, rounds, "small"))
-        assert has_an_answer(counting(3, claimed=2), Query(Kind.BASE, rounds, "small")) is (rounds > 2)
-
-
-def test_the_step_of_an_induction_is_about_steps_that_are_wrong() -> None:
-    assert not has_an_answer(counting(3), Query(Kind.STEP, 1, "small"))
-    assert has_an_answer(counting(4), Query(Kind.STEP, 1, "small"))
 
 
 @pytest.mark.parametrize(

@@ -34,14 +34,12 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import (
-    Broken,
     Clean,
     Complete,
     Finding,
     Footprint,
     Tally,
     Task,
-    Upheld,
     Violated,
     exhaust,
     hunt,
@@ -255,14 +253,6 @@ def test_a_search_that_takes_over_repeats_nothing() -> None:
     worse = (("never", (least[0] + 1,)),)
     better = hunted(Task(("never",), rounds=4, objectives=(every,), searched=3, known=worse))
     assert [m.costs for m in better if isinstance(m, Violated)] == [least]
-
-
-def test_an_invariant_that_is_false_is_reported_once() -> None:
-    """Without invariants no message says that they are upheld."""
-    kinds = [type(m) for m in hunted(Task(("never",), rounds=3, invariants=("begun",)))]
-    assert (kinds.count(Broken), kinds.count(Upheld)) == (1, 0)
-    kinds = [type(m) for m in hunted(Task(("never",), rounds=3))]
-    assert (kinds.count(Broken), kinds.count(Upheld)) == (0, 0)
 
 
 def test_without_objectives_no_rounds_are_clean_of_a_violation_that_was_found() -> None:

@@ -1,0 +1,1 @@
+"""Enumeration: every reachable state visited on plain values, breadth first, also up to symmetry."""

@@ -1,0 +1,141 @@
+"""The process that visits the reachable states, and what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.enumeration.in_formulas import confirm
+from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
+from fencepost.encoding.enumeration.visits import Visits, counted_by_nodes
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.formulas.traps import check_traps
+from fencepost.encoding.ic3.finder import FoundPath
+from fencepost.encoding.induction.proof_obligations import Never, Statement
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Property, System
+
+PLAIN = 5_000
+"""The number of nodes that are visited without symmetry. Most small instances have no more."""
+
+TASK = "enumeration"
+"""The name of this process, and of its task in progress."""
+
+PAUSE = 0.5
+"""Seconds between two reports of progress."""
+
+
+@dataclass(frozen=True)
+class Visiting:
+    """The progress of an enumeration: the nodes visited, and the steps to those that are farthest away."""
+
+    nodes: int
+    steps: int
+
+    def __str__(self) -> str:
+        """Return the progress in words."""
+        return f"{self.nodes:,} states within {amount(self.steps, 'step')}"
+
+
+@dataclass(frozen=True)
+class Visited:
+    """The end of an enumeration that visited every state reachable within the limits.
+
+    - `states`: their number.
+    - `orbits`: the number of those visited, if each stands for all that symmetries make of it; else None.
+    - `steps`: no state is farther away than that.
+    - `goes_on`: whether some execution is longer than the bound.
+    """
+
+    states: int
+    orbits: int | None
+    steps: int
+    goes_on: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """Return the JSON form."""
+        return {"states": self.states, "orbits": self.orbits, "steps": self.steps}
+
+
+def enumerate_process(
+    send: Callable[[object], None],
+    system: System,
+    properties: Sequence[Property],
+    budgets: Mapping[str, int],
+    bound: int | None = None,
+    most: int | None = None,
+) -> list[Iterator[Visiting | FoundPath | Visited]]:
+    """Return the generator of the process that visits the states within `bound` steps.
+
+    It ends without `Visited` once each property is violated, or after the work of `most` nodes without
+    symmetry. `budgets` has the largest number of faults by kind.
+    """
+    return [_Enumeration(system, properties, budgets).run(bound, most)]
+
+
+class _Enumeration:
+    """The nodes of a system, and the claims that are not decided by those visited so far."""
+
+    def __init__(self, system: System, properties: Sequence[Property], budgets: Mapping[str, int]) -> None:
+        self._system, self._budgets = system, budgets
+        if any(prop.traps for prop in properties):
+            check_traps(self._symbolic, properties)
+        self._claims: list[Statement] = [*properties, *map(Never, properties)]
+        self._concrete = Concrete(system)
+        self._holds = {claim.name: self._concrete.predicate(claim.holds) for claim in self._claims}
+        self._open = {prop.name for prop in properties}
+        """The properties that are not violated so far."""
+
+    def run(self, bound: int | None, most: int | None) -> Iterator[Visiting | FoundPath | Visited]:
+        """Visit some nodes without symmetry, then, if there is any, all of them with it."""
+        visits, last = Visits(self._concrete, self._budgets), time.perf_counter()
+        yield Visiting(0, 0)
+        nodes, spent, each, with_symmetry = visits.nodes(bound), 0, 1, False
+        while True:
+            for node, _ in nodes:
+                for claim in self._claims:
+                    if claim.name in self._holds and not self._holds[claim.name](node):
+                        yield self._found(claim, visits, node)
+                if not self._open or (most is not None and spent + each * len(visits) >= most):
+                    return
+                if len(visits) == PLAIN and not with_symmetry:
+                    break
+                if not len(visits) % 1000 and time.perf_counter() - last > PAUSE:
+                    last = time.perf_counter()
+                    yield Visiting(len(visits), visits.depth)
+            else:
+                orbits = len(visits) if visits.orbits is not None else None
+                yield Visited(visits.states, orbits, visits.depth, visits.goes_on)
+                return
+            with_symmetry, symmetric = True, self._with_symmetry()
+            if symmetric is not None:
+                spent = len(visits)
+                visits, nodes = symmetric, symmetric.nodes(bound)
+                each = symmetric.orbits.work if symmetric.orbits is not None else 1
+
+    @cached_property
+    def _symbolic(self) -> Symbolic:
+        return Symbolic(self._system)
+
+    def _with_symmetry(self) -> Visits | None:
+        """Return visits that use the symmetries of the system and its claims, or None without any."""
+        group = symmetries_of(self._concrete, self._symbolic, self._claims)
+        if not group:
+            return None
+        width = len(self._system.variables) + len(counted_by_nodes(self._system, self._budgets))
+        return Visits(self._concrete, self._budgets, Orbits(self._concrete, group, width))
+
+    def _found(self, claim: Statement, visits: Visits, node: State) -> FoundPath:
+        """Return the path to a node in which a claim is false. Formulas have to confirm a violation."""
+        del self._holds[claim.name]
+        actions, reached = visits.path(node)
+        choices = visits.losses(reached)
+        if claim.name in self._open:
+            self._open.remove(claim.name)
+            self._holds.pop(f"never/{claim.name}", None)
+            confirm(self._symbolic, ~claim.holds, actions, choices)
+        order = {action: number for number, action in enumerate(self._system.ground_actions)}
+        return FoundPath(claim.name, tuple(order[action] for action in actions), tuple(choices))
