@@ -150,7 +150,7 @@ TLS = ("tls.enabled", "tls.bookie.enabled")
 
 
 def _tls(facts: Sequence[Fact]) -> dict[str, Any]:
-    """Return the values of the keys of TLS of a chart, by name. Sections of other components have their own."""
+    """Return the values of a chart's keys of TLS. Sections of other components have their own."""
     found = {}
     for fact in facts:
         names = fact.path[-3:] if fact.component == BOOKIE else fact.path[-2:]

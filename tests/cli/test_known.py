@@ -50,11 +50,8 @@ def test_a_public_loss_without_a_model_is_named_with_the_command_that_describes_
     """The answer was once a list of 40 other names. Planted: any number of a public loss is refused."""
     code, out, err = known(name)
     assert (code, out) == (2, "")
-    number = name[-4:]
-    assert re.fullmatch(
-        rf"fencepost: {name}: (PR |#){number} is a public loss .* `fencepost releases 4[.\d]+` describes it\n",
-        err,
-    )
+    begins = rf"fencepost: {name}: (PR |#){name[-4:]} is a public loss "
+    assert re.fullmatch(rf"{begins}.* `fencepost releases 4[.\d]+` describes it\n", err)
     assert known("4843", "--timeout", "0.01")[0] != 2, "its number is in the source of flushed-fence-db"
 
 

@@ -92,7 +92,7 @@ def test_a_solver_that_cannot_count_is_refused() -> None:
 def test_one_process_at_a_time_leaves_the_second_core_alone(
     jobs: int, ahead: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All actions were once compiled beside the one worker, and cost `advise` a fifth of its processor time."""
+    """All actions were once compiled beside the one worker: a fifth of the processor time of `advise`."""
     compiled: list[object] = []
     monkeypatch.setattr(Replayer, "warm_up", lambda self: iter(map(compiled.append, [1])))
     instance = find("bookkeeper-unbounded").instance({"values": "1"}.items())
