@@ -44,7 +44,9 @@ LOSS = k.keys(
 DOES = k.keys(
     action=ACTION,
     against=k.texts("the names of the losses that it is against"),
-    when=k.among(TIMES, "the time of the action: before a bookie stops or starts, once, after an event"),
+    when=k.among(
+        TIMES, "the time of the action: before a bookie stops, before it starts, once, after an event"
+    ),
     required=k.flag("the action rules these losses out, and a yes needs it"),
 )
 SETUP = k.keys(

@@ -11,7 +11,8 @@ from fencepost.answers.better import Better, better_setups
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsars_with
 
 TIMES = {
-    "restart": "Before a bookie stops or starts, first of all for a change below",
+    "stop": "Before a bookie is stopped",
+    "start": "Before a bookie is started again",
     "change": "The change, once",
     "ensemble-change": "After each ensemble change (a broker has replaced a bookie that failed)",
     "crash": "After each crash of a bookie",
@@ -58,8 +59,13 @@ def steps(advice: Advice) -> list[Step]:
 
 def by_time(numbered: Iterable[Step]) -> list[tuple[str, list[tuple[int, Step]]]]:
     """Return the steps with their numbers, below the heading of their time."""
-    counted = enumerate(numbered, 1)
-    return [(TIMES[when], list(group)) for when, group in groupby(counted, key=lambda one: one[1].when)]
+    counted = list(enumerate(numbered, 1))
+    changes = any(step.when == "change" for _, step in counted)
+    groups = [(when, list(group)) for when, group in groupby(counted, key=lambda one: one[1].when)]
+    return [
+        (TIMES[when] + (", also for the change below" if when == "stop" and changes else ""), g)
+        for when, g in groups
+    ]
 
 
 def rule(advice: Advice) -> str:

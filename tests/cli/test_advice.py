@@ -381,7 +381,8 @@ def test_the_steps_are_in_the_order_in_which_they_are_done() -> None:
     said = every_loss(setup((3, 3, 2), 4, "4.16.6", storage="db"))
     listed = steps(said)
     assert list(dict.fromkeys(step.when for step in listed)) == [
-        "restart",
+        "stop",
+        "start",
         "change",
         "ensemble-change",
         "crash",
@@ -415,7 +416,7 @@ def test_the_setting_of_the_journal_is_not_blamed_for_other_losses(journal: bool
     said = headline(every_loss(setup((3, 3, 2), 4, "4.17.4", journal=journal, sync=False)))
     setting = "journalSyncData=false" if journal else "journalWriteData=false and journalSyncData=false"
     assert f"BookKeeper 4.17.4, and {setting}: whatever the journal's settings, #4651 loses" in said
-    added = [name for name in ("BP-46-2", "journalWriteData=false", "journalSyncData=false")]
+    added = ["BP-46-2", "journalWriteData=false", "journalSyncData=false"]
     of_setting = said.partition("This setting of the journal adds ")[2].partition(". ")[0]
     assert set(of_setting.replace(" and ", ", ").split(", ")) == set(added[:1] + added[1 + journal :])
     synced = headline(every_loss(setup((3, 3, 2), 4, "4.17.4")))
