@@ -24,7 +24,7 @@ within milliseconds, a step of an operator.
 """
 
 WHEN = ("stop", "start", "change", "ensemble-change", "crash")
-"""The times of an action: before a bookie stops, before it starts, once, after an ensemble change or a crash."""
+"""The times of an action: before a bookie stops or starts, once, after an ensemble change, after a crash."""
 
 OF_SETTINGS: tuple[Expectation, ...] = tuple(read(TABLES / "settings.toml"))
 """Losses that a setting of the bookies brings, in every release. Each is named by the setting."""

@@ -153,8 +153,9 @@ def _remedy(advice: Advice) -> str:
     if not hard:
         return "It is a yes if you do what is listed below, accept it (--accept), and decide the rest."
     place = f"with {listed(better[-1].changes)}" if better else "with every release and setting here"
+    accepted = " ".join(f"--accept {name.removeprefix('#')}" for name in hard)
     verb = _verb(hard, "still loses entries", "still lose entries")
-    return f"Even {place} {listed(hard)} {verb}; it is a yes only if you accept that (--accept)."
+    return f"Even {place} {listed(hard)} {verb}; it is a yes only if you accept that ({accepted})."
 
 
 def _undecided(advice: Advice) -> str:

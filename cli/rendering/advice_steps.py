@@ -61,11 +61,9 @@ def by_time(numbered: Iterable[Step]) -> list[tuple[str, list[tuple[int, Step]]]
     """Return the steps with their numbers, below the heading of their time."""
     counted = list(enumerate(numbered, 1))
     changes = any(step.when == "change" for _, step in counted)
-    groups = [(when, list(group)) for when, group in groupby(counted, key=lambda one: one[1].when)]
-    return [
-        (TIMES[when] + (", also for the change below" if when == "stop" and changes else ""), g)
-        for when, g in groups
-    ]
+    also = {"stop": ", also for the change below"} if changes else {}
+    groups = groupby(counted, key=lambda one: one[1].when)
+    return [(TIMES[when] + also.get(when, ""), list(group)) for when, group in groups]
 
 
 def rule(advice: Advice) -> str:
