@@ -199,7 +199,10 @@ UNDRIVABLE: Mapping[str, str] = {
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
     "mark dirty": "the marker is set within the boot",
-    **dict.fromkeys(("copy entry", "leave limbo", "end check"), "phase two runs in threads of its own"),
+    **dict.fromkeys(
+        ("copy entry", "leave limbo", "end check"),
+        "phase two runs in threads of its own; the harness holds it back",
+    ),
 }
 """The reasons why an action cannot be caused alone from outside the code, by name."""
 
