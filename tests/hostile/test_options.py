@@ -111,6 +111,7 @@ def test_sizes_and_limits_are_plain_numbers(
         (("check", "bookkeeper", "--rounds", "1000000000"), "must be a whole number from 1 to 1,000"),
         (("check", "bookkeeper", "--solver", "\x1b"), "'\\x1b' is not one of"),
         (("check", "bookkeeper", "--fast\n"), "No such option"),
+        (("invariants", "bookkeeper", "--candidates"), "--candidates"),
         (("chekc",), "No such command"),
         (("trace", "x" * 300), "cannot be read"),
         (("trace", "\udc80"), "\\udc80: cannot be read"),
