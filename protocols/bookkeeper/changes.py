@@ -7,7 +7,18 @@ from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, implies
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Read,
+    Term,
+    TermLike,
+    Update,
+    if_,
+    implies,
+    lift,
+)
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.metadata import Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -77,6 +88,18 @@ class Changes(Adds):
         """
         return TRUE
 
+    def is_withdrawn(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike, bookie: TermLike
+    ) -> Term:
+        """Return whether a change withdraws the bookie's ack of the entry: the failed one's."""
+        return lift(bookie) == failed
+
+    def withdrawn_acks(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
+    ) -> list[tuple[Read, Term]]:
+        """Return the acks of the entry that a change withdraws, each with its condition."""
+        return [(self.acked[client, entry, failed], TRUE)]
+
     def acknowledged_in_passing(
         self, client: TermLike, fragment: TermLike, failed: TermLike, entry: TermLike
     ) -> Term:
@@ -95,7 +118,10 @@ class Changes(Adds):
             return self.pending(client, e) & ~self.in_write_set_of(client, fragment, e, failed)
 
         def complete_by_then(e: Term) -> Term:
-            without = at_least(p.ack_quorum, self.bookie, lambda b: (b != failed) & self.acked[client, e, b])
+            def stays(b: Term) -> Term:
+                return ~self.is_withdrawn(client, fragment, e, failed, b) & self.acked[client, e, b]
+
+            without = at_least(p.ack_quorum, self.bookie, stays)
             looked_at = ~exists(self.entry, lambda other: (other <= e) & passed_by(other))
             return if_(looked_at, without, self.complete(client, e))
 
@@ -217,7 +243,11 @@ def withdraws_and_resends(
     }
     return (
         [
-            *(s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()),
+            *(
+                ack.set(False, when=when & at)
+                for e, when in loses_ack.items()
+                for ack, at in s.withdrawn_acks(client, fragment, e, failed)
+            ),
             *(s.resent[client, following, e].set(True, when=when) for e, when in due.items()),
         ],
         [

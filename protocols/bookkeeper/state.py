@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike
+from fencepost.encoding.language.terms import FALSE, Parameter, Read, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.adds import Adds
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers import old_rules, published, storages
+from fencepost.protocols.bookkeeper.layers import old_rules, published, stale_adds, storages
 from fencepost.protocols.bookkeeper.layers.published import Published
 from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
@@ -46,12 +46,24 @@ TIMEOUTS: Rules = {"any": Adds.is_given_up, "lost-only": published.is_lost}
 RECOVERY_LAC: Rules = {"moving": Adds.carried_lac, "frozen": published.frozen_lac}
 CHANGING: Rules = {"metadata-first": Adds.changing, "local-first": old_rules.recoverer_changing}
 
+COUNTS: Rules = {"when-queued": Adds.counts, "when-made": stale_adds.same_place}
+QUEUE_IN: Rules = {"when-queued": Adds.may_queue_in, "when-made": stale_adds.is_known_fragment}
+QUEUED: Mapping[str, Callable[..., list[Update]]] = {
+    "when-queued": Adds.noted_when_queued,
+    "when-made": stale_adds.notes_current,
+}
+
 SECOND_COPY: Rules = {"replaces": Adds.takes_copy, "dropped": storages.has_no_copy}
 
 # Ensemble changes.
 ENSEMBLE_CHANGE: Rules = {"two-step": Changes.about_to_change, "one-step": published.change_is_due}
 RESENT: Rules = {"with-change": Changes.has_resent, "one-by-one": published.nothing_to_resend}
 RESENDS: Rules = {"with-change": Changes.resends_with_change, "one-by-one": never}
+WITHDRAWN: Rules = {"when-queued": Changes.is_withdrawn, "when-made": stale_adds.is_withdrawn}
+WITHDRAWN_ACKS: Mapping[str, Callable[..., list[tuple[Read, Term]]]] = {
+    "when-queued": Changes.withdrawn_acks,
+    "when-made": stale_adds.withdrawn_acks,
+}
 LAC_READ: Rules = {"blocked": Changes.first_of_new, "racing": old_rules.first_above_lac_read}
 MAY_COMMIT: Rules = {"at-close": Changes.may_commit, "at-once": published.may_commit}
 REUSE_ENSEMBLES: Rules = {"yes": Changes.is_new_ensemble, "no": published.has_new_members}
@@ -94,6 +106,30 @@ class Ledger(Published):
     def changing(self, client: TermLike) -> Term:
         """Apply the rule of `ensemble_change_commit`."""
         return CHANGING[self.parameters.ensemble_change_commit](self, client)
+
+    def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Apply the rule of `add_ensemble`."""
+        return COUNTS[self.parameters.add_ensemble](self, client, fragment, entry, bookie)
+
+    def may_queue_in(self, client: TermLike, fragment: TermLike) -> Term:
+        """Apply the rule of `add_ensemble`."""
+        return QUEUE_IN[self.parameters.add_ensemble](self, client, fragment)
+
+    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+        """Apply the rule of `add_ensemble`."""
+        return QUEUED[self.parameters.add_ensemble](self, client, entry)
+
+    def is_withdrawn(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike, bookie: TermLike
+    ) -> Term:
+        """Apply the rule of `add_ensemble`."""
+        return WITHDRAWN[self.parameters.add_ensemble](self, client, fragment, entry, failed, bookie)
+
+    def withdrawn_acks(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
+    ) -> list[tuple[Read, Term]]:
+        """Apply the rule of `add_ensemble`."""
+        return WITHDRAWN_ACKS[self.parameters.add_ensemble](self, client, fragment, entry, failed)
 
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
         """Apply the rule of `second_copy`."""
