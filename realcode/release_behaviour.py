@@ -15,7 +15,11 @@ from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
 
-ONE_AT_A_TIME: Mapping[str, Any] = {"fence_atomic": "yes", "lac_read_in_change": "blocked"}
+ONE_AT_A_TIME: Mapping[str, Any] = {
+    "fence_atomic": "yes",
+    "lac_read_in_change": "blocked",
+    "add_ensemble": "when-queued",
+}
 """The switches of races inside one method.
 
 The harness lets the code do one thing at a time, so the races do not happen when it is driven.

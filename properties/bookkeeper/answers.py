@@ -17,14 +17,14 @@ from fencepost.protocols.bookkeeper.state import Ledger
 def adds_are_answered(s: Ledger) -> Property:
     """Return the property that no add waits for ever while its bookies are up.
 
-    A violation is a state in which no delivery, no step of the writer and no answer of the metadata store that
-    may still come can answer a pending add. A lost message counts as under way, because the property is about
-    the client and not about the network. A new call of the application, a time-out, a fault and giving up are
-    no way out.
+    A violation is a state in which a pending add is not answered by any delivery, step of the writer or
+    answer of the metadata store that may still come. A lost message counts as under way, because the property
+    is about the client and not about the network. A new call of the application, a time-out, a fault and
+    giving up are no way out.
     """
 
     def waits_for_ever(e: Term) -> Term:
-        """Return whether too few bookies can still complete the entry, and all bookies that have it are up."""
+        """Return whether too few bookies can complete the entry, although all that were asked are up."""
         up = forall(s.bookie, lambda b: implies(_is_asked(s, e, b), s.serves(b)))
         return s.pending(WRITER, e) & up & ~_can_complete(s, e)
 
@@ -36,8 +36,8 @@ def adds_are_answered(s: Ledger) -> Property:
     )
     return Property(
         name="adds-answered",
-        meaning="while the bookies of a pending add are up, some delivery, step of the writer or answer of the "
-        "metadata store that may still come leads to its answer, if lost messages are sent again",
+        meaning="while the bookies of a pending add are up, some delivery, step of the writer or answer of "
+        "the metadata store that may still come leads to its answer, if lost messages are sent again",
         holds=~stuck,
         witness=s.lac(WRITER) > 0,
         witness_meaning="an entry is acknowledged",

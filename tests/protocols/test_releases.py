@@ -74,9 +74,9 @@ def test_the_presets_are_releases_but_for_what_is_named() -> None:
 
     The list of presets says so.
     """
-    assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing"}
-    assert differing("4.13.0", V4_13) == {"fence_atomic": "no"}
-    assert f"release {NEWEST} with #4651 fixed" in find("bookkeeper").summary
+    assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing", "add_ensemble": "when-made"}
+    assert differing("4.13.0", V4_13) == {"fence_atomic": "no", "add_ensemble": "when-made"}
+    assert f"release {NEWEST} with #4651 and stale-ensemble fixed" in find("bookkeeper").summary
 
 
 def test_what_users_set_up_stays_where_the_release_has_it() -> None:
