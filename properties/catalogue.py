@@ -103,11 +103,11 @@ _ADDS_UNMODELLED = (
 
 _ADDS_NOT_MODELLED = (
     "the time between making an add and queueing it: the client chooses the ensemble when it makes the add",
+    "a writer that continues after its ensemble change has failed",
 )
 
 _CLIENT_NOT_MODELLED = (
     "chained ensemble changes: bookies that fail during a change, and one comparison over several changes",
-    "a writer that continues after its ensemble change has failed",
 )
 """The parts that every model of the client leaves out, in addition to deletion (docs/bookkeeper.md)."""
 
@@ -171,8 +171,9 @@ PROTOCOLS: dict[str, Protocol] = {
     for protocol in (
         Protocol(
             name="bookkeeper",
-            summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with #4651 "
-            "and stale-ensemble fixed, races between the client's threads (as released: --release 4.18.0)",
+            summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with "
+            "#4651, stale-ensemble and refused-change fixed, bugs of the client (as released: "
+            "--release 4.18.0)",
             defaults=TODAY,
             build=bookkeeper,
             sources=_SOURCES,

@@ -26,7 +26,8 @@ def adds_are_answered(s: Ledger) -> Property:
     def waits_for_ever(e: Term) -> Term:
         """Return whether too few bookies can complete the entry, although all that were asked are up."""
         up = forall(s.bookie, lambda b: implies(_is_asked(s, e, b), s.serves(b)))
-        return s.pending(WRITER, e) & up & ~_can_complete(s, e)
+        never = any_of(~_can_complete(s, e), s.dropped[WRITER] != 0)
+        return s.pending(WRITER, e) & (s.dropped[WRITER] < e) & up & never
 
     stuck = (
         (s.phase[WRITER] == Phase.ACTIVE)
@@ -102,7 +103,8 @@ def _is_asked(s: Ledger, entry: Term, bookie: Term) -> Term:
 
 def _is_changing(s: Ledger) -> Term:
     """Return whether an ensemble change of the writer has begun and is not over."""
-    return any_of(s.failed[WRITER] != NO_BOOKIE, s.about_to_replace[WRITER] != NO_BOOKIE)
+    begun = any_of(s.failed[WRITER] != NO_BOOKIE, s.about_to_replace[WRITER] != NO_BOOKIE)
+    return begun & (s.dropped[WRITER] == 0)
 
 
 def _may_be_refused(s: Ledger) -> Term:

@@ -211,6 +211,10 @@ class Adds(Fencing):
         """
         return ~self.complete(client, entry) & self.counts(client, fragment, entry, bookie)
 
+    def leaves(self, client: TermLike, when: Term) -> list[Update]:
+        """Return the updates of a writer that a refusal stops."""
+        return [self.phase[client].set(self.when_fenced_out(), when=when)]
+
     def when_fenced_out(self) -> Phase:
         """Return the phase of a writer that a fenced bookie has stopped: it closes the ledger.
 
@@ -353,7 +357,7 @@ def receive_fenced(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, s.add_refused[index]),
         then=[
             s.add_answered[index].set(True),
-            s.phase[client].set(s.when_fenced_out(), when=s.is_fenced_out(*index)),
+            *s.leaves(client, s.is_fenced_out(*index)),
         ],
         actor=client,
         received=add_answer(s, *index, True),

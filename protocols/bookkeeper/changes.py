@@ -71,6 +71,18 @@ class Changes(Adds):
         """Return whether the compare-and-set on the metadata would succeed, if there is one."""
         return self.status == Status.OPEN if self.publishes_changes(client) else TRUE
 
+    def may_abandon(self, client: TermLike) -> Term:
+        """Return whether the client may give up a change that cannot be committed."""
+        return TRUE
+
+    def when_refused(self, client: TermLike, failed: TermLike) -> list[Update]:
+        """Return the updates of a client whose change is refused: it does nothing any more."""
+        return [self.phase[client].set(Phase.GONE)]
+
+    def said_when_refused(self) -> str:
+        """Return the note on a client whose change is refused."""
+        return "gives up"
+
     def first_of_new(self, client: TermLike) -> Term:
         """Return the first entry of the new fragment: the one above the LAC."""
         return self.lac(client) + 1
@@ -260,10 +272,10 @@ def withdraws_and_resends(
 def abandon_change(s: Changes, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
     """Give up an ensemble change that cannot be committed because the ledger is no longer open."""
     return Action(
-        when=s.about_to_change(client, fragment, failed) & ~s.may_commit(client),
-        then=[s.phase[client].set(Phase.GONE)],
+        when=s.about_to_change(client, fragment, failed) & ~s.may_commit(client) & s.may_abandon(client),
+        then=s.when_refused(client, failed),
         actor=client,
-        note="cannot commit the replacement of {failed}, and gives up",
+        note=f"cannot commit the replacement of {{failed}}, and {s.said_when_refused()}",
     )
 
 

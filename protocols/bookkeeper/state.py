@@ -16,7 +16,7 @@ from fencepost.protocols.bookkeeper.adds import Adds
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers import old_rules, published, stale_adds, storages
+from fencepost.protocols.bookkeeper.layers import old_rules, published, refused_changes, stale_adds, storages
 from fencepost.protocols.bookkeeper.layers.published import Published
 from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
@@ -63,6 +63,15 @@ WITHDRAWN: Rules = {"when-queued": Changes.is_withdrawn, "when-made": stale_adds
 WITHDRAWN_ACKS: Mapping[str, Callable[..., list[tuple[Read, Term]]]] = {
     "when-queued": Changes.withdrawn_acks,
     "when-made": stale_adds.withdrawn_acks,
+}
+MAY_ABANDON: Rules = {"gives-up": Changes.may_abandon, "continues": refused_changes.has_not_dropped}
+WHEN_REFUSED: Mapping[str, Callable[..., list[Update]]] = {
+    "gives-up": Changes.when_refused,
+    "continues": refused_changes.drops_in_recovery,
+}
+LEAVES: Mapping[str, Callable[..., list[Update]]] = {
+    "gives-up": Adds.leaves,
+    "continues": refused_changes.fails_adds,
 }
 LAC_READ: Rules = {"blocked": Changes.first_of_new, "racing": old_rules.first_above_lac_read}
 MAY_COMMIT: Rules = {"at-close": Changes.may_commit, "at-once": published.may_commit}
@@ -138,6 +147,25 @@ class Ledger(Published):
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Apply the rule of `ensemble_change`."""
         return ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
+
+    def may_abandon(self, client: TermLike) -> Term:
+        """Apply the rule of `refused_change`."""
+        return MAY_ABANDON[self.parameters.refused_change](self, client)
+
+    def when_refused(self, client: TermLike, failed: TermLike) -> list[Update]:
+        """Apply the rule of `refused_change`."""
+        return WHEN_REFUSED[self.parameters.refused_change](self, client, failed)
+
+    def said_when_refused(self) -> str:
+        """Apply the rule of `refused_change`."""
+        return {
+            "gives-up": super().said_when_refused(),
+            "continues": "gives up, or in recovery only fails its pending adds",
+        }[self.parameters.refused_change]
+
+    def leaves(self, client: TermLike, when: Term) -> list[Update]:
+        """Apply the rule of `refused_change`."""
+        return LEAVES[self.parameters.refused_change](self, client, when)
 
     def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
         """Apply the rule of `resends`."""

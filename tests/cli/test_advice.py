@@ -201,7 +201,11 @@ def test_steps_that_do_not_violate_in_another_instance_are_no_execution_of_it() 
 
 
 def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
-    races = {"lac_read_in_change": "racing", "add_ensemble": "when-made"}
+    races = {
+        "lac_read_in_change": "racing",
+        "add_ensemble": "when-made",
+        "refused_change": "continues",
+    }
     assert unmet(setup((3, 3, 2), 3, "4.17.3")) == {"fence_atomic": "no", **races}
     assert unmet(setup((3, 2, 2), 3, "4.17.4")).keys() == {*races, "E > WQ"}
 
