@@ -2,8 +2,8 @@
 
 The change fails its pending adds and leaves the handle open, because
 `LedgerHandle.handleUnrecoverableErrorDuringAdd` returns early if the metadata is in recovery.
-`changingEnsemble` stays true, so the handle accepts further adds and never acknowledges them. Only the refusal
-of a fenced bookie fails them. The rules apply under `refused_change=continues`.
+`changingEnsemble` stays true, so the handle accepts further adds and never acknowledges them. Only the
+refusal of a fenced bookie fails them. The rules apply under `refused_change=continues`.
 """
 
 from __future__ import annotations
