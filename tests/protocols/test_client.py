@@ -21,6 +21,7 @@ Settings = dict[str, Any]
 
 TWO = {**ONE_OF_TWO, "entries": 2}
 STALE: Settings = {**TWO, "add_ensemble": "when-made"}
+RACING: Settings = {**TWO, "lac_read_in_change": "racing"}
 OPEN: Settings = {**TWO, "refused_change": "continues"}
 
 CHANGE: tuple[Step, ...] = (
@@ -115,6 +116,7 @@ def test_a_writer_that_continues_leaves_its_lac_where_it_was() -> None:
 
 WAITING: list[tuple[str, Settings, Sequence[Step], bool]] = [
     ("a change is under way", TWO, CHANGE[:4], False),
+    ("a change is about to begin", RACING, [*CHANGE[:2], ("read lac first", "w", 1, 1, "b1")], False),
     ("the new bookie may answer", TWO, CHANGE, False),
     ("an old bookie may answer", STALE, [*CHANGE, ("push", 1, 2)], False),
     (
