@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fencepost.properties.expectations import Run
 
 PATTERN = "*.cases.toml"
-OLD_PATTERN = "*.obligations.toml"
-"""The files of earlier versions. They are refused: leaving them out would leave out tests."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CasesFile | None:
     """Collect each file of cases."""
-    if file_path.match(PATTERN) or file_path.match(OLD_PATTERN):
+    if file_path.match(PATTERN):
         return CasesFile.from_parent(parent, path=file_path)
     return None
 
@@ -48,9 +46,6 @@ class CasesFile(pytest.File):
         from fencepost.encoding.errors import BadInput
         from fencepost.properties.expectations import read
 
-        if self.path.match(OLD_PATTERN):
-            old, new = self.path.name, self.path.name.replace(".obligations.", ".cases.")
-            raise self.CollectError(f"{old}: rename it to {new}, and each [[obligation]] in it to [[case]]")
         try:
             expectations = read(self.path)
         except BadInput as error:

@@ -37,17 +37,9 @@ PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Paths under which a shell offers a pipe that has a writer."""
 
 
-RENAMED = {"fencepost.walk": "fencepost.path", "fencepost.walks": "fencepost.runs"}
-"""The documents whose names have changed: the name in earlier versions, and the name now."""
-
-
 def other_schema(where: object, found: object, *valid: str) -> BadInput:
-    """Return the error for a document of another schema. It says if an earlier version wrote it."""
-    name, _, number = str(found).partition("/")
-    of_now = dict(one.split("/") for one in valid).get(RENAMED.get(name, name), "0")
-    is_old = number.isdecimal() and int(number) < int(of_now)
-    again = "; an earlier version wrote it: write it again with this one" if is_old else ""
-    return BadInput(f"{where}: schema is {shown(found)}; valid: {', '.join(valid)}{again}")
+    """Return the error for a document of another schema."""
+    return BadInput(f"{where}: schema is {shown(found)}; valid: {', '.join(valid)}")
 
 
 def whole(text: str) -> int | None:

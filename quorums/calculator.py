@@ -1,16 +1,13 @@
-"""Warnings about a configuration, each with its source, and the table of trade-offs."""
+"""Warnings about a configuration, each with its source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import comb
 
-from fencepost.quorums import arithmetic
-from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.quantities import Value, bookie_count
+from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.quantities import bookie_count
 from fencepost.quorums.rack_losses import creates_without_a_rack, most_of_a_rack, writes_without_a_rack
-from fencepost.quorums.stripes import configurations
 
 
 @dataclass(frozen=True)
@@ -106,47 +103,3 @@ def warnings(deployment: Deployment) -> Iterator[Warning]:
             yield Warning("E > WQ: Pulsar turns sticky reads off", "bookkeeperEnableStickyReads")
     if deployment.pulsar and e > 5:
         yield Warning(f"E = {e} exceeds the broker's default cap of 5", "managedLedgerMaxEnsembleSize")
-
-
-TABLE_COLUMNS = (
-    "configuration",
-    "bookies",
-    "copies",
-    "storage_factor",
-    "losses",
-    "lucky_losses",
-    "slack",
-    "QC",
-    "EC",
-    "fewest_answers",
-    "writer_failures",
-    "writer_failures_delayed",
-    "blocking_sets",
-    "share_per_bookie",
-)
-
-
-def table(up_to: int, bookies: int | None, client: Client) -> list[dict[str, Value]]:
-    """Return a row of trade-offs for each configuration with E up to `up_to` and N, smallest first."""
-    rows = []
-    for configuration in configurations(up_to if bookies is None else min(up_to, bookies)):
-        e, wq, aq = sizes = configuration.sizes
-        deployment = Deployment(configuration, e if bookies is None else bookies, client)
-        row: tuple[Value, ...] = (
-            str(configuration),
-            deployment.bookies,
-            aq,
-            wq,
-            arithmetic.sure_losses(*sizes),
-            arithmetic.lucky_losses(*sizes),
-            arithmetic.slack(*sizes),
-            arithmetic.negative_answers(*sizes),
-            arithmetic.fencing_answers(*sizes),
-            arithmetic.fewest_answers(*sizes),
-            deployment.spare,
-            deployment.spare + arithmetic.slack(*sizes),
-            f"{arithmetic.blocking_sets(*sizes)}/{comb(e, aq)}",
-            round(wq / e, 3),
-        )
-        rows.append(dict(zip(TABLE_COLUMNS, row, strict=True)))
-    return rows

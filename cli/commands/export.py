@@ -30,12 +30,15 @@ from fencepost.encoding.versions import version
 CIRCUIT = "aiger"
 """The form that has the whole instance, not a query."""
 
-FORMATS = ("dimacs", "smt2", CIRCUIT)
+FORMATS = ("smt2", CIRCUIT)
 
 QUERY = "Query"
 
 ACTION = "action"
 """The query about the actions of one name, which `--action` gives."""
+
+QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGINNING, ACTION)
+"""The queries that can be exported. A certificate has the one of completeness."""
 
 
 @grouped_command(example="fencepost export bookkeeper-4.13 --property no-divergence --rounds 2 --format smt2")
@@ -45,12 +48,12 @@ ACTION = "action"
 @budget_option
 @option(
     "--what",
-    type=Choice([*(kind.value for kind in Kind), BEGINNING, ACTION]),
+    type=Choice(QUERIES),
     metavar="QUERY",
     default=Kind.PROPERTY.value,
     show_default=True,
     group=QUERY,
-    help=f"Query: {', '.join([*(kind.value for kind in Kind), BEGINNING, ACTION])}.",
+    help=f"Query: {', '.join(QUERIES)}.",
 )
 @option(
     "--property",
@@ -77,7 +80,7 @@ ACTION = "action"
     type=Choice(FORMATS),
     metavar="FORM",
     required=True,
-    help="Form of the result: dimacs for SAT solvers, smt2 for SMT, aiger for model checkers.",
+    help="Form of the result: smt2 for SMT solvers, aiger for model checkers.",
 )
 @output_option
 @outer_timeout_option
@@ -100,10 +103,9 @@ def command(
     hardware model checkers (AIGER 1.9, binary, to a file).
 
     The file of a query says what the answers sat and unsat mean. Queries about executions of up to R rounds:
-    can the property be false after one (property), can its witness be true after one (witness), does any
-    execution need more rounds (completeness), is a step badly defined (well-defined). Induction over R
-    rounds: base and step. Induction over one action: can an invariant be false at first (beginning), or after
-    an action (action).
+    can the property be false after one (property), can its witness be true after one (witness), is a step
+    badly defined (well-defined). Induction over one action: can an invariant be false at first (beginning),
+    or after an action (action).
     """
     limits = budgets(budget)
     made = [setting(text, "NAME=VALUE") for text in settings]
@@ -133,8 +135,7 @@ def command(
         f"Fencepost {version()}: a query for other solvers",
         *remarks(query, instance.subject, limits),
     ]
-    text = asking.smtlib(query, said) if form == "smt2" else asking.clauses(query).dimacs(said)
-    emit(text.rstrip("\n"), output)
+    emit(asking.smtlib(query, said).rstrip("\n"), output)
 
 
 def _refuse(chosen: str, **options: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fencepost.cli.commands.find_invariants import Wanted, find_invariants
@@ -14,12 +13,10 @@ from fencepost.cli.options.search import drop_declared_option, verbose_option
 from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
-from fencepost.cli.rendering.candidates import CandidatesReport
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
 from fencepost.cli.rendering.found_invariants import broken
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
-from fencepost.encoding.engine.candidates import offer
 from fencepost.encoding.engine.invariants_examined import (
     Breaks,
     Falsified,
@@ -34,7 +31,6 @@ from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.encoding.solving.workers import Ended, Worker, failure
 
@@ -96,12 +92,6 @@ class InvariantsReport:
 )
 @drop_declared_option
 @option(
-    "--candidates",
-    is_flag=True,
-    group=SEARCH,
-    help="Read candidates off the actions, and print those that are inductive, as source.",
-)
-@option(
     "--find",
     is_flag=True,
     group=SEARCH,
@@ -124,7 +114,6 @@ def command(
     names: tuple[str, ...],
     rounds: int | None,
     drop_declared: bool,
-    candidates: bool,
     find: bool,
     grow: tuple[str, ...],
     output: str | None,
@@ -138,27 +127,20 @@ def command(
     unreachable. A simulation and a bounded search then look for an execution after which the invariant is
     false. Exits with 0 if all are inductive, 1 if one is false after an execution, 3 otherwise.
 
-    With --candidates, invariants are read off the actions: what has happened implies what its causes
-    required. Exits with 0 if the properties are inductive with them, 3 otherwise.
-
-    With --find, invariants are looked for. IC3 finds clauses at the smallest size. They are lifted to
-    invariants with quantifiers, and induction says at which sizes these prove the properties.
+    With --find, invariants are looked for at the smallest size. Clauses are read off the actions: a thing
+    that has happened implies what its causes required. IC3 finds the others. They are lifted to invariants
+    with quantifiers, and induction says at which sizes these prove the properties.
     """
     if grow and not find:
         raise BadInput(f"--grow {grow[0]}: goes with --find; add it")
     if find:
-        if candidates or rounds is not None:
-            other = "--candidates" if candidates else f"--rounds {rounds}"
-            raise BadInput(f"{other}: does not go with --find; leave one of them out")
+        if rounds is not None:
+            raise BadInput(f"--rounds {rounds}: does not go with --find; leave one of them out")
         wanted = Wanted(protocol, settings, release, names, grow, drop_declared)
         return find_invariants(wanted, output, timeout, verbose)
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release, drop_declared)
     system, properties = instance.system, instance.properties(*names)
-    if candidates:
-        if rounds is not None:
-            raise BadInput(f"--rounds {rounds}: --candidates searches no rounds; leave one of them out")
-        return _read_off(instance, properties, output, timeout, verbose)
     if not system.invariants and not names:
         raise BadInput(
             f"{protocol}: {'its invariants are hidden' if drop_declared else 'declares no invariants'}; "
@@ -175,22 +157,6 @@ def command(
     parts = [heading(instance, Limits()), *(_text(report, name, instance) for name in shown)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
-    if instance.protocol.unmodelled:
-        parts.append(sentence(instance.protocol.unmodelled))
-    emit("\n".join(parts), output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
-
-
-def _read_off(
-    instance: Instance, properties: Sequence[Property], output: str | None, timeout: float, verbose: bool
-) -> int:
-    """Print the invariants that can be read off the actions, and what they prove."""
-    report = CandidatesReport()
-    with CheckProgress(verbose) as progress:
-        worker = Worker("candidates", offer, instance.system, properties, gib=None)
-        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
-    why = cut_short or report.undecided
-    parts = [heading(instance, Limits()), *report.lines(properties), *([f"undecided: {why}"] if why else [])]
     if instance.protocol.unmodelled:
         parts.append(sentence(instance.protocol.unmodelled))
     emit("\n".join(parts), output)

@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import CONFIGURATION, PLACEMENT, grouped_command, option
+from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.options.sizes import (
     ack_quorum_option,
@@ -27,10 +25,8 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
-    from fencepost.quorums.deployment import Client, Deployment
+    from fencepost.quorums.deployment import Deployment
     from fencepost.quorums.setters import Setter
-
-LARGEST_TABLE = 20
 
 
 @grouped_command(example="fencepost quorum -e 3 -w 3 -a 2 -n 4 --racks 2,1,1")
@@ -39,13 +35,6 @@ LARGEST_TABLE = 20
 @ack_quorum_option
 @bookies_option
 @files_option("a broker.conf or Helm values")
-@option(
-    "--table",
-    type=SIZE,
-    metavar="E",
-    group=CONFIGURATION,
-    help="Tabulate all configurations with ensembles up to E.",
-)
 @option(
     "--racks",
     metavar="RACKS",
@@ -73,9 +62,6 @@ LARGEST_TABLE = 20
 @form_option_of(("text", "csv", "json"))
 @output_option
 @outer_timeout_option
-@click.option("-r", "--ml-mark-delete-max-rate", hidden=True)
-@click.option("--ml-storage-class", hidden=True)
-@click.argument("namespace", required=False, default=None, metavar="")
 def command(
     ensemble: int | None,
     write_quorum: int | None,
@@ -87,18 +73,13 @@ def command(
     delay_ensemble_change: bool | None,
     opportunistic_striping: bool | None,
     files: tuple[str, ...],
-    table: int | None,
     form: str,
     output: str | None,
-    ml_mark_delete_max_rate: str | None,
-    ml_storage_class: str | None,
-    namespace: str | None,
 ) -> int:
     """Calculate what a configuration survives, and print warnings.
 
-    Each quantity has its formula, value and meaning. The flags of `pulsar-admin namespaces set-persistence`
-    are accepted as typed, with its namespace and rate. N is E unless it is given, or the sum of --racks. A
-    row that is a theorem names its lemma (see `fencepost prove`).
+    Each quantity has its formula, value and meaning. N is E unless it is given, or the sum of --racks. A row
+    that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
     from fencepost.quorums.placement import read_racks
@@ -107,10 +88,6 @@ def command(
     from fencepost.quorums.sources import read_files
     from fencepost.quorums.stripes import Configuration
 
-    if table is not None:
-        given = {"-e": ensemble, "-w": write_quorum, "-a": ack_quorum, "--racks": racks}
-        for flag in (flag for flag, value in given.items() if value is not None):
-            raise BadInput(f"{flag}: not with --table, which has all sizes up to one; leave one of them out")
     if min_racks is not None and racks is None:
         raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
     said = read_files(files)
@@ -139,23 +116,25 @@ def command(
     client = Client(**values)
     if client.min_racks is not None and client.min_racks < 1:
         raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
-    if table is not None:
-        emit(_table(table, bookies, client, form), output)
-        return int(ExitCode.SUCCESS)
-
     for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
         if size is None:
             elsewhere = "".join(f"; {note.rstrip('.')}" for note in said.notes if key in note)
             missing = f"no {key} of a broker in {', '.join(files)}{elsewhere};" if files else f"no {flag}:"
-            raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them, or --table E")
+            raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them")
     configuration = Configuration(*sizes)
     placed = read_racks(racks, configuration.ensemble) if racks is not None else None
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
         set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
-    pulsar = said.pulsar or ml_mark_delete_max_rate is not None
     deployment = Deployment(
-        configuration, bookies, client, placed, pulsar, said.autorecovery, said.recovery_racks, unenforced
+        configuration,
+        bookies,
+        client,
+        placed,
+        said.pulsar,
+        said.autorecovery,
+        said.recovery_racks,
+        unenforced,
     )
     emit({"text": as_text, "json": _json, "csv": _csv}[form](deployment, set_by if files else {}), output)
     return int(ExitCode.SUCCESS)
@@ -234,10 +213,6 @@ QUORUM = k.document(
     quantities=k.many(QUANTITY, "the lines of the answer"),
     warnings=k.many(WARNING, "what should change the configuration, or at least be known"),
 )
-ROW = k.key_schema(k.table(VALUE.kind, "a row: an object of columns"))
-QUORUM_TABLE = k.document(
-    "fencepost.quorum-table/1", rows=k.ruled(list, "a row for each configuration, smallest first", items=ROW)
-)
 
 
 def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
@@ -259,30 +234,9 @@ def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
 def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.quantities import quantities
 
-    return _rows_as_csv([asdict(row) for row in quantities(deployment)])
-
-
-def _rows_as_csv(rows: list[dict[str, Any]]) -> str:
+    rows = [asdict(row) for row in quantities(deployment)]
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().rstrip("\n")
-
-
-def _table(up_to: int, bookies: int | None, client: Client, form: str) -> str:
-    from fencepost.quorums.calculator import table
-
-    if not 1 <= up_to <= LARGEST_TABLE:
-        raise BadInput(f"--table {up_to}: ensembles from 1 to {LARGEST_TABLE} can be tabulated")
-    if bookies is not None and bookies < 1:
-        raise BadInput(f"-n {bookies}: the number of bookies must be at least 1")
-    rows = table(up_to, bookies, client)
-    if form == "csv":
-        return _rows_as_csv(rows)
-    if form == "json":
-        return json.dumps(k.headed(QUORUM_TABLE, {"rows": rows}), indent=2)
-    widths = {name: max(len(name), *(len(str(row[name])) for row in rows)) for name in rows[0]}
-    lines = ["  ".join(f"{name:>{width}}" for name, width in widths.items())]
-    lines += ["  ".join(f"{row[name]!s:>{width}}" for name, width in widths.items()) for row in rows]
-    return "\n".join(lines)

@@ -86,7 +86,7 @@ class Query:
                     f"is {name} false after {within}?",
                     f"{name} is violated. The actions that fire, in order, are the counterexample",
                     f"{name} holds within these rounds. "
-                    + "If `completeness` and `well-defined` are unsat too, it always holds",
+                    + "If `completeness` and `well-defined` of a certificate are unsat too, it always holds",
                 )
             case Kind.COMPLETENESS:
                 return (

@@ -31,11 +31,6 @@ from fencepost.encoding.language.terms import (
 )
 
 
-def invariant_source(invariant: Invariant, state: StateSpace) -> str:
-    """Return the call of `Invariant` that declares an invariant, for a list of them."""
-    return SourceWriter(state).invariant(invariant)
-
-
 def source(term: Term, state: StateSpace) -> str:
     """Return the term as source. `s` is the state; a sort is an attribute of it, if it has one.
 

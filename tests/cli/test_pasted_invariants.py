@@ -146,7 +146,6 @@ def commit() -> str:
     ("text", "parameter", "printing"),
     [
         pytest.param(COLOURED, "n", ("--find", "--grow", "n=2..3"), id="find"),
-        pytest.param(COLOURED, "n", ("--candidates",), id="candidates"),
         pytest.param(commit(), "participants", ("--find",), id="two-phase-commit"),
     ],
 )

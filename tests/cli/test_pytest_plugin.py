@@ -206,17 +206,6 @@ def test_a_file_that_says_nothing_is_an_error_of_one_line(
     result.stdout.fnmatch_lines([message])
 
 
-def test_a_file_of_an_earlier_version_says_what_to_rename(project: pytest.Pytester) -> None:
-    (project.path / "locks.obligations.toml").write_text(
-        '[[obligation]]\nexpect = "proved"\n', encoding="utf-8"
-    )
-    result = run(project)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(
-        ["locks.obligations.toml: rename it to locks.cases.toml, and each [[]*obligation* in it to [[]*case*"]
-    )
-
-
 def test_a_case_of_a_release_is_checked_with_its_switches(project: pytest.Pytester) -> None:
     """4.13.0 loses an entry at 2/2/2, and 4.18.0 does not."""
     head = 'protocol = "bookkeeper"\nproperty = "no-divergence"\n'

@@ -317,7 +317,6 @@ def _quorums() -> Found:
         output("quorum", "--from", str(ROOT / "examples" / "broker.conf")),
         output(*sizes, "--racks", "2,1,1", "--min-racks", "2"),
         output(*sizes, "--racks", "a,b,a"),
-        output("quorum", "--table", "3"),
         output("prove", "windows-need-the-count", "slack"),
         output("prove", "stripes-enumerated", "slack", "--timeout", "0.001"),
         (schema_name(LEMMAS), object_of([], "undecided", 10, 0.5, "interrupted")),

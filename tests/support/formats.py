@@ -17,7 +17,7 @@ from fencepost.cli.commands.count import COUNT_OF_STATES
 from fencepost.cli.commands.known_releases import MATRIX
 from fencepost.cli.commands.protocols import PROTOCOL, PROTOCOL_LIST
 from fencepost.cli.commands.prove import LEMMAS
-from fencepost.cli.commands.quorum import QUORUM, QUORUM_TABLE
+from fencepost.cli.commands.quorum import QUORUM
 from fencepost.cli.commands.releases import IN_RELEASES, RELEASE
 from fencepost.cli.commands.trace import REPLAYS
 from fencepost.cli.error_document import ERROR
@@ -80,7 +80,6 @@ _NAMED: tuple[Keys, ...] = (
     ),
     *(
         QUORUM,
-        QUORUM_TABLE,
         LEMMAS,
         ADVICE,
         IN_RELEASES,

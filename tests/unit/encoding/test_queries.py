@@ -13,7 +13,9 @@ from fencepost.cli.main import run
 from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.evidence.queries import Encoded, Kind, Query
+from fencepost.encoding.evidence.one_action import ActionStep, steps
+from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Encoded, Kind, Query
+from fencepost.encoding.evidence.question_files import Asking, Question, remarks
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.protocol import Protocol, choose, load
 from fencepost.encoding.language.sorts import integers
@@ -81,12 +83,24 @@ def expected(result: Result) -> Iterator[tuple[str, int, bool]]:
         yield "completeness", result.rounds - 1, True
 
 
-def exported(tmp_path: Path, *arguments: str) -> tuple[Path, str]:
-    """Return the query as a DIMACS file, and as a script."""
-    files = [tmp_path / "query.cnf", tmp_path / "query.smt2"]
-    for form, file in zip(("dimacs", "smt2"), files, strict=True):
-        assert run(["export", *arguments, "--format", form, "--output", str(file)]) == 0
-    return files[0], files[1].read_text(encoding="utf-8")
+def built(
+    name: str, settings: Mapping[str, object], question: Question, budgets: Mapping[str, int] | None = None
+) -> tuple[str, str]:
+    """Return the question as DIMACS text, as a certificate has it, and as the script that is exported."""
+    protocol, within = protocol_of(name), budgets or {}
+    parameters = protocol.parameters(settings.items())
+    system = protocol.system(parameters)
+    asking = Asking(system, system.properties, within)
+    header = remarks(question, protocol.subject(parameters), within)
+    return asking.clauses(question).dimacs(header), asking.smtlib(question, header)
+
+
+def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the script that is exported, without the line that names the version."""
+    assert run(["export", *arguments, "--format", "smt2"]) == 0
+    first, script = capsys.readouterr().out.split("\n", 1)
+    assert first.startswith("; Fencepost ")
+    return script
 
 
 @pytest.mark.parametrize(
@@ -97,73 +111,84 @@ def exported(tmp_path: Path, *arguments: str) -> tuple[Path, str]:
     ],
 )
 def test_other_solvers_answer_as_the_search_does(
-    name: str, settings: Mapping[str, object], about: str, budgets: Mapping[str, int], tmp_path: Path
+    name: str, settings: Mapping[str, object], about: str, budgets: Mapping[str, int]
 ) -> None:
-    given = [f"--set={key}={value}" for key, value in settings.items()]
-    given += [f"--budget={fault}={most}" for fault, most in budgets.items()]
     for what, rounds, answer in expected(searched(name, settings, about, budgets)):
-        asked = ["--what", what, "--rounds", str(rounds)]
-        asked += ["--property", about] if what not in ("completeness", "well-defined") else []
-        dimacs, script = exported(tmp_path, name, *given, *asked)
-        found = answers(dimacs, script)
+        kind = Kind(what)
+        query = Query(kind, rounds, about if kind in ABOUT_ONE_PROPERTY else None)
+        found = answers(*built(name, settings, query, budgets))
         assert found == dict.fromkeys(found, answer), (what, rounds)
 
 
-def answers(dimacs: Path, script: str) -> dict[str, bool]:
+def answers(dimacs: str, script: str) -> dict[str, bool]:
     """Return whether the query has an answer, by each of three solvers that no search uses."""
     found = {}
     for solver in ("glucose4", "lingeling"):
-        with Solver(solver, bootstrap_with=CNF(from_file=str(dimacs)).clauses) as other:
+        with Solver(solver, bootstrap_with=CNF(from_string=dimacs).clauses) as other:
             found[solver] = other.solve()
     answer = ask_cvc5(script, Deadline(120))
     assert isinstance(answer, Yes | No)
     return {**found, "cvc5": isinstance(answer, Yes)}
 
 
-ON_TWO = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
+UNFENCED = {"recovery_reads_fence": "no"}
 
 
-UNFENCED = ("--set", "recovery_reads_fence=no")
+def about_action(action: str | None, settings: Mapping[str, object]) -> ActionStep:
+    """Return the query about the actions of that name, with the declared invariants and a property."""
+    protocol = protocol_of("bookkeeper")
+    system = protocol.system(protocol.parameters(settings.items()))
+    claims = [*(invariant.name for invariant in system.invariants), "no-divergence"]
+    return next(step for step in steps(system, claims) if step.action == action)
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("action", "settings", "answer"),
     [
-        (["--what=beginning", "--property=no-divergence"], False),
-        (["--what=action", "--action=handle add", "--property=no-divergence"], False),
-        (["--what=action", "--action=handle read", *UNFENCED, "--property=no-divergence"], True),
+        (None, TWO_BOOKIES, False),
+        ("handle add", TWO_BOOKIES, False),
+        ("handle read", {**TWO_BOOKIES, **UNFENCED}, True),
     ],
 )
 def test_other_solvers_answer_what_is_asked_of_one_action(
-    asked: list[str], answer: bool, tmp_path: Path
+    action: str | None, settings: Mapping[str, object], answer: bool
 ) -> None:
     """The last question is about an action that breaks an invariant: a recovery read that does not fence."""
-    assert set(answers(*exported(tmp_path, "bookkeeper", *ON_TWO, *asked)).values()) == {answer}
+    texts = built("bookkeeper", settings, about_action(action, settings))
+    assert set(answers(*texts).values()) == {answer}
 
 
-def test_a_query_about_an_action_says_what_it_is(tmp_path: Path) -> None:
-    dimacs, script = exported(tmp_path, "bookkeeper", *ON_TWO, "--what=action", "--action=push")
-    lines = dimacs.read_text(encoding="utf-8").splitlines()
-    assert [line.removeprefix("c ") for line in lines[:6]] == [
-        line.removeprefix("; ") for line in script.splitlines()[:6]
+def test_a_query_about_an_action_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    given = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
+    asked = ("--what=action", "--action=push", "--property=no-divergence")
+    script = exported(capsys, "bookkeeper", *given, *asked)
+    dimacs, same = built("bookkeeper", TWO_BOOKIES, about_action("push", TWO_BOOKIES))
+    assert script.rstrip("\n") == same.rstrip("\n")
+    lines = dimacs.splitlines()
+    assert [line.removeprefix("c ") for line in lines[:5]] == [
+        line.removeprefix("; ") for line in script.splitlines()[:5]
     ]
-    assert lines[2].startswith("c action-push: from a state in which all of these hold, can push make one")
+    assert lines[1].startswith("c action-push: from a state in which all of these hold, can push make one")
     assert "c 1 status = open before" in lines
 
 
-def test_the_files_say_what_they_are(tmp_path: Path) -> None:
+NOTHING_LOST = Query(Kind.PROPERTY, 2, "nothing-lost")
+
+
+def test_the_files_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--property", "nothing-lost", "--rounds", "2", "--budget", "lost=1")
-    dimacs, script = exported(tmp_path, COPIES, *arguments)
-    lines = dimacs.read_text(encoding="utf-8").splitlines()
-    header = [line.removeprefix("c ") for line in lines[:7]]
-    assert header == [line.removeprefix("; ") for line in script.splitlines()[:7]]
-    assert header[0].startswith("Fencepost ")
-    assert header[1] == "two-copies: entries=1 fence=no acknowledge=both storage=disk"
-    assert header[2] == "at most: lost 1"
-    assert header[3] == "property-nothing-lost: is nothing-lost false after an execution of up to 2 rounds?"
-    assert header[4].startswith("sat: nothing-lost is violated")
-    assert header[5].startswith("unsat: nothing-lost holds within these rounds. If ")
-    assert header[6].startswith("names: ")
+    script = exported(capsys, COPIES, *arguments)
+    dimacs, same = built(COPIES, {}, NOTHING_LOST, {"lost": 1})
+    assert script.rstrip("\n") == same.rstrip("\n")
+    lines = dimacs.splitlines()
+    header = [line.removeprefix("c ") for line in lines[:6]]
+    assert header == [line.removeprefix("; ") for line in script.splitlines()[:6]]
+    assert header[0] == "two-copies: entries=1 fence=no acknowledge=both storage=disk"
+    assert header[1] == "at most: lost 1"
+    assert header[2] == "property-nothing-lost: is nothing-lost false after an execution of up to 2 rounds?"
+    assert header[3].startswith("sat: nothing-lost is violated")
+    assert header[4].startswith("unsat: nothing-lost holds within these rounds. If ")
+    assert header[5].startswith("names: ")
     assert "(set-logic QF_LIA)" in script
     (problem,) = [line for line in lines if line.startswith("p cnf ")]
     clauses = lines[lines.index(problem) + 1 :]
@@ -171,11 +196,11 @@ def test_the_files_say_what_they_are(tmp_path: Path) -> None:
     assert problem == f"p cnf {top} {len(clauses)}"
 
 
-def test_a_model_of_the_clauses_is_the_counterexample(tmp_path: Path) -> None:
-    dimacs, _ = exported(tmp_path, COPIES, "--property", "nothing-lost", "--rounds", "2")
-    remarks = [line.split(" ", 2) for line in dimacs.read_text().splitlines() if line[0] == "c"]
-    names = {int(number): name for _, number, name in remarks if number.isdigit()}
-    with Solver("minisat22", bootstrap_with=CNF(from_file=str(dimacs)).clauses) as solver:
+def test_a_model_of_the_clauses_is_the_counterexample() -> None:
+    dimacs, _ = built(COPIES, {}, NOTHING_LOST)
+    named = [line.split(" ", 2) for line in dimacs.splitlines() if line[0] == "c"]
+    names = {int(number): name for _, number, name in named if number.isdigit()}
+    with Solver("minisat22", bootstrap_with=CNF(from_string=dimacs).clauses) as solver:
         assert solver.solve()
         true = {names[number] for number in solver.get_model() if number in names}
     fired = {name.rpartition(" in round ")[0] for name in true if " in round " in name}
@@ -221,15 +246,15 @@ def test_a_wrong_step_is_found_in_whatever_round_it_is(below: int, rounds: int, 
     [
         (["--what", "property"], "--what property: is about one property; say which with --property NAME"),
         (
-            ["--what", "completeness", "--property", "nothing-lost"],
-            "--property nothing-lost: --what completeness is about no property; leave it out",
+            ["--what", "well-defined", "--property", "nothing-lost"],
+            "--property nothing-lost: --what well-defined is about no property; leave it out",
         ),
         (["--property", "something"], "something: no such property; valid: nothing-lost"),
         (["--property", "nothing-lost", "--budget", "floods=1"], "floods: no such fault here; valid: lost"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(["export", COPIES, "--rounds", "1", "--format", "dimacs", *arguments])
+    code = run(["export", COPIES, "--rounds", "1", "--format", "smt2", *arguments])
     assert (code, capsys.readouterr()) == (2, ("", f"fencepost: {says}\n"))
 
 
@@ -262,12 +287,12 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.C
 def test_an_option_of_another_query_is_refused(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = run(["export", COPIES, "--format", "dimacs", *arguments])
+    code = run(["export", COPIES, "--format", "smt2", *arguments])
     assert (code, capsys.readouterr()) == (2, ("", f"fencepost: {says}\n"))
 
 
 def test_an_action_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for given, says in (([], "is about the actions of one name"), (["--action=fly"], "fly: no such action")):
-        arguments = ["--what=action", "--property=nothing-lost", "--format=dimacs", *given]
+        arguments = ["--what=action", "--property=nothing-lost", "--format=smt2", *given]
         assert run(["export", COPIES, *arguments]) == 2
         assert f"--what action: {says}; valid for --action: send" in capsys.readouterr().err
