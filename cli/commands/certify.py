@@ -30,7 +30,7 @@ from fencepost.encoding.evidence.recheck import (
     COMMUTATION,
     RecheckedProof,
     Rejected,
-    certify_process,
+    certify_or_reject,
 )
 from fencepost.encoding.ic3.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
 from fencepost.encoding.language.protocol import Instance
@@ -110,7 +110,7 @@ def command(
     asked = Path(folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
     with CheckProgress(verbose) as progress:
-        worker = Worker("certifying", certify_process, *asked, gib=None)
+        worker = Worker("certifying", certify_or_reject, *asked, gib=None)
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun

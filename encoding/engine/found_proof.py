@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Replayed, Seen, Unreached
 from fencepost.encoding.engine.inductive_proof import InductiveProof
-from fencepost.encoding.engine.judge import judge_process
+from fencepost.encoding.engine.judge import judge
 from fencepost.encoding.engine.searches import costs
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.errors import InternalError
@@ -117,7 +117,7 @@ class FoundProof:
         work.dismiss(searching)
         system = carrying(work.system, self._granted)
         claims = [self._asked[name] for name in found.properties]
-        self._worker = work.start(self, "judge", judge_process, system, claims, found.clauses, work.limits)
+        self._worker = work.start(self, "judge", judge, system, claims, found.clauses, work.limits)
 
 
 @dataclass(frozen=True)

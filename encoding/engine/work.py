@@ -141,7 +141,7 @@ class Work:
         self,
         engine: Engine,
         name: str,
-        make: Callable[..., Sequence[Iterator[Any]]],
+        messages: Callable[..., Iterator[Any]],
         *arguments: Any,
         steady: bool = False,
     ) -> Worker:
@@ -150,7 +150,7 @@ class Work:
         With several jobs, a `steady` worker never waits for others.
         """
         self.crew.make_room()
-        worker = Worker(name, make, *arguments, gib=self.limits.memory)
+        worker = Worker(name, messages, *arguments, gib=self.limits.memory)
         self._owners[worker] = engine
         return self.crew.start(worker, steady and self.limits.jobs > 1)
 

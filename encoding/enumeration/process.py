@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,20 +60,19 @@ class Visited:
         return {"states": self.states, "orbits": self.orbits, "steps": self.steps}
 
 
-def enumerate_process(
-    send: Callable[[object], None],
+def enumerate_states(
     system: System,
     properties: Sequence[Property],
     budgets: Mapping[str, int],
     bound: int | None = None,
     most: int | None = None,
-) -> list[Iterator[Visiting | FoundPath | Visited]]:
-    """Return the generator of the process that visits the states within `bound` steps.
+) -> Iterator[Visiting | FoundPath | Visited]:
+    """Visit the states within `bound` steps, and yield what is found.
 
     It ends without `Visited` once each property is violated, or after the work of `most` nodes without
     symmetry. `budgets` has the largest number of faults by kind.
     """
-    return [_Enumeration(system, properties, budgets).run(bound, most)]
+    yield from _Enumeration(system, properties, budgets).run(bound, most)
 
 
 class _Enumeration:

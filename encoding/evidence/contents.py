@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fencepost.encoding.concrete.replay import Replayer
@@ -34,18 +34,8 @@ from fencepost.encoding.solving.answers import GaveUp, SolverGaveUpError, Yes
 from fencepost.encoding.solving.solvers import Refuted, refute
 
 
-def certificate_process(
-    send: Callable[[object], None],
-    system: System,
-    subject: Subject,
-    proves: Contents,
-    folder: Path,
-) -> list[Iterator[PreparationPhase]]:
-    """Return the generator of the process that makes a certificate; it fills a folder not yet in use."""
-    return [_fill(system, subject, proves, folder)]
-
-
-def _fill(system: System, subject: Subject, proves: Contents, folder: Path) -> Iterator[PreparationPhase]:
+def fill(system: System, subject: Subject, proves: Contents, folder: Path) -> Iterator[PreparationPhase]:
+    """Make a certificate in a folder that is not yet in use."""
     yield PreparationPhase("certificate: building")
     claims, budgets = proves.claims, proves.budgets
     system = with_found(system, clauses_of(system, proves.found))

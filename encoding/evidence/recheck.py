@@ -86,16 +86,10 @@ class Rejected:
     why: str
 
 
-def certify_process(
-    send: object, folder: Path, found: Manifest, system: System, digest: str | None
-) -> list[Iterator[PreparationPhase | RecheckedProof | Rejected]]:
-    """Return the generator of the process that checks a certificate; a rejection is its last message."""
-    return [_certify_or_reject(folder, found, system, digest)]
-
-
-def _certify_or_reject(
+def certify_or_reject(
     folder: Path, found: Manifest, system: System, digest: str | None
 ) -> Iterator[PreparationPhase | RecheckedProof | Rejected]:
+    """Yield each part of a certificate that is confirmed; a rejection is the last message."""
     try:
         yield from certify(folder, found, system, digest)
     except RejectedError as error:

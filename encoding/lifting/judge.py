@@ -58,7 +58,7 @@ class Judge:
         self, system: System, properties: Sequence[Property], claims: Sequence[Invariant], solver: str
     ) -> None:
         """Make the proof obligations. Raises ModelError and SolverGaveUpError."""
-        *_, posed = pose(lambda message: None, system, properties, claims)[0]
+        *_, posed = pose(system, properties, claims)
         assert isinstance(posed, Posed)
         self._posed = posed
         self.claims = frozenset(posed.claims)

@@ -71,20 +71,16 @@ class Discovered:
 
 
 def discover(
-    send: object,
     sizes: Sequence[Size],
     joint: Size | None,
     properties: tuple[str, ...],
     dropped: bool,
     solver: str,
-) -> list[Iterator[Discovered | PreparationPhase | Progress]]:
-    """Return the generator of the process that looks for invariants of these sizes.
-
-    In the end they are tried at the size `joint` too.
-    """
+) -> Iterator[Discovered | PreparationPhase | Progress]:
+    """Look for invariants of these sizes, and try them at the size `joint` in the end."""
     several = [AtSize(size, properties, dropped, solver) for size in sizes]
     last = None if joint is None else AtSize(joint, properties, dropped, solver)
-    return [_discover(several, last)]
+    yield from _discover(several, last)
 
 
 def _discover(

@@ -431,14 +431,14 @@ def explored(system: System) -> Truth | None:
 
 def inductive(system: System) -> Houdini:
     """Run the default proof of the property and the invariants in this process, as `check` runs it."""
-    *_, posed = pose(lambda message: None, system, system.properties, system.invariants)[0]
+    *_, posed = pose(system, system.properties, system.invariants)
     assert isinstance(posed, Posed)
     proving = Houdini(posed)
     while not proving.settled:
         proving.again()
         known = proving.claims, dict(proving.kept)
         for share in range(SHARES):
-            (answers,) = ask(lambda message: None, posed, *known, [share], Limits(jobs=1))
+            answers = ask(posed, *known, [share], Limits(jobs=1))
             for answer in answers:
                 if isinstance(answer, StillInductive | Withdrawn | Left):
                     proving.hear(answer)
@@ -455,7 +455,7 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
     claims = [wanted, *(replace(wanted, name=i.name, holds=i.holds) for i in system.invariants)]
     bare = replace(system, properties=tuple(claims), invariants=())
     replayer, violated, proved, wrong = Replayer(bare, Subject("", {}, {})), set(), set(), False
-    for found in find(lambda message: None, bare, claims)[0]:
+    for found in find(bare, claims):
         match found:
             case FoundPath(property=None):
                 wrong = True

@@ -18,7 +18,7 @@ from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.enumeration import process
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
-from fencepost.encoding.enumeration.process import Visited, enumerate_process
+from fencepost.encoding.enumeration.process import Visited, enumerate_states
 from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
@@ -53,8 +53,7 @@ def enumerated(system: System, budgets: Mapping[str, int] | None = None) -> Enum
     """Return what the enumeration says of a system, in this process; each path is replayed."""
     found, replayer = Enumerated(), Replayer(system, Subject("", {}, {}))
     properties = {prop.name: prop for prop in system.properties}
-    (messages,) = enumerate_process(lambda message: None, system, system.properties, budgets or {})
-    for said in messages:
+    for said in enumerate_states(system, system.properties, budgets or {}):
         match said:
             case FoundPath(property=str(name), actions=numbers, choices=choices):
                 actions = [system.ground_actions[number] for number in numbers]

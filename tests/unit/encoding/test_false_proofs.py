@@ -120,7 +120,7 @@ def test_invariants_name_a_badly_defined_step_that_is_reached() -> None:
     # Planted: the invariants that every action keeps are reported, and the step is not.
     made = system(Counter(2), count)
     with pytest.raises(ModelError, match=r"count sets number to 3, outside 0\.\.2"):
-        list(examine(None, made, SUBJECT, made.properties, 4)[0])
+        list(examine(made, SUBJECT, made.properties, 4))
 
 
 def test_a_badly_defined_step_that_is_not_reached_leaves_the_proof_to_rounds() -> None:
