@@ -15,8 +15,8 @@ from fencepost.answers.requests import (
     small_instances,
 )
 from fencepost.answers.witness_hints import with_hints
-from fencepost.encoding.engine.check import check as checked
-from fencepost.encoding.engine.check import refuse_uncheckable
+from fencepost.encoding.check import check as checked
+from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.errors import BadInput

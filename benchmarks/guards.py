@@ -28,8 +28,8 @@ from conjuncts import (
     relaxed,
     without,
 )
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import InternalError, ModelError

@@ -18,7 +18,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.engine.check import check, settled_by_induction
+from fencepost.encoding.check import check, settled_by_induction
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out

@@ -22,6 +22,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.manifests import MANIFEST, MANIFEST_KEYS, Claim, Manifest, read_manifest
@@ -32,7 +33,6 @@ from fencepost.encoding.evidence.recheck import (
     Rejected,
     certify_or_reject,
 )
-from fencepost.encoding.ic3.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.safe_text import one_line

@@ -21,8 +21,8 @@ from fencepost.cli.rendering.progress import PAUSE, StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import Visiting
 from fencepost.encoding.enumeration.count import StateCount, count_states
-from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount

@@ -22,18 +22,18 @@ from fencepost.encoding.engine.events import (
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.lower_bound import at_least
-from fencepost.encoding.engine.property_evidence import PropertyEvidence
-from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
-from fencepost.encoding.enumeration.process import Visited
-from fencepost.encoding.language.system import Property
-from fencepost.encoding.rounds.search import (
+from fencepost.encoding.engine.messages import (
     Clean,
     Complete,
     Execution,
     Longer,
     Surpassed,
+    Visited,
     Witnessed,
 )
+from fencepost.encoding.engine.property_evidence import PropertyEvidence
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
+from fencepost.encoding.language.system import Property
 
 
 @dataclass(frozen=True)

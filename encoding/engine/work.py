@@ -18,10 +18,9 @@ from fencepost.encoding.engine.events import (
 )
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import IC3, Visiting
 from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
-from fencepost.encoding.enumeration.process import Visiting
-from fencepost.encoding.ic3.finder import TASK as IC3
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.traces import Trace

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.events import PreparationPhase
+from fencepost.encoding.engine.named_clauses import clauses_of
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import (
     MANIFEST,
@@ -22,8 +24,6 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, questions, remarks
-from fencepost.encoding.ic3.clauses import with_found
-from fencepost.encoding.ic3.named_clauses import clauses_of
 from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property, System

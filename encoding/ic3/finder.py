@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.engine.clauses import Clause
+from fencepost.encoding.engine.messages import IC3
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause
 from fencepost.encoding.ic3.core import inductive_core
 from fencepost.encoding.ic3.frames import Frames
 from fencepost.encoding.ic3.lifting import Lifting
@@ -25,7 +26,7 @@ PAUSE = 1.0
 MINE, OTHER = "minisat", "glucose"
 """The solver of the search, and the one that it uses if the judge uses the first."""
 
-TASK = "ic3"
+TASK = IC3
 """The name of this search in progress."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, pose
+from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, pose
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, Withdrawn, induct
 from fencepost.encoding.language.system import Invariant, Property, System

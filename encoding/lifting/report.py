@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.clauses import found_name
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.engine.invariants_examined import Breaks, Examination
-from fencepost.encoding.ic3.clauses import found_name
+from fencepost.encoding.induction.invariants_examined import Breaks, Examination
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.traces import Trace

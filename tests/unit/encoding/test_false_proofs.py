@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
-from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.invariants_examined import examine
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError
@@ -19,6 +18,7 @@ from fencepost.encoding.evidence.one_action import steps
 from fencepost.encoding.evidence.queries import Kind, Query
 from fencepost.encoding.evidence.question_files import Asking
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.invariants_examined import examine
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED, Never
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.sorts import BOOL, MOST_VALUES, integers

@@ -9,13 +9,13 @@ from inspect import signature
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.clauses import clause_text, with_found
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import symmetry
-from fencepost.encoding.ic3.clauses import clause_text, with_found
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.ic3.symmetry import symmetries
 from fencepost.encoding.ic3.transitions import Transitions, transitions

@@ -11,18 +11,22 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.engine import bounded_search, found_proof, houdini_run, searches, work
-from fencepost.encoding.engine.bounded_search import BoundedSearch
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
+from fencepost.encoding.engine import work
 from fencepost.encoding.engine.events import Event, Replayed
-from fencepost.encoding.engine.houdini import pose
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.searches import Job, Search
+from fencepost.encoding.engine.messages import Complete, Violated
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.ic3 import found_proof
+from fencepost.encoding.induction import houdini_run
+from fencepost.encoding.induction.houdini import pose
 from fencepost.encoding.language.protocol import load
-from fencepost.encoding.rounds.search import Complete, Task, Violated
+from fencepost.encoding.rounds import bounded_search, searches
+from fencepost.encoding.rounds.bounded_search import BoundedSearch
+from fencepost.encoding.rounds.search import Task
+from fencepost.encoding.rounds.searches import Job, Search
 from fencepost.encoding.solving import crew
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.workers import Ended, Worker, in_turn, tell

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from fencepost.encoding.engine import shortest_violation, step_bounds
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.engine.events import AtLeast
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.step_bounds import is_kept, shorten
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.ic3 import shortest_violation, step_bounds
 from fencepost.encoding.ic3.finder import FoundPath
+from fencepost.encoding.ic3.step_bounds import is_kept, shorten
 from fencepost.encoding.language import (
     Action,
     Invariant,

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 
+from fencepost.encoding.engine.clauses import Clause, found_name, with_found
 from fencepost.encoding.engine.events import ByActions, NotByActions, PreparationPhase
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, asked, pose
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.named_clauses import named_clause
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.ic3.clauses import Clause, found_name, with_found
-from fencepost.encoding.ic3.named_clauses import named_clause
+from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, asked, pose
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.solvers import Progress

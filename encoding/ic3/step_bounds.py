@@ -11,10 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 
+from fencepost.encoding.engine.clauses import Clause, invariants_of
 from fencepost.encoding.engine.events import AtLeast
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, invariants_of
 from fencepost.encoding.ic3.core import frame_core
 from fencepost.encoding.ic3.finder import PAUSE, FoundPath, actions_of, refuse_overspending, search_for
 from fencepost.encoding.ic3.search import Excluded, Reached, Underway

@@ -8,11 +8,11 @@ from enum import Enum
 from typing import TypeVar
 
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.preparation import tally
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.rounds.preparation import tally
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
 from fencepost.encoding.solving.solvers import Purse

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.encoding.engine.found_proof import PathReplay
 from fencepost.encoding.engine.limits import Minimize
-from fencepost.encoding.engine.step_bounds import TASK, shorten
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.ic3.finder import FoundPath
+from fencepost.encoding.ic3.found_proof import PathReplay
+from fencepost.encoding.ic3.step_bounds import TASK, shorten
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.workers import Worker
 

@@ -11,9 +11,7 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.confirmation import Confirmation
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.engine.preparation import Prepared, prepare
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.directed_simulation import falsified
@@ -30,6 +28,8 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import Variable, decode, show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.rounds.confirmation import Confirmation
+from fencepost.encoding.rounds.preparation import Prepared, prepare
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import executed
 from fencepost.encoding.solving.solvers import Progress, backend
