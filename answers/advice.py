@@ -47,6 +47,8 @@ class Loss:
     """One way to lose an acknowledged entry: a known bug, a setting, a public report, or anything else."""
 
     name: str
+    short: str
+    """The loss in a few words."""
     loses: str
     coincidence: str
     events: str
@@ -57,6 +59,10 @@ class Loss:
     finding: Finding | None = None
     source: str = ""
     """The public address of a loss that was not checked here."""
+    when: str = "change"
+    """The time of the action, one of WHEN."""
+    seen: str = ""
+    """The public facts about how often the loss was seen; empty if there are none."""
 
     @property
     def decides(self) -> bool:
@@ -139,6 +145,7 @@ class Advice:
             state = State.FOUND
         return Loss(
             name,
+            risk.short,
             risk.bug.wrong,
             risk.coincidence,
             risk.events,
@@ -146,6 +153,8 @@ class Advice:
             state,
             name in self.accepted,
             found,
+            when=risk.when,
+            seen=risk.seen,
         )
 
     def _of_public(self, loss: PublicLoss) -> Loss:
@@ -153,6 +162,7 @@ class Advice:
         accepted = loss.name in self.accepted
         return Loss(
             loss.name,
+            loss.short,
             said,
             loss.coincidence,
             "",
@@ -160,6 +170,8 @@ class Advice:
             State.PUBLIC,
             accepted,
             source=loss.source,
+            when=loss.when,
+            seen=loss.seen,
         )
 
     def _of_rest(self) -> Loss:
@@ -170,7 +182,9 @@ class Advice:
             else "Ask again with a longer --timeout."
         )
         said = "an acknowledged entry is lost in a way that no known bug explains"
-        return Loss(ANYTHING_ELSE, said, "nothing", "", action, state, False, self.rest)
+        return Loss(
+            ANYTHING_ELSE, "no known bug explains it", said, "nothing", "", action, state, False, self.rest
+        )
 
 
 def _rank(coincidence: str) -> int:

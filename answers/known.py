@@ -39,8 +39,7 @@ def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -
     valid = [known.name for known in table]
     wanted: set[str] = set()
     for name in names:
-        full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), name)
-        found = {full} if full in valid else _of_source(table, name)
+        found = _named(table, name)
         if not found:
             raise BadInput(
                 f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "
@@ -48,6 +47,17 @@ def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -
             )
         wanted |= found
     return frozenset(wanted)
+
+
+def is_known(table: Sequence[Named], name: str) -> bool:
+    """Return whether the table has the name, or a bug whose source has the number."""
+    return bool(_named(table, name))
+
+
+def _named(table: Sequence[Named], name: str) -> set[str]:
+    valid = {known.name for known in table}
+    full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), None)
+    return {full} if full else _of_source(table, name)
 
 
 def _of_source(table: Sequence[Named], name: str) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.answers.risks import COINCIDENCES
+from fencepost.answers.risks import COINCIDENCES, WHEN
 from fencepost.answers.setups import TRAITS
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml, whole
@@ -55,6 +55,8 @@ class PublicLoss:
     """A loss that a public source names and that no model has."""
 
     name: str
+    short: str
+    """The loss in a few words."""
     loses: str
     """One sentence or two: what is lost, and when."""
     needs: frozenset[str]
@@ -67,6 +69,10 @@ class PublicLoss:
     """The independent events that must come together, one of COINCIDENCES."""
     read: str
     """The origin of its range of releases: "code" from the history and tags, "notes" from a report."""
+    when: str = "change"
+    """The time of the action, one of WHEN."""
+    seen: str = ""
+    """The public facts about how often the loss was seen; empty if there are none."""
     unless: frozenset[str] = frozenset()
     """The features that avoid it."""
     since: Change | None = None
@@ -101,6 +107,7 @@ COMMITS = Key(dict, "a table of releases that were read, each with a commit", la
 def _row_keys(conditions: Mapping[str, str]) -> Mapping[str, Key]:
     of_setup = Key(list, f"a list of {', '.join(conditions)}", lambda v: set(v) <= set(conditions))
     needed = k.keys(
+        short=k.text("the loss in a few words"),
         loses=k.text("what is lost, and when"),
         needs=of_setup,
         coincidence=k.among(COINCIDENCES),
@@ -108,7 +115,8 @@ def _row_keys(conditions: Mapping[str, str]) -> Mapping[str, Key]:
         source=Key(str, "an address that begins with https://", lambda v: v.startswith("https://")),
         read=k.among(("code", "notes")),
     )
-    return {**needed, "unless": of_setup, "since": COMMITS, "fixed": COMMITS}
+    optional = {"when": k.among(WHEN), "seen": k.text("how often the loss was seen")}
+    return {**needed, **optional, "unless": of_setup, "since": COMMITS, "fixed": COMMITS}
 
 
 def features_of(document: Mapping[str, Any], where: str) -> dict[str, Feature]:
@@ -128,7 +136,8 @@ def losses_of(document: Mapping[str, Any], where: str) -> tuple[PublicLoss, ...]
         place = f"{where}, {name}"
         row = has_keys(row, keys, place)
         since, fixed = (Change(end, row[end]) if end in row else None for end in ("since", "fixed"))
-        plain = {key: row[key] for key in ("loses", "action", "source", "coincidence", "read")}
+        texts = ("short", "loses", "action", "source", "coincidence", "read", "when", "seen")
+        plain = {key: row[key] for key in texts if key in row}
         needs, unless = (frozenset(row.get(key, ())) for key in ("needs", "unless"))
         loss = PublicLoss(name, needs=needs, unless=unless, since=since, fixed=fixed, **plain)
         if not loss.releases:

@@ -23,6 +23,9 @@ COINCIDENCES = ("nothing", "slow-bookie", "crash", "two-crashes", "operator")
 within milliseconds, a step of an operator.
 """
 
+WHEN = ("stop", "start", "change", "ensemble-change", "crash")
+"""The times of an action: before a bookie stops or starts, once, after an ensemble change, after a crash."""
+
 OF_SETTINGS: tuple[Expectation, ...] = tuple(read(TABLES / "settings.toml"))
 """Losses that a setting of the bookies brings, in every release. Each is named by the setting."""
 
@@ -51,6 +54,12 @@ class Risk:
     """The settings of the model that this setup needs besides those of the bug's own row."""
     by_writer: bool = False
     """Whether the writer alone, without recovery, violates one of the properties."""
+    short: str = ""
+    """The loss in a few words; empty without a loss."""
+    when: str = "change"
+    """The time of the action, one of WHEN."""
+    seen: str = ""
+    """The public facts about how often the loss was seen; empty if there are none."""
     at_once: bool = False
     """Whether AQ bookies crash at once."""
 
@@ -68,6 +77,9 @@ KEYS = {
     ),
     "coincidence": k.among(COINCIDENCES),
     "events": k.text("how many events must come together, and within what time"),
+    "short": k.text("the loss in a few words"),
+    "when": k.among(WHEN),
+    "seen": k.text("how often the loss was seen"),
     "asks": Key(list, "names of properties"),
     "entries": Key(int, "a number of entries"),
     "set": k.table(str, "settings of the model that win over those of the bug's row"),
@@ -115,6 +127,9 @@ def _risk(known: Expectation, setup: Setup) -> Risk:
         row.get("entries"),
         row.get("set"),
         row.get("by_writer", False),
+        row.get("short", ""),
+        row.get("when", "change"),
+        row.get("seen", ""),
         row.get("at_once", False),
     )
 

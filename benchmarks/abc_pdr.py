@@ -1,4 +1,7 @@
-"""ABC's `pdr`, an implementation of IC3, asked about an instance as a circuit (Debian: `berkeley-abc`)."""
+"""ABC's `pdr`, an implementation of IC3, asked about an instance as a circuit.
+
+Debian has ABC as `berkeley-abc`; the wheel `pyosys` of PyPI carries a newer one as `yosys-abc`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,12 @@ from pathlib import Path
 
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import Circuit
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.language.state import Variable
+from fencepost.encoding.language.system import System
 
-PROGRAM = next((name for name in ("berkeley-abc", "abc") if shutil.which(name)), None)
+PROGRAM = next((name for name in ("yosys-abc", "berkeley-abc", "abc") if shutil.which(name)), None)
 """The name of the program; None where it is not installed."""
 
 SCRIPT = "&r circuit.aig; &put; pdr -a -T {seconds}"
@@ -63,3 +70,38 @@ def read_answer(names: Sequence[str], output: str) -> Answer:
     verdicts = {name: Verdict.VIOLATED if n in asserted else other for n, name in enumerate(names)}
     clauses = _CLAUSES.search(output)
     return Answer(verdicts, int(clauses[1]) if clauses else None)
+
+
+def read_invariant(system: System, text: str) -> tuple[Clause, ...]:
+    """Return the clauses of an invariant that `pdr -e -d -I` of ABC wrote about the circuit of a system.
+
+    They are for the judge, which may refuse them. Each row is a cube of states that are excluded, one letter
+    for each latch. `&r` makes the initial state zero: it inverts a latch that starts as one. A latch without
+    initial value gets one, and a further latch, the last one, is true after the first step. In the first step
+    nothing need happen, so a row that asks for false there excludes no state. Raises ValueError for a row of
+    another length.
+    """
+    written = Symbolic(system).written
+    latches = [
+        (variable, position)
+        for variable in system.variables
+        if variable.is_choice or variable.place in written
+        for position in range(1, len(variable.domain))
+    ]
+    flags = 1 if any(variable.is_choice for variable, _ in latches) else 0
+    found: dict[Clause, None] = {}
+    for row in (line.split()[0] for line in text.splitlines() if line[:1] in ("0", "1", "-")):
+        if len(row) != len(latches) + flags:
+            raise ValueError(f"a row of {len(row)} latches; the circuit has {len(latches) + flags}")
+        if row[len(latches) :] != "0":
+            cube = zip(latches, row, strict=False)
+            found[tuple(sorted(_negated(system, *latch, s == "1") for latch, s in cube if s != "-"))] = None
+    return tuple(found)
+
+
+def _negated(system: System, variable: Variable, position: int, is_one: bool) -> Literal:
+    """Return the statement that a latch does not have the value it has in a row."""
+    starts_as_one = not variable.is_choice and (
+        system.initial[variable.place] == variable.domain.values[position]
+    )
+    return Literal(variable.place, Relation.IS_NOT if is_one != starts_as_one else Relation.IS, position)

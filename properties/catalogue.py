@@ -93,15 +93,21 @@ _SOURCES = (
     "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
 )
 
-_UNMODELLED = (
+_UNMODELLED = "not modelled of BookKeeper's client: chained ensemble changes, deletion"
+
+_ADDS_UNMODELLED = (
     "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
     "changes, deletion"
 )
+"""The line of the models whose adds are one step."""
+
+_ADDS_NOT_MODELLED = (
+    "the time between making an add and queueing it: the client chooses the ensemble when it makes the add",
+    "a writer that continues after its ensemble change has failed",
+)
 
 _CLIENT_NOT_MODELLED = (
-    "the time between making an add and queueing it: the client chooses the ensemble when it makes the add",
     "chained ensemble changes: bookies that fail during a change, and one comparison over several changes",
-    "a writer that continues after its ensemble change has failed",
 )
 """The parts that every model of the client leaves out, in addition to deletion (docs/bookkeeper.md)."""
 
@@ -117,12 +123,14 @@ _NOT_MODELLED = (
 )
 
 _CORE_NOT_MODELLED = (
+    *_ADDS_NOT_MODELLED,
     *_CLIENT_NOT_MODELLED,
     "deletion",
     "messages, numbers, positions, fragments (`fencepost prove bookkeeper` ties them to the core)",
 )
 
 _TWEAKS_NOT_MODELLED = (
+    *_ADDS_NOT_MODELLED,
     *_CLIENT_NOT_MODELLED,
     "deletion",
     "plain reads: lac-entry-at-aq stands for them",
@@ -163,8 +171,9 @@ PROTOCOLS: dict[str, Protocol] = {
     for protocol in (
         Protocol(
             name="bookkeeper",
-            summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with #4651 "
-            "fixed, a race between the client's threads (as released: --release 4.18.0)",
+            summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with "
+            "#4651, stale-ensemble and refused-change fixed, bugs of the client (as released: "
+            "--release 4.18.0)",
             defaults=TODAY,
             build=bookkeeper,
             sources=_SOURCES,
@@ -213,7 +222,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper_core,
             sources=_SOURCES,
             not_modelled=_CORE_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_ADDS_UNMODELLED,
         ),
         Protocol(
             name="bookkeeper-guaranteed-write-quorum",
@@ -223,7 +232,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=guaranteed_write_quorum,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla",),
             not_modelled=_TWEAKS_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_ADDS_UNMODELLED,
         ),
         Protocol(
             name="bookkeeper-unbounded",
@@ -233,7 +242,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=unbounded_ledgers,
             sources=("Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla",),
             not_modelled=(*_TWEAKS_NOT_MODELLED, "normal writes that stay at AQ"),
-            unmodelled=_UNMODELLED,
+            unmodelled=_ADDS_UNMODELLED,
         ),
         Protocol(
             name="ledger-chain",

@@ -29,6 +29,7 @@ _V4_13: tuple[Settings, ...] = (
 _SWITCHES: tuple[Settings, ...] = (
     {**TWO_OF_ONE, "fence_atomic": "no"},
     {**ONE_OF_TWO, "lac_read_in_change": "racing"},
+    {**ONE_OF_TWO, "entries": 2, "add_ensemble": "when-made", "refused_change": "continues"},
     {**ONE_OF_TWO, "ensemble_change_commit": "local-first"},
     {**TWO_OF_ONE, "silent": 1},
 )

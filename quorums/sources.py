@@ -57,7 +57,7 @@ def read_source(path: Path) -> Source:
         any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
         tuple(dict.fromkeys(fact.where for fact in used)),
         tuple(dict.fromkeys(_notes(file, unmodelled))),
-        {name: fact.value for name, fact in unmodelled.items()},
+        {name: fact.value for name, fact in unmodelled.items()} | _tls(file.facts),
     )
 
 
@@ -145,6 +145,20 @@ def _unmodelled(file: ConfigFile) -> dict[str, Fact]:
     return {name: facts[-1] for name, facts in found.items() if facts} | _volumes(file.facts)
 
 
+TLS = ("tls.enabled", "tls.bookie.enabled")
+"""The keys of Pulsar's chart that together set `tlsProviderFactoryClass`, at the end of their path."""
+
+
+def _tls(facts: Sequence[Fact]) -> dict[str, Any]:
+    """Return the values of a chart's keys of TLS. Sections of other components have their own."""
+    found = {}
+    for fact in facts:
+        names = fact.path[-3:] if fact.component == BOOKIE else fact.path[-2:]
+        if ".".join(names) in TLS and fact.component in (BOOKIE, None):
+            found[".".join(names)] = fact.value
+    return found
+
+
 VOLUMES = {"ledgers": "ledgerDirectories", "journal": "journalDirectories"}
 """The key that a chart sets to the paths of several volumes, by their section."""
 
@@ -230,6 +244,8 @@ class Files:
         said: dict[str, Any] = {}
         for source in self.sources.values():
             said |= source.values
+        if not all(plain(said.get(key)) == "true" for key in TLS):
+            said.pop(TLS[-1], None)
         return {key: value for key, value in said.items() if value is not None}
 
 
@@ -240,6 +256,7 @@ def _known_to(release: str, source: Source) -> Source:
     later = [key for key in CONFIG_KEYS.values() if key.since and number(release) < number(key.since)]
     fields = [key for key in later if key.sets and getattr(source.settings, key.sets) is not None]
     values = [key for key in later if key.name in source.values]
+    unknown = {key.name for key in values}
     notes = [
         f"{key.name} has no effect: BookKeeper {release} does not know it ({key.since} and later do)."
         for key in (*fields, *values)
@@ -248,7 +265,7 @@ def _known_to(release: str, source: Source) -> Source:
         source,
         settings=replace(source.settings, **{str(key.sets): None for key in fields}),
         notes=(*source.notes, *notes),
-        values={name: value for name, value in source.values.items() if CONFIG_KEYS[name] not in values},
+        values={name: value for name, value in source.values.items() if name not in unknown},
     )
 
 

@@ -15,10 +15,16 @@ from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
 
-ONE_AT_A_TIME: Mapping[str, Any] = {"fence_atomic": "yes", "lac_read_in_change": "blocked"}
-"""The switches of races inside one method.
+ONE_AT_A_TIME: Mapping[str, Any] = {
+    "fence_atomic": "yes",
+    "lac_read_in_change": "blocked",
+    "add_ensemble": "when-queued",
+    "refused_change": "gives-up",
+}
+"""The switches of rules that do not apply when the code is driven.
 
-The harness lets the code do one thing at a time, so the races do not happen when it is driven.
+The harness lets the code do one thing at a time, so races inside one method do not happen. It makes and
+queues an add in one call. It drives no writer further whose ensemble change was refused.
 """
 
 

@@ -151,10 +151,11 @@ def command(
 ) -> int:
     """Search PROTOCOL, or the one in FILE.py, for violations of its properties, and for proofs.
 
-    The search goes on until each property is violated or proved, or until a limit is reached. Invariants
-    that a proof needs and that the protocol does not declare are looked for (the engine ic3). Exits with 0
-    if all properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided
-    or vacuous.
+    The states of a small instance are visited one by one (the engine enumeration). Otherwise the search
+    goes on until each property is violated or proved, or until a limit is reached. Invariants that a proof
+    needs and that the protocol does not declare are looked for (the engine ic3). Exits with 0 if all
+    properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided or
+    vacuous.
     """
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")

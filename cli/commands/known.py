@@ -14,7 +14,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.answers.known import KNOWN, chosen, decide, is_known
+from fencepost.answers.public_losses import PUBLIC_LOSSES
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
@@ -35,6 +36,7 @@ from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
+from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
 from fencepost.realcode.library import library
@@ -87,6 +89,7 @@ def command(
     docs/real-code.md records. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is
     undecided.
     """
+    _refuse_public(bugs)
     if not libraries:
         refuse("the models (only with --bookkeeper)", {"--storage": storages, "--log": log})
         return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
@@ -97,6 +100,18 @@ def command(
 
     found = [library(folder) for folder in libraries]
     return int(matrix(found, storages or STORAGES[:1], bugs, log, timeout, form, output))
+
+
+def _refuse_public(names: Sequence[str]) -> None:
+    """Raise BadInput for a name that only a public loss has, and name the command that describes it."""
+    for name in names:
+        spelt = {name, f"#{name}", f"PR {name}"}
+        loss = next((loss for loss in PUBLIC_LOSSES if loss.name in spelt), None)
+        if loss is not None and not is_known(KNOWN, name):
+            raise BadInput(
+                f"{name}: {loss.name} is a public loss that no model has, so there is nothing to check; "
+                f"`fencepost releases {loss.releases[-1]}` describes it"
+            )
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, Answer, Loss, State
-from fencepost.answers.better import Better, better_setups
+from fencepost.answers.advice import Advice, Loss, State
+from fencepost.answers.better import better_setups
 from fencepost.answers.risk_search import Finding, mended_for
 from fencepost.answers.risks import Risk, unmet
 from fencepost.answers.setups import Setup
+from fencepost.cli.rendering.advice_answer import NEEDS, listed, why_open
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
@@ -17,149 +16,6 @@ from fencepost.quorums.setters import DEFAULT, setter_lines
 
 LOSSES = (6, 7, 11, 13, 16)
 """The numbers of the quantities that count losses survived."""
-
-NEEDS = {
-    "nothing": "nothing special",
-    "slow-bookie": "a slow bookie or a late message",
-    "crash": "a crash",
-    "two-crashes": "two crashes close together",
-    "operator": "a step of an operator",
-}
-"""The coincidence that a loss needs, in words."""
-
-
-# The answer.
-
-
-def headline(advice: Advice) -> str:
-    """Return the answer: yes, no, yes with conditions or not known, with the worst loss."""
-    return " ".join(answered(advice))
-
-
-def answered(advice: Advice) -> list[str]:
-    """Return the sentences of the answer. The first one has the worst loss, the next what makes it a yes."""
-    setup = subject(advice.setup)
-    undecided = [f"Not decided: {_undecided(advice)}."] if advice.open else []
-    match advice.answer:
-        case Answer.YES:
-            return [
-                f"Yes: no loss of an acknowledged entry is known or found for {setup}{_but_accepted(advice)}."
-            ]
-        case Answer.CONDITIONS:
-            conditions = amount(len(to_do(advice)), "condition")
-            how = "Do what is listed below, and accept each loss (--accept) for a plain yes."
-            return [f"Yes, with {conditions}, for {setup}: {_worst(advice)}.", how, *_public(advice)]
-        case Answer.NO:
-            return [f"No for {setup}: {_worst(advice)}.", _remedy(advice), *_public(advice), *undecided]
-    return [f"Not known for {setup}: {_undecided(advice)}."]
-
-
-def subject(setup: Setup) -> str:
-    """Return the sizes, the release, and a journal that is not on or not synced."""
-    journal = "" if setup.journal else ", journal off"
-    sync = "" if setup.sync else ", journal without fsync"
-    sizes = f"{setup.configuration} on {amount(setup.bookies, 'bookie')}"
-    return f"{sizes} with BookKeeper {setup.release}{journal}{sync}"
-
-
-def _but_accepted(advice: Advice) -> str:
-    names = [loss.name for loss in advice.losses if loss.accepted and loss.state is not State.ABSENT]
-    return f", but for what you accepted ({', '.join(names)})" if names else ""
-
-
-def _worst(advice: Advice) -> str:
-    """Return the worst loss with the coincidence that it needs."""
-    found = [loss for loss in advice.deciding if loss.state is State.FOUND]
-    if not found:
-        return "no loss is found, but public losses that are not checked here concern it"
-    needs = "with nothing special"
-    if found[0].coincidence != "nothing":
-        needs = f"if {NEEDS[found[0].coincidence]} comes at the wrong moment"
-    return f"{found[0].name} loses an acknowledged entry {needs}"
-
-
-def _public(advice: Advice) -> list[str]:
-    """Return a sentence that names the public losses that decide and are not checked here, if any."""
-    names = [loss.name for loss in advice.deciding if loss.state is State.PUBLIC]
-    return [f"Public losses that are not checked here: {_listed(names)}."] if names else []
-
-
-def _listed(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _remedy(advice: Advice) -> str:
-    """Return what would make the answer a yes."""
-    better = better_setups(advice)
-    usable = next((one for one in better if one.answer is not Answer.NO), None)
-    if usable is not None:
-        then = "a yes, with conditions" if usable.remains else "a yes"
-        return f"With {_listed(usable.changes)} it is {then}."
-    remains = {one.name: one.coincidence for one in advice.deciding} if not better else better[-1].remains
-    hard = [name for name, coincidence in remains.items() if coincidence in UNAVOIDABLE]
-    if not hard:
-        return "It is a yes if you do what is listed below, accept it (--accept), and decide the rest."
-    place = f"with {_listed(better[-1].changes)}" if better else "with every release and setting here"
-    verb = "still loses entries" if len(hard) == 1 else "still lose entries"
-    return f"Even {place} {_listed(hard)} {verb}; it is a yes only if you accept that (--accept)."
-
-
-def _undecided(advice: Advice) -> str:
-    """Return the questions that were not decided, grouped by their reason, and how to decide them."""
-    by_reason: dict[str, list[str]] = {}
-    for loss in advice.open:
-        assert loss.finding is not None
-        name = "whether anything else loses an entry" if loss.name == ANYTHING_ELSE else loss.name
-        by_reason.setdefault(why_open(loss.finding), []).append(name)
-    return "; ".join(f"{_listed(names)} ({reason})" for reason, names in by_reason.items())
-
-
-def why_open(found: Finding) -> str:
-    """Return why a question was not decided at the sizes asked about, and how to decide it."""
-    if found.out_of_time:
-        return "the time was over; ask again with a longer --timeout"
-    return f"{found.reason or found.verdict.value}; run its command, which --commands prints"
-
-
-def to_do(advice: Advice) -> list[tuple[str, list[Loss]]]:
-    """Return the actions in order, each with the losses that it is against.
-
-    A change of release or settings comes first: the nearest whose answer is not no, else the one with the
-    fewest losses. The ways to decide open questions come last.
-    """
-    found: dict[str, list[Loss]] = {}
-    better = better_setups(advice)
-    change = next((one for one in better if one.answer is not Answer.NO), better[-1] if better else None)
-    for loss in advice.deciding:
-        avoided = change is not None and loss.name in change.avoids
-        found.setdefault(_change(change) if change and avoided else loss.action, []).append(loss)
-    listed = sorted(found.items(), key=lambda item: change is None or item[0] != _change(change))
-    for loss in advice.open:
-        found.setdefault(_deciding(loss), []).append(loss)
-    return [*listed, *(item for item in found.items() if item not in listed)]
-
-
-def _deciding(loss: Loss) -> str:
-    """Return how to decide an open question."""
-    if loss.finding is None or loss.finding.out_of_time:
-        return "Ask again with a longer --timeout."
-    return "Run the command of the question, which --commands prints: it has no limit of conflicts."
-
-
-CONFIGURATION = "GET /api/v1/config/server_config of each bookie"
-"""The request that returns the running configuration of a bookie."""
-
-
-def _change(better: Better) -> str:
-    """Return the change to a better setup as an action that can be checked."""
-    checks = {
-        "Bo": "the version in the first lines of each log",
-        "jo": CONFIGURATION,
-        "us": CONFIGURATION,
-    }
-    checked = [checks.get(change[:2], "`bookkeeper shell ledgermetadata`") for change in better.changes]
-    return f"Change to {_listed(better.changes)}. Check {_listed(dict.fromkeys(checked))}."
 
 
 def better_lines(advice: Advice) -> list[str]:
@@ -170,7 +26,7 @@ def better_lines(advice: Advice) -> list[str]:
         added = [name for name in better.remains if name not in now]
         kept = [name for name in better.remains if name in now]
         lines.append(
-            f"{_listed(better.changes)}: without {', '.join(better.avoids)}; "
+            f"{listed(better.changes)}: without {', '.join(better.avoids)}; "
             f"still {', '.join(kept) or 'none'}" + (f"; new there: {', '.join(added)}" if added else "")
         )
     return lines or ["No later release or other setting here has fewer losses."]
@@ -179,7 +35,23 @@ def better_lines(advice: Advice) -> list[str]:
 def told(loss: Loss) -> list[str]:
     """Return a loss in sentences: what goes wrong, what it needs, and what was found."""
     events = f": {loss.events}" if loss.events else ""
-    return [f"{loss.loses[:1].upper()}{loss.loses[1:]}.", f"Needs {NEEDS[loss.coincidence]}{events}."]
+    seen = f" How often: {loss.seen}." if loss.seen else ""
+    return [f"{loss.loses[:1].upper()}{loss.loses[1:]}.", f"Needs {NEEDS[loss.coincidence]}{events}.{seen}"]
+
+
+RATES = (
+    "No public source gives the rate of any of these losses. So each says what must come together, and how "
+    "often it was seen if that is public."
+)
+"""The reason why no loss has a probability."""
+
+WORDS = {
+    "acknowledged entry": "an entry whose write succeeded for the writer, which in Pulsar is the broker.",
+    "fence": "the mark by which a bookie refuses what the old writer of a ledger still sends.",
+    "recovery": "the new owner of a topic fences the last ledger of the old owner and closes it.",
+    "ensemble": "the E bookies of a ledger, or of its part since a bookie was replaced.",
+}
+"""The words of the losses that an operator may not know."""
 
 
 # The setup.

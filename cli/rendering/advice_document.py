@@ -11,7 +11,9 @@ from fencepost.answers.better import Better, better_setups
 from fencepost.answers.risks import COINCIDENCES, unmet
 from fencepost.answers.setups import Setup
 from fencepost.cli.commands.quorum import SETTER, VALUE
-from fencepost.cli.rendering.advice import for_all_sizes, headline, left_out, of_table, survived, to_do
+from fencepost.cli.rendering.advice import for_all_sizes, left_out, of_table, survived
+from fencepost.cli.rendering.advice_answer import headline
+from fencepost.cli.rendering.advice_steps import TIMES, steps
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.protocols.bookkeeper.releases import TAGS
@@ -28,16 +30,25 @@ ACTION = k.text("what can be done and checked in production")
 COINCIDENCE = k.among(COINCIDENCES, "the events that must come together")
 LOSS = k.keys(
     name=NAME,
+    short=k.text("what goes wrong in a few words"),
     loses=k.text("what goes wrong"),
     coincidence=COINCIDENCE,
     events=k.text("the same in words: how many, within what time; may be empty"),
+    seen=k.text("what is public about how often it was seen; may be empty"),
     action=ACTION,
     state=k.among((s.value for s in State), "what was found about it at the sizes asked about"),
     accepted=k.flag("the loss is accepted (--accept)"),
     source=k.null(k.text("the public address"), "unless it is public and not checked here"),
     finding=k.null(k.one(FINDING, "the verdict of the search"), "if it was not searched for"),
 )
-DOES = k.keys(action=ACTION, against=k.texts("the names of the losses that it is against"))
+DOES = k.keys(
+    action=ACTION,
+    against=k.texts("the names of the losses that it is against"),
+    when=k.among(
+        TIMES, "the time of the action: before a bookie stops, before it starts, once, after an event"
+    ),
+    required=k.flag("the action rules these losses out, and a yes needs it"),
+)
 SETUP = k.keys(
     parameters=k.table(int, "the sizes"),
     release=k.text("the release"),
@@ -65,7 +76,7 @@ ADVICE = k.document(
     "fencepost.advice/3",
     answer=ANSWER,
     headline=k.text("the answer in words"),
-    actions=k.many(DOES, "what to do, the most urgent first"),
+    actions=k.many(DOES, "what to do, in the order in which it is done"),
     better=k.many(BETTER, "the nearest setup with fewer losses, and the one with the fewest"),
     losses=k.many(LOSS, "the losses that were asked about, the one that needs the least first"),
     **{"else": k.one(FINDING, "the same for any other loss")},
@@ -91,7 +102,13 @@ def as_json(advice: Advice) -> str:
         "answer": advice.answer.value,
         "headline": headline(advice),
         "actions": [
-            {"action": action, "against": [loss.name for loss in losses]} for action, losses in to_do(advice)
+            {
+                "action": step.action,
+                "against": [loss.name for loss in step.against],
+                "when": step.when,
+                "required": step.is_required,
+            }
+            for step in steps(advice)
         ],
         "better": [_better(better) for better in better_setups(advice)] if advice.deciding else [],
         "losses": [_loss(loss) for loss in advice.losses],
@@ -119,9 +136,11 @@ def as_json(advice: Advice) -> str:
 def _loss(loss: Loss) -> dict[str, Any]:
     return {
         "name": loss.name,
+        "short": loss.short,
         "loses": loss.loses,
         "coincidence": loss.coincidence,
         "events": loss.events,
+        "seen": loss.seen,
         "action": loss.action,
         "state": loss.state.value,
         "accepted": loss.accepted,

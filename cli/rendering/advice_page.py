@@ -10,21 +10,22 @@ from fencepost.answers.advice import ANYTHING_ELSE, Advice, Answer, Loss, State
 from fencepost.answers.risk_search import Finding
 from fencepost.answers.risks import Risk
 from fencepost.cli.rendering.advice import (
-    NEEDS,
+    RATES,
+    WORDS,
     asked,
     besides,
     better_lines,
     for_all_sizes,
     found_of,
-    headline,
     left_out,
     of_table,
     read,
     rest_of,
     survived,
-    to_do,
     told,
 )
+from fencepost.cli.rendering.advice_answer import answered
+from fencepost.cli.rendering.advice_steps import by_time, purpose, remedy, rule, steps
 from fencepost.cli.rendering.check_text import sentence
 from fencepost.cli.rendering.page_parts import filled, part
 from fencepost.cli.rendering.words import SIGNS
@@ -39,6 +40,7 @@ from fencepost.quorums.calculator import warnings
 def page(advice: Advice) -> str:
     """Return the page."""
     setup = advice.setup
+    conclusion, explained = _answer(advice)
     return filled(
         "advice.html",
         version=escape(version()),
@@ -48,8 +50,11 @@ def page(advice: Advice) -> str:
         commit=escape(TAGS[setup.release]),
         files="".join(f'<p class="read">{escape(line)}</p>' for line in read(advice)),
         verdict=TONES[advice.answer].value,
-        conclusion=escape(headline(advice)),
-        actions=_actions(advice),
+        conclusion=conclusion,
+        explained=explained,
+        actions=_steps(advice),
+        rates=escape(RATES),
+        words="".join(f"<div><dt>{w}</dt><dd>{escape(meaning)}</dd></div>" for w, meaning in WORDS.items()),
         better=_list(better_lines(advice)) if advice.deciding else "<p>Not needed.</p>",
         left_out=escape(sentence(left_out(advice))),
         losses="\n".join(_loss(loss, advice) for loss in advice.losses if loss.name != ANYTHING_ELSE)
@@ -76,23 +81,42 @@ TONES = {
 """The verdict that gives each answer its colour."""
 
 
-def _actions(advice: Advice) -> str:
-    """Return the actions as a numbered list in HTML."""
-    items = "".join(
-        f"<li>{escape(action)} <small>Against "
-        + escape(", ".join(f"{loss.name} ({NEEDS[loss.coincidence]})" for loss in losses))
-        + ".</small></li>"
-        for action, losses in to_do(advice)
-    )
-    return f'<ol class="actions">{items}</ol>' if items else "<p>Nothing.</p>"
+def _answer(advice: Advice) -> tuple[str, str]:
+    """Return the answer in HTML, with its setup in bold and what makes it a yes; and the explanation."""
+    first, *others = answered(advice)
+    about, colon, worst = first.partition(": ")
+    box = [worst[:1].upper() + worst[1:], *others[:1]] if colon else others[:1]
+    spans = "".join(f"<span>{in_html(said)}</span>" for said in box)
+    return f"<b>{escape(about)}{'.' if colon else ''}</b>{spans}", in_html(" ".join(others[1:]))
+
+
+def in_html(said: str) -> str:
+    """Return a text in HTML. The parts between backticks are code."""
+    parts = enumerate(escape(said).split("`"))
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in parts)
+
+
+def _steps(advice: Advice) -> str:
+    """Return the steps in HTML, numbered through, below the headings of their times."""
+    listed = steps(advice)
+    if not listed:
+        return "<p>Nothing.</p>"
+    said = f'<p class="about">{escape(rule(advice))}</p>' if rule(advice) else ""
+    for time, group in by_time(listed):
+        items = "".join(
+            f"<li>{in_html(step.action)} <small>{escape(purpose(step))}.</small></li>" for _, step in group
+        )
+        said += f'<h3>{escape(time)}</h3><ol class="actions" start="{group[0][0]}">{items}</ol>'
+    return said
 
 
 def _loss(loss: Loss, advice: Advice) -> str:
     accepted = " (accepted)" if loss.accepted else ""
-    more = "".join(f"<p>{escape(text[:1].upper() + text[1:])}</p>" for text in told(loss))
-    more += f'<p class="remedy"><b>Do:</b> {escape(loss.action)}</p>'
+    more = "".join(f"<p>{in_html(said[:1].upper() + said[1:])}</p>" for said in told(loss))
+    more += f'<p class="remedy">{in_html(remedy(loss, advice))}</p>'
     verdict = State.PUBLIC.value if loss.finding is None else loss.finding.verdict.value
-    return _card(verdict, f"{loss.name}{accepted}", found_of(loss, advice), more, loss.finding)
+    name = f"{loss.name}: {loss.short}" if loss.short else loss.name
+    return _card(verdict, f"{name}{accepted}", found_of(loss, advice), more, loss.finding)
 
 
 def _card(verdict: str, name: str, said: str, more: str, found: Finding | None) -> str:
@@ -103,15 +127,17 @@ def _card(verdict: str, name: str, said: str, more: str, found: Finding | None) 
         f'<article class="{tone}"><h3><span class="badge">{sign} {verdict}</span> '
         f"{escape(name)}</h3>\n"
         f'<p class="finding">{escape(said[:1].upper() + said[1:])}.</p>{more}\n'
-        + ("" if found is None else f'<pre class="command"><code>{_command(found)}</code></pre>')
-        + ("" if found is None else _shown(found.counterexample))
+        + ("" if found is None else _shown(found.counterexample) + _command(found))
         + "</article>"
     )
 
 
 def _command(found: Finding) -> str:
-    """Return the command in HTML, with line breaks only between words."""
-    return " ".join(f"<span>{escape(shlex.quote(word))}</span>" for word in found.command)
+    """Return the command in HTML, folded, with line breaks only between words. Its options name switches."""
+    if not found.command:
+        return ""
+    words = " ".join(f"<span>{escape(shlex.quote(word))}</span>" for word in found.command)
+    return f'<details><summary>Its command</summary><pre class="command"><code>{words}</code></pre></details>'
 
 
 def _shown(counterexample: Counterexample | None) -> str:
@@ -122,19 +148,19 @@ def _shown(counterexample: Counterexample | None) -> str:
     steps = len(counterexample.trace.steps)
     return (
         f"<details><summary>How it comes about, in {steps} steps</summary>{lead}{diagram(counterexample)}"
-        '<p class="rest">Found now and replayed. The command above gives the fewest steps.</p></details>'
+        '<p class="rest">Found now and replayed. Its command gives the fewest steps.</p></details>'
     )
 
 
 def _besides(risks: Iterable[Risk]) -> str:
     """Return the bugs that lose nothing as HTML, each with its command on one line."""
     items = "".join(
-        f'<li>{escape(besides(risk))} <code class="whole">{escape(of_table(risk))}</code></li>'
+        f'<li>{in_html(besides(risk))} <code class="whole">{escape(of_table(risk))}</code></li>'
         for risk in risks
     )
     return f"<ul>{items}</ul>" if items else ""
 
 
 def _list(texts: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    items = "".join(f"<li>{in_html(said)}</li>" for said in texts)
     return f"<ul>{items}</ul>" if items else ""

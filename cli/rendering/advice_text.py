@@ -8,8 +8,8 @@ import textwrap
 from fencepost.answers.advice import ANYTHING_ELSE, Advice, Loss, State
 from fencepost.answers.risk_search import NOT_ASKED
 from fencepost.cli.rendering.advice import (
-    NEEDS,
-    answered,
+    RATES,
+    WORDS,
     asked,
     besides,
     better_lines,
@@ -19,9 +19,10 @@ from fencepost.cli.rendering.advice import (
     read,
     rest_of,
     survived,
-    to_do,
     told,
 )
+from fencepost.cli.rendering.advice_answer import answered
+from fencepost.cli.rendering.advice_steps import by_time, purpose, remedy, rule, steps
 from fencepost.cli.rendering.check_text import WIDTH, sentence
 from fencepost.quorums.calculator import warnings
 
@@ -31,14 +32,16 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     unasked = [loss.name for loss in advice.losses if loss.finding and loss.finding.reason == NOT_ASKED]
     told_of = [one for one in advice.losses if one.state is not State.ABSENT and one.name not in unasked]
     absent = [loss.name for loss in advice.losses if loss.state is State.ABSENT]
-    lines = [*answered(advice), *_actions(advice)]
+    lines = [*answered(advice), *_steps(advice)]
     lines += ["", "Better", *(f"  {line}" for line in better_lines(advice))] if advice.deciding else []
     lines += ["", "Losses, the one that needs the least first"]
+    lines += [f"  {RATES}"] if told_of else []
     lines += [line for loss in told_of for line in _loss(loss, advice, commands)] or ["  none"]
     lines += [f"  Searched for, and not possible at these sizes: {', '.join(absent)}"] if absent else []
     lines += [f"  Not asked, because the time was over: {', '.join(unasked)}"] if unasked else []
     lines += [f"  Anything else: {rest_of(advice, commands)}"] if ANYTHING_ELSE not in unasked else []
     lines += [f"    {shlex.join(advice.rest.command)}"] if commands and advice.rest.command else []
+    lines += ["", "Words", *(f"  {word}: {meaning}" for word, meaning in WORDS.items())] if told_of else []
     lines += ["", "Survives"]
     lines += [f"  {quantity.name}: {quantity.value}" for quantity in survived(advice)]
     lines += [f"  warning: {warning.text}" for warning in warnings(advice.deployment)]
@@ -51,12 +54,13 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     return "\n".join(part for line in lines for part in _broken(line))
 
 
-def _actions(advice: Advice) -> list[str]:
-    actions = to_do(advice)
-    lines = ["", "What to do"] if actions else []
-    for number, (action, losses) in enumerate(actions, 1):
-        against = ", ".join(f"{loss.name} ({NEEDS[loss.coincidence]})" for loss in losses)
-        lines += [f"  {number}. {action}", f"     Against {against}"]
+def _steps(advice: Advice) -> list[str]:
+    listed = steps(advice)
+    lines = ["", "What to do", *([f"  {rule(advice)}"] if rule(advice) else [])] if listed else []
+    for time, group in by_time(listed):
+        lines.append(f"  {time}:")
+        for number, step in group:
+            lines += [f"  {number}. {step.action}", f"     {purpose(step)}."]
     return lines
 
 
@@ -64,7 +68,7 @@ def _loss(loss: Loss, advice: Advice, commands: bool) -> list[str]:
     accepted = " (accepted)" if loss.accepted else ""
     wrong, needs = told(loss)
     lines = [f"  {loss.name}{accepted}: {wrong}", f"    {needs} {found_of(loss, advice)}."]
-    lines += [f"    Do: {loss.action}"]
+    lines += [f"    {remedy(loss, advice)}"]
     shows = commands and loss.finding is not None
     return [*lines, f"    {shlex.join(loss.finding.command)}"] if shows and loss.finding else lines
 

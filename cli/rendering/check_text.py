@@ -134,8 +134,7 @@ def _because(result: Result, faults: str) -> str:
             covered = f", {faults}" if faults else ""
             return f": {_over_one_action(result)}; no execution of any length violates it{covered}"
         case Verdict.PROVED if result.visited is not None:
-            covered = f", {faults}" if faults else ""
-            return f": all {visited_text(result.visited)}; none violates it{covered}"
+            return f": all {visited_text(result.visited)}, and none violates it"
         case Verdict.PROVED:
             return f": every execution fits in {amount(result.rounds, 'round')}, and none violates it"
         case Verdict.HOLDS if result.bound is not None:

@@ -9,7 +9,8 @@ from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.reproduction import SETTING, beside, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.state import amount, show, show_all
-from fencepost.realcode.conformance import ENOUGH, Conformance, Found, rare, spelled
+from fencepost.realcode.conformance import ENOUGH, Conformance, Found, parameters_of, rare, spelled
+from fencepost.realcode.release_behaviour import mending
 
 
 def as_text(found: Conformance) -> str:
@@ -39,7 +40,7 @@ def as_text(found: Conformance) -> str:
         f"In {found.wider} of them the model allows a step later than the code takes it.",
     ]
     for number, one in enumerate(found.found.values(), 1):
-        lines += ["", *_departure(number, one)]
+        lines += ["", *_departure(number, one), *_own_switches(found, one)]
     if found.failed is not None:
         failure = f"The harness failed, which says nothing about the code: {found.failed}"
         lines += ["", *textwrap.wrap(failure, WIDTH)]
@@ -59,6 +60,19 @@ def _departure(number: int, found: Found) -> Iterator[str]:
         yield f"{step.index:3}  {show(step.actor)} {step.name}"
         for part in beside(code):
             yield from textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
+
+
+def _own_switches(found: Conformance, one: Found) -> list[str]:
+    """Return a remark with the switches that the release has otherwise, if there are any."""
+    setting = found.setting
+    switches = mending(setting.release, setting.storage, parameters_of(one.ground.instance))
+    if not switches:
+        return []
+    remark = (
+        f"By its own switches {setting.release} has {show_all(switches)}. With --set the model takes "
+        "them too, and runs show what else departs."
+    )
+    return textwrap.wrap(remark, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _settings(found: Found) -> dict[str, object]:

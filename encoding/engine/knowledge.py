@@ -255,8 +255,10 @@ class Knowledge:
                 reasons = [self._lacks(about), stopped, about.not_by_actions]
                 return result(reason="; ".join(filter(None, reasons)))
             case Verdict.VACUOUS:
-                within = "" if about.never else " within the bound"
-                may_be_reached = not about.never and (covering is None or self.limits.bound is not None)
+                all_visited = self.visited is not None and not self.visited.goes_on
+                never = about.never or all_visited
+                within = "" if never else " within the bound"
+                may_be_reached = not never and (covering is None or self.limits.bound is not None)
                 larger = "; a larger bound may reach it" if may_be_reached else ""
                 reason = f"never reached{within}: {about.asked.witness_meaning}{larger}"
                 return result(unreachable=not may_be_reached, reason=reason)

@@ -15,6 +15,7 @@ alone, and are refused if they read a choice.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.clauses import Clause
-from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, name_of, named, neg
+from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, key, name_of, named, neg
 
 WELL_DEFINED = "no action sets a variable twice and/or outside its domain"
 """The name of the claim that is proved with all others. No name of a property has a slash (`file_name`)."""
@@ -154,8 +155,11 @@ def formulas(
     state = [v for v in symbolic.system.variables if v.place in symbolic.written]
     parts = {claim.name: _conjuncts(symbolic, claim) for claim in claims}
     holds = {name: named(f"holds:{name}") for name in parts}
+    readers = _readers(parts)
     asked = [
-        _of_initial_state(symbolic, parts) if slot == INITIALLY else _of_action(symbolic, slot, parts)
+        _of_initial_state(symbolic, parts)
+        if slot == INITIALLY
+        else _of_action(symbolic, slot, parts, readers)
         for slot in ((INITIALLY, *range(len(symbolic.effects))) if slots is None else slots)
     ]
     constraints = [
@@ -223,10 +227,20 @@ def _of_initial_state(symbolic: Symbolic, parts: _Parts) -> Asked:
     return _asked(INITIALLY, happens, conj(first), broken)
 
 
-def _of_action(symbolic: Symbolic, slot: int, parts: _Parts) -> Asked:
+def _readers(parts: _Parts) -> dict[int, set[str]]:
+    """Return for each place the claims that may depend on it, so that an action meets no other claim."""
+    found = defaultdict[int, set[str]](set)
+    for name, own in parts.items():
+        for place in frozenset[int]().union(*(part.places for part in own)):
+            found[place].add(name)
+    return found
+
+
+def _of_action(symbolic: Symbolic, slot: int, parts: _Parts, readers: Mapping[int, set[str]]) -> Asked:
     """Return the proof obligation: the action of that slot makes a claim false."""
     effect = symbolic.effects[slot]
-    broken = {name: list(_broken(symbolic, slot, own)) for name, own in parts.items()}
+    touched = set[str]().union(*(readers.get(place, ()) for place in effect.after))
+    broken = {name: list(_broken(symbolic, slot, own)) for name, own in parts.items() if name in touched}
     broken[WELL_DEFINED] = [] if effect.wrong is FALSE else [effect.wrong]
     return _asked(slot, named(f"happens:{slot}"), effect.guard, broken)
 
@@ -244,5 +258,5 @@ def _broken(symbolic: Symbolic, slot: int, parts: Sequence[_Part]) -> Iterator[F
     for part in parts:
         if not part.places.isdisjoint(written):
             after = past(part.formula)
-            if after is not TRUE and iff(after, part.formula) is not TRUE:
+            if after is not TRUE and key(after) != key(part.formula):
                 yield neg(after)

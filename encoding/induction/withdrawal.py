@@ -9,7 +9,8 @@ their own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.induction.proof_obligations import INITIALLY, ObligationQuestion, Obligations
@@ -50,8 +51,28 @@ def share_out(questions: Sequence[ObligationQuestion], shares: int) -> list[tupl
     return [tuple(questions[number::shares]) for number in range(shares)]
 
 
+def split_by_question(
+    obligations: Obligations, clauses: Iterable[Clause]
+) -> tuple[list[Clause], dict[int, list[Clause]]]:
+    """Return the clauses that every question needs, and by slot those that only one question needs.
+
+    A literal of a question, `happens` or one of `fails`, only implies something. So in the clauses it occurs
+    negated, and if it is false, its clauses are true. Without them another question has the same answer.
+    """
+    slots = {-literal: q.slot for q in obligations.questions for literal in (q.happens, *q.fails.values())}
+    common, own = list[Clause](), defaultdict[int, list[Clause]](list)
+    for clause in clauses:
+        slot = next((slots[literal] for literal in clause if literal in slots), None)
+        (common if slot is None else own[slot]).append(clause)
+    return common, own
+
+
 class ObligationSolver:
-    """A SAT solver that holds the proof obligations of a system; each is asked under assumptions."""
+    """A SAT solver that holds the proof obligations of a system; each is asked under assumptions.
+
+    The clauses of a question are loaded when it is first asked, because the solver would have to give values
+    to their variables in each question before.
+    """
 
     def __init__(
         self,
@@ -64,7 +85,10 @@ class ObligationSolver:
         self._obligations, self._solver, self._purse = obligations, solver, purse
         self._names = {literal: name for name, literal in obligations.holds.items()}
         self._top = obligations.size
-        solver.add(obligations.clauses if clauses is None else clauses)
+        common, self._unloaded = split_by_question(
+            obligations, obligations.clauses if clauses is None else clauses
+        )
+        solver.add(common)
 
     def ask(
         self,
@@ -97,7 +121,11 @@ class ObligationSolver:
         return answer
 
     def before(self, question: ObligationQuestion, claims: Collection[str]) -> list[int]:
-        """Return the assumptions that these claims hold and that the action of the question happens."""
+        """Return the assumptions that these claims hold and that the action of the question happens.
+
+        Afterwards the solver has the clauses of the question.
+        """
+        self._solver.add(self._unloaded.pop(question.slot, []))
         held = [literal for name, literal in self._obligations.holds.items() if name in claims]
         return [*([] if question.slot == INITIALLY else held), question.happens]
 

@@ -162,6 +162,26 @@ def explain_stuck(s: Ledger, trace: Trace) -> str:
     return f"{_listed(stuck)} cannot finish recovery: {why}."
 
 
+def explain_unanswered(s: Ledger, trace: Trace) -> str:
+    """Say which adds wait for ever, whose acks each has, and which ensemble the metadata names."""
+    sent = [int(str(e)) for e in s.entry if trace.value(s.pushed_in, WRITER, e)]
+    dropped = int(trace.value(s.dropped, WRITER))
+    if dropped:
+        step = trace.last_change(s.dropped, WRITER, to=dropped).index
+        return (
+            f"In step {step} the writer failed its pending adds, because the ledger was in recovery, and its "
+            f"handle stayed open. Entry {dropped + 1}, which it pushed afterwards, is never answered."
+        )
+    ackers = {e: [bookie for bookie, _ in _ackers(s, trace, e)] for e in sent}
+    parts = [
+        f"entry {e} has an ack of {_listed(found)}, and the metadata places it on "
+        f"{_listed(_placed_on(s, trace, e))}"
+        for e, found in ackers.items()
+        if len(found) < s.parameters.ack_quorum
+    ]
+    return f"At the end {'; '.join(parts)}. For one of these no answer that counts can still come."
+
+
 def explain_invalid_fragment(s: Ledger, trace: Trace) -> str:
     """Say which client would start a fragment below its last one, and why."""
     step = next((step for step in trace.steps if step.action == "try invalid fragment"), None)

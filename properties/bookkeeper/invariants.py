@@ -13,6 +13,7 @@ from __future__ import annotations
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, System, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies, lift
+from fencepost.properties.bookkeeper.answers import pending_can_complete
 from fencepost.properties.bookkeeper.boot_invariants import (
     boot_invariants,
     has_crashed,
@@ -77,6 +78,7 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         write_backs_are_accepted(s),
         answers_are_counted(s),
         pending_is_under_way(s),
+        pending_can_complete(s),
         *((all_answers_are_enough(s),) if p.read_decision == "all-answers" else ()),
         *(boot_invariants(s) if p.boots_in_steps else ()),
         *((limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.system import Property, System
+from fencepost.properties.bookkeeper.answers import adds_are_answered
 from fencepost.properties.bookkeeper.boot_properties import repair_is_complete
 from fencepost.properties.bookkeeper.durability import durability_properties
 from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
@@ -33,5 +34,6 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         *((fencing_is_enough(s),) if not goes_down else ()),
         *(durability_properties(s) if s.is_durability_modelled else ()),
         recovery_can_finish(system),
+        adds_are_answered(s),
         *((repair_is_complete(s),) if s.parameters.boots_in_steps else ()),
     )

@@ -147,6 +147,18 @@ class Adds(Fencing):
         """Return whether the client may time out while this ack is outstanding: always, lost or late."""
         return lift(True)
 
+    def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether an answer from there counts: the bookie still stands in the current ensemble."""
+        return self.still_there(client, fragment, bookie)
+
+    def may_queue_in(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return whether the writer may queue an entry for that fragment's ensemble: the current one's."""
+        return self.own_last_fragment[client] == fragment
+
+    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+        """Return more updates for an entry that is queued."""
+        return []
+
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
         """Return whether an add replaces the copy that the bookie already has, and its LAC.
 
@@ -197,7 +209,11 @@ class Adds(Fencing):
 
         It does not if the entry has AQ acks already, or if the bookie was replaced.
         """
-        return ~self.complete(client, entry) & self.still_there(client, fragment, bookie)
+        return ~self.complete(client, entry) & self.counts(client, fragment, entry, bookie)
+
+    def leaves(self, client: TermLike, when: Term) -> list[Update]:
+        """Return the updates of a writer that a refusal stops."""
+        return [self.phase[client].set(self.when_fenced_out(), when=when)]
 
     def when_fenced_out(self) -> Phase:
         """Return the phase of a writer that a fenced bookie has stopped: it closes the ledger.
@@ -252,7 +268,11 @@ def add_answer(
 
 def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter) -> list[Update]:
     """Return the updates that send the entry to its write set in that fragment's ensemble."""
-    return [s.pushed_in[client, entry].set(fragment), s.pushed_lac[client, entry].set(s.carried_lac(client))]
+    return [
+        s.pushed_in[client, entry].set(fragment),
+        s.pushed_lac[client, entry].set(s.carried_lac(client)),
+        *s.noted_when_queued(client, entry),
+    ]
 
 
 def adds(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
@@ -273,7 +293,7 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
     within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.lac(WRITER) < e))
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
-        & (s.own_last_fragment[WRITER] == fragment)
+        & s.may_queue_in(WRITER, fragment)
         & ~s.pushed(WRITER, entry)
         & in_order
         & within_limit,
@@ -321,7 +341,7 @@ def receive_ack(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, ~s.add_refused[index]),
         then=[
             s.add_answered[index].set(True),
-            s.acked[client, entry, bookie].set(True, when=s.still_there(client, fragment, bookie)),
+            s.acked[client, entry, bookie].set(True, when=s.counts(*index)),
         ],
         actor=client,
         received=add_answer(s, *index, False),
@@ -337,7 +357,7 @@ def receive_fenced(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, s.add_refused[index]),
         then=[
             s.add_answered[index].set(True),
-            s.phase[client].set(s.when_fenced_out(), when=s.is_fenced_out(*index)),
+            *s.leaves(client, s.is_fenced_out(*index)),
         ],
         actor=client,
         received=add_answer(s, *index, True),

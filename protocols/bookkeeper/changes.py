@@ -7,7 +7,18 @@ from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, implies
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Read,
+    Term,
+    TermLike,
+    Update,
+    if_,
+    implies,
+    lift,
+)
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.metadata import Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -60,6 +71,18 @@ class Changes(Adds):
         """Return whether the compare-and-set on the metadata would succeed, if there is one."""
         return self.status == Status.OPEN if self.publishes_changes(client) else TRUE
 
+    def may_abandon(self, client: TermLike) -> Term:
+        """Return whether the client may give up a change that cannot be committed."""
+        return TRUE
+
+    def when_refused(self, client: TermLike, failed: TermLike) -> list[Update]:
+        """Return the updates of a client whose change is refused: it does nothing any more."""
+        return [self.phase[client].set(Phase.GONE)]
+
+    def said_when_refused(self) -> str:
+        """Return the note on a client whose change is refused."""
+        return "gives up"
+
     def first_of_new(self, client: TermLike) -> Term:
         """Return the first entry of the new fragment: the one above the LAC."""
         return self.lac(client) + 1
@@ -76,6 +99,18 @@ class Changes(Adds):
         An earlier ensemble may have had the same members.
         """
         return TRUE
+
+    def is_withdrawn(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike, bookie: TermLike
+    ) -> Term:
+        """Return whether a change withdraws the bookie's ack of the entry: the failed one's."""
+        return lift(bookie) == failed
+
+    def withdrawn_acks(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
+    ) -> list[tuple[Read, Term]]:
+        """Return the acks of the entry that a change withdraws, each with its condition."""
+        return [(self.acked[client, entry, failed], TRUE)]
 
     def acknowledged_in_passing(
         self, client: TermLike, fragment: TermLike, failed: TermLike, entry: TermLike
@@ -95,7 +130,10 @@ class Changes(Adds):
             return self.pending(client, e) & ~self.in_write_set_of(client, fragment, e, failed)
 
         def complete_by_then(e: Term) -> Term:
-            without = at_least(p.ack_quorum, self.bookie, lambda b: (b != failed) & self.acked[client, e, b])
+            def stays(b: Term) -> Term:
+                return ~self.is_withdrawn(client, fragment, e, failed, b) & self.acked[client, e, b]
+
+            without = at_least(p.ack_quorum, self.bookie, stays)
             looked_at = ~exists(self.entry, lambda other: (other <= e) & passed_by(other))
             return if_(looked_at, without, self.complete(client, e))
 
@@ -217,7 +255,11 @@ def withdraws_and_resends(
     }
     return (
         [
-            *(s.acked[client, e, failed].set(False, when=when) for e, when in loses_ack.items()),
+            *(
+                ack.set(False, when=when & at)
+                for e, when in loses_ack.items()
+                for ack, at in s.withdrawn_acks(client, fragment, e, failed)
+            ),
             *(s.resent[client, following, e].set(True, when=when) for e, when in due.items()),
         ],
         [
@@ -230,10 +272,10 @@ def withdraws_and_resends(
 def abandon_change(s: Changes, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
     """Give up an ensemble change that cannot be committed because the ledger is no longer open."""
     return Action(
-        when=s.about_to_change(client, fragment, failed) & ~s.may_commit(client),
-        then=[s.phase[client].set(Phase.GONE)],
+        when=s.about_to_change(client, fragment, failed) & ~s.may_commit(client) & s.may_abandon(client),
+        then=s.when_refused(client, failed),
         actor=client,
-        note="cannot commit the replacement of {failed}, and gives up",
+        note=f"cannot commit the replacement of {{failed}}, and {s.said_when_refused()}",
     )
 
 

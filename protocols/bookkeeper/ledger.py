@@ -8,7 +8,7 @@ from fencepost.encoding.language.actions import Group, Schema, each, in_turn
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import System
 from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
-from fencepost.protocols.bookkeeper.layers import boot, crashes, durability, old_rules, published
+from fencepost.protocols.bookkeeper.layers import boot, crashes, durability, old_rules, published, stale_adds
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -88,6 +88,8 @@ def _changes(s: Ledger, client: Sort) -> Actions:
         yield each(published.resend, s, client, s.fragment, s.entry)
     if p.ensemble_change == "two-step":
         yield from _beginnings(s, client)
+    if client is s.writer and p.add_ensemble == "when-made":
+        yield each(stale_adds.ignore_failure, s, client, s.fragment, s.entry, s.bookie)
     if p.possible_fragments > 1:
         yield each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
     yield each(changes.try_invalid_fragment, s, client, s.fragment, s.bookie)

@@ -48,6 +48,12 @@ def _lines() -> dict[str, dict[str, Any]]:
     return parse_toml(text, name, "it is part of this package")
 
 
+def pulsars_with(bookkeeper: str) -> list[str]:
+    """Return the first release of each line of Pulsar that has this release of BookKeeper."""
+    has = [item for line in _lines().values() for item in line["has"].items()]
+    return [name for name, (brought, _) in has if brought == bookkeeper]
+
+
 def pulsar_release(release: str) -> PulsarRelease:
     """Return a release of Pulsar with its BookKeeper, by a name such as 4.0.12. Raises BadInput."""
     found = re.fullmatch(r"v?((\d{1,4}\.\d{1,4})\.\d{1,4})", release)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike
+from fencepost.encoding.language.terms import FALSE, Parameter, Read, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.adds import Adds
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers import old_rules, published, storages
+from fencepost.protocols.bookkeeper.layers import old_rules, published, refused_changes, stale_adds, storages
 from fencepost.protocols.bookkeeper.layers.published import Published
 from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
@@ -46,12 +46,33 @@ TIMEOUTS: Rules = {"any": Adds.is_given_up, "lost-only": published.is_lost}
 RECOVERY_LAC: Rules = {"moving": Adds.carried_lac, "frozen": published.frozen_lac}
 CHANGING: Rules = {"metadata-first": Adds.changing, "local-first": old_rules.recoverer_changing}
 
+COUNTS: Rules = {"when-queued": Adds.counts, "when-made": stale_adds.same_place}
+QUEUE_IN: Rules = {"when-queued": Adds.may_queue_in, "when-made": stale_adds.is_known_fragment}
+QUEUED: Mapping[str, Callable[..., list[Update]]] = {
+    "when-queued": Adds.noted_when_queued,
+    "when-made": stale_adds.notes_current,
+}
+
 SECOND_COPY: Rules = {"replaces": Adds.takes_copy, "dropped": storages.has_no_copy}
 
 # Ensemble changes.
 ENSEMBLE_CHANGE: Rules = {"two-step": Changes.about_to_change, "one-step": published.change_is_due}
 RESENT: Rules = {"with-change": Changes.has_resent, "one-by-one": published.nothing_to_resend}
 RESENDS: Rules = {"with-change": Changes.resends_with_change, "one-by-one": never}
+WITHDRAWN: Rules = {"when-queued": Changes.is_withdrawn, "when-made": stale_adds.is_withdrawn}
+WITHDRAWN_ACKS: Mapping[str, Callable[..., list[tuple[Read, Term]]]] = {
+    "when-queued": Changes.withdrawn_acks,
+    "when-made": stale_adds.withdrawn_acks,
+}
+MAY_ABANDON: Rules = {"gives-up": Changes.may_abandon, "continues": refused_changes.has_not_dropped}
+WHEN_REFUSED: Mapping[str, Callable[..., list[Update]]] = {
+    "gives-up": Changes.when_refused,
+    "continues": refused_changes.drops_in_recovery,
+}
+LEAVES: Mapping[str, Callable[..., list[Update]]] = {
+    "gives-up": Adds.leaves,
+    "continues": refused_changes.fails_adds,
+}
 LAC_READ: Rules = {"blocked": Changes.first_of_new, "racing": old_rules.first_above_lac_read}
 MAY_COMMIT: Rules = {"at-close": Changes.may_commit, "at-once": published.may_commit}
 REUSE_ENSEMBLES: Rules = {"yes": Changes.is_new_ensemble, "no": published.has_new_members}
@@ -95,6 +116,30 @@ class Ledger(Published):
         """Apply the rule of `ensemble_change_commit`."""
         return CHANGING[self.parameters.ensemble_change_commit](self, client)
 
+    def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Apply the rule of `add_ensemble`."""
+        return COUNTS[self.parameters.add_ensemble](self, client, fragment, entry, bookie)
+
+    def may_queue_in(self, client: TermLike, fragment: TermLike) -> Term:
+        """Apply the rule of `add_ensemble`."""
+        return QUEUE_IN[self.parameters.add_ensemble](self, client, fragment)
+
+    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+        """Apply the rule of `add_ensemble`."""
+        return QUEUED[self.parameters.add_ensemble](self, client, entry)
+
+    def is_withdrawn(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike, bookie: TermLike
+    ) -> Term:
+        """Apply the rule of `add_ensemble`."""
+        return WITHDRAWN[self.parameters.add_ensemble](self, client, fragment, entry, failed, bookie)
+
+    def withdrawn_acks(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
+    ) -> list[tuple[Read, Term]]:
+        """Apply the rule of `add_ensemble`."""
+        return WITHDRAWN_ACKS[self.parameters.add_ensemble](self, client, fragment, entry, failed)
+
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
         """Apply the rule of `second_copy`."""
         return SECOND_COPY[self.parameters.second_copy](self, bookie, entry)
@@ -102,6 +147,25 @@ class Ledger(Published):
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Apply the rule of `ensemble_change`."""
         return ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
+
+    def may_abandon(self, client: TermLike) -> Term:
+        """Apply the rule of `refused_change`."""
+        return MAY_ABANDON[self.parameters.refused_change](self, client)
+
+    def when_refused(self, client: TermLike, failed: TermLike) -> list[Update]:
+        """Apply the rule of `refused_change`."""
+        return WHEN_REFUSED[self.parameters.refused_change](self, client, failed)
+
+    def said_when_refused(self) -> str:
+        """Apply the rule of `refused_change`."""
+        return {
+            "gives-up": super().said_when_refused(),
+            "continues": "gives up, or in recovery only fails its pending adds",
+        }[self.parameters.refused_change]
+
+    def leaves(self, client: TermLike, when: Term) -> list[Update]:
+        """Apply the rule of `refused_change`."""
+        return LEAVES[self.parameters.refused_change](self, client, when)
 
     def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
         """Apply the rule of `resends`."""

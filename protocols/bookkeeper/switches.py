@@ -113,6 +113,19 @@ class Switches:
         "InterleavedLedgerStorage and DbLedgerStorage; SortedLedgerStorage, as long as the first copy is in "
         "memory (EntryMemTable.internalAdd)",
     )
+    add_ensemble: str = switch(
+        ("when-queued", "when-made"),
+        "an add goes to the ensemble of the moment in which it is queued, or in which it was made. Until it "
+        "is queued it waits for the throttler, and an ensemble change may be committed",
+        "LedgerHandle.asyncAddEntry, doAsyncAddEntry; PendingAddOp.ensemble, since 4.9; not reported",
+    )
+    refused_change: str = switch(
+        ("gives-up", "continues"),
+        "a writer whose ensemble change finds the ledger in recovery does nothing any more, or fails its "
+        "pending adds, accepts further ones and never acknowledges them",
+        "LedgerHandle.handleUnrecoverableErrorDuringAdd: the handle stays open, and changingEnsemble stays "
+        "true, since 4.9; not reported",
+    )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
         "the writer uses a new ensemble after the metadata store has it, or before",

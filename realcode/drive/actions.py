@@ -193,13 +193,18 @@ UNDRIVABLE: Mapping[str, str] = {
         ("read lac first", "block acks"),
         "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
     ),
+    "ignore failure": "the harness makes and queues an add in one call, with the throttler off, so no add is "
+    "older than an ensemble change",
     **dict.fromkeys(
         ("change locally", "commit later", "abandon later"),
         "only clients before 4.8.0 use an ensemble before the metadata has it",
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
     "mark dirty": "the marker is set within the boot",
-    **dict.fromkeys(("copy entry", "leave limbo", "end check"), "phase two runs in threads of its own"),
+    **dict.fromkeys(
+        ("copy entry", "leave limbo", "end check"),
+        "phase two runs in threads of its own; the harness holds it back",
+    ),
 }
 """The reasons why an action cannot be caused alone from outside the code, by name."""
 

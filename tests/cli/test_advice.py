@@ -24,7 +24,9 @@ from fencepost.cli.commands.advise import CODES, CONFLICTS, FORMS, _accepted, ad
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.cli.process.conclusion import Conclusion
-from fencepost.cli.rendering.advice import headline
+from fencepost.cli.rendering.advice_answer import headline
+from fencepost.cli.rendering.advice_page import in_html, page
+from fencepost.cli.rendering.advice_steps import steps
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.check import check
@@ -34,6 +36,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, as_expected
+from fencepost.protocols.bookkeeper.pulsar_releases import pulsars_with
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
@@ -73,6 +76,7 @@ def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
     for name, row in _table().items():
         for one in (row, *(row[variant] for variant in VARIANTS if variant in row)):
             assert one["loses"] is bool(one.get("coincidence")) is bool(one.get("events")), name
+            assert one["loses"] is bool(one.get("short")), name
 
 
 @pytest.mark.parametrize(
@@ -82,8 +86,8 @@ def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
         (setup((2, 2, 2), 2, "4.17.3"), ["#4701", "bare-fence", "#4812", *SORTED]),
         (setup((2, 2, 2), 2, "4.17.4", storage="db"), ["bare-fence", "#4812", *DB]),
         (setup((2, 2, 2), 2, "4.15.0", storage="db"), ["#4701", "bare-fence", "#4812", "unawaited-fence"]),
-        (setup((3, 3, 2), 4, "4.18.0"), ["#4651", "bare-fence", "#4812", *SORTED]),
-        (setup((5, 3, 2), 6, "4.15.5"), ["#3005", "#4701", "bare-fence", "#4812", *SORTED]),
+        (setup((3, 3, 2), 4, "4.18.0"), ["#4651", "stale-ensemble", "bare-fence", "#4812", *SORTED]),
+        (setup((5, 3, 2), 6, "4.15.5"), ["#3005", "stale-ensemble", "#4701", "bare-fence", "#4812", *SORTED]),
         (setup((3, 3, 2), 3, "4.13.0"), ["#2614", "#4701", "bare-fence", "#4812", *SORTED]),
         (setup((2, 2, 1), 2, "4.13.0"), ["#4701", "bare-fence", "#4812", *SORTED]),
         (setup((3, 3, 2), 3, "4.17.4", journal=False), ["BP-46-2", *OFF, OFF_AT_ONCE]),
@@ -197,8 +201,13 @@ def test_steps_that_do_not_violate_in_another_instance_are_no_execution_of_it() 
 
 
 def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
-    assert unmet(setup((3, 3, 2), 3, "4.17.3")) == {"fence_atomic": "no", "lac_read_in_change": "racing"}
-    assert unmet(setup((3, 2, 2), 3, "4.17.4")).keys() == {"lac_read_in_change", "E > WQ"}
+    races = {
+        "lac_read_in_change": "racing",
+        "add_ensemble": "when-made",
+        "refused_change": "continues",
+    }
+    assert unmet(setup((3, 3, 2), 3, "4.17.3")) == {"fence_atomic": "no", **races}
+    assert unmet(setup((3, 2, 2), 3, "4.17.4")).keys() == {*races, "E > WQ"}
 
 
 def finding(verdict: Verdict) -> Finding:
@@ -270,6 +279,7 @@ def test_losses_are_ranked_by_what_must_coincide() -> None:
     said = replace(advice_of("#4651", found, asked), losing=losing, public=public)
     assert [loss.name for loss in said.losses] == [
         "#4651",
+        "stale-ensemble",
         "#4701",
         "PR 4462",
         "bare-fence",
@@ -286,12 +296,12 @@ def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> N
     asked = setup((2, 2, 2), 2, "4.17.1", storage="db")
     said = replace(advice_of("bare-fence", SETTLED, asked), public=public_losses("4.17.1", asked.traits))
     assert said.answer is Answer.NO
-    assert "no loss is found, but public losses that are not checked here concern it" in headline(
-        said
-    ) and "Public losses that are not checked here: PR 4462 and PR 4607." in headline(said)
+    assert "the search found no loss, but public reports name some" in headline(said)
+    assert "Public reports name PR 4462 and PR 4607 in this release." in headline(said)
     one = replace(said, accepted=_accepted(["4462"]))
     assert (one.answer, [loss.name for loss in one.deciding]) == (Answer.CONDITIONS, ["PR 4607"])
-    assert "not checked here: PR 4607." in headline(one)
+    assert "Public reports name PR 4607 in this release." in headline(one)
+    assert "step 1 below is against it." in headline(one)
     assert replace(said, accepted=_accepted(["4462", "PR 4607"])).answer is Answer.YES
 
 
@@ -330,7 +340,7 @@ def test_a_release_with_fewer_losses_is_proposed_and_never_an_earlier_one() -> N
     said = replace(advice_of("#4701", found, asked), losing=losing)
     (better,) = better_setups(said)
     assert (better.changes, better.avoids, better.remains) == (("BookKeeper 4.17.4",), ("#4701",), {})
-    assert headline(said).endswith("With BookKeeper 4.17.4 it is a yes.")
+    assert "With BookKeeper 4.17.4 it is a yes." in headline(said)
     assert "Change to BookKeeper 4.17.4." in as_text(said)
 
 
@@ -358,6 +368,71 @@ def test_compaction_in_a_transaction_is_proposed_where_entry_logs_are_compacted_
     (better,) = better_setups(said)
     assert (better.changes, better.avoids) == (("useTransactionalCompaction=true",), ("#3604",))
     assert "With useTransactionalCompaction=true it is a yes." in headline(said)
+
+
+def every_loss(asked: Setup) -> Advice:
+    """Return advice on the setup in which each loss that is asked about was found."""
+    found = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"entries": 1})
+    losing = [(risk, found) for risk in risks(asked) if risk.loses]
+    settled = replace(SETTLED, shown_on=dict(asked.sizes) | {"entries": 1})
+    said = replace(advice_of("bare-fence", found, asked), losing=losing, rest=settled)
+    return replace(said, public=public_losses(asked.release, asked.traits))
+
+
+def test_the_steps_are_in_the_order_in_which_they_are_done() -> None:
+    """Bookies were once restarted for an upgrade in step 1, and step 3 said what must come before a restart.
+
+    Planted: the change comes first; a step against a slow bookie is required.
+    """
+    said = every_loss(setup((3, 3, 2), 4, "4.16.6", storage="db"))
+    listed = steps(said)
+    assert list(dict.fromkeys(step.when for step in listed)) == [
+        "stop",
+        "start",
+        "change",
+        "ensemble-change",
+        "crash",
+    ]
+    by_loss = {loss.name: step for step in listed for loss in step.against}
+    assert set(by_loss) == {loss.name for loss in said.deciding}
+    assert by_loss["#4701"] is by_loss["PR 4607"], "the change is one step"
+    assert [name for name, step in by_loss.items() if not step.is_required] == ["#4651"]
+    assert "IN_RECOVERY" in listed[0].action and "Change to BookKeeper" in by_loss["#4701"].action
+    text = " ".join(as_text(said).split())
+    number = listed.index(by_loss["#4651"]) + 1
+    assert f"{number}. A broker logs `New Ensemble" in text and f"Do step {number}." in text
+    assert "Limits, and does not rule out, #4651" in text
+
+
+def test_the_change_names_the_releases_of_pulsar_that_have_it() -> None:
+    """Planted: the release of BookKeeper alone is named, which no operator of Pulsar can install."""
+    asked = setup((2, 2, 2), 2, "4.17.1", storage="db")
+    said = replace(every_loss(asked), deployment=Deployment(asked.configuration, 2, pulsar=True))
+    (change,) = (step.action for step in steps(said) if step.when == "change")
+    assert "No release of Pulsar that was read has BookKeeper 4.17.4." in change
+    assert pulsars_with("4.17.2") == ["4.1.0", "4.0.6", "3.3.8"]
+
+
+@pytest.mark.parametrize("journal", [True, False])
+def test_the_setting_of_the_journal_is_not_blamed_for_other_losses(journal: bool) -> None:
+    """The answer once read as if the journal without fsync were the cause of #4651.
+
+    Planted: each loss counts as one of the setting.
+    """
+    said = headline(every_loss(setup((3, 3, 2), 4, "4.17.4", journal=journal, sync=False)))
+    setting = "journalSyncData=false" if journal else "journalWriteData=false and journalSyncData=false"
+    assert f"BookKeeper 4.17.4, and {setting}: whatever the journal's settings, #4651 loses" in said
+    added = ["BP-46-2", "journalWriteData=false", "journalSyncData=false"]
+    of_setting = said.partition("This setting of the journal adds ")[2].partition(". ")[0]
+    assert set(of_setting.replace(" and ", ", ").split(", ")) == set(added[:1] + added[1 + journal :])
+    synced = headline(every_loss(setup((3, 3, 2), 4, "4.17.4")))
+    assert "of the journal" not in synced and "whatever" not in synced
+
+
+def test_the_page_has_code_where_a_text_has_backticks() -> None:
+    """Planted: only the first part between backticks is code; the text is not escaped."""
+    assert in_html("run `a < b`, then `c`.") == "run <code>a &lt; b</code>, then <code>c</code>."
+    assert "`" not in page(every_loss(setup((3, 3, 2), 4, "4.16.6", storage="db"))).partition("<body")[2]
 
 
 def test_settings_with_fewer_losses_are_proposed() -> None:
@@ -416,7 +491,7 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
 
 
 def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """#4651 and #3005 take longest, and once took the time of all others. Planted: the order of the table."""
+    """#4651 and #3005 took longest, and once took the time of all others. Planted: the order of the table."""
     asked: list[str] = []
 
     def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> Finding:
@@ -431,7 +506,7 @@ def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
     list(advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0))
-    assert asked[-3:] == ["", "#4651", "#3005"]
+    assert asked[-4:] == ["", "#4651", "stale-ensemble", "#3005"]
 
 
 def killed_after(found: int, bug: str) -> Callable[..., Iterator[Advice]]:
@@ -705,7 +780,7 @@ def test_a_journal_without_fsync_has_no_clean_bill(
     else:
         words = " ".join(out.split())
         assert (
-            "Yes, with 1 condition, for 2/2/2 on 4 bookies with BookKeeper 4.18.0, journal without" in words
+            "Yes, with 1 condition, for 2/2/2 on 4 bookies with BookKeeper 4.18.0, and journalSync" in words
         )
         assert "Change to journalSyncData=true." in words
         assert "AQ machines crash before their disks have an entry" in words

@@ -186,6 +186,31 @@ def test_several_volumes_of_a_chart_are_several_directories(asking: Asking) -> N
     assert answer.setup.features == {"several-ledger-directories"}
 
 
+@pytest.mark.parametrize(
+    ("texts", "is_on"),
+    [
+        (["tls: {enabled: true, bookie: {enabled: true}}"], True),
+        (["pulsar: {tls: {enabled: 'true', bookie: {enabled: 'true'}}}"], True),
+        (["tls: {enabled: true, bookie: {enabled: false}}"], False),
+        (["tls: {enabled: false, bookie: {enabled: true}}"], False),
+        (["tls: {bookie: {enabled: true}}"], False),
+        (["tls: {enabled: true, broker: {enabled: true}}"], False),
+        (["tls: {bookie: {enabled: true}}", "tls: {enabled: true}"], True),
+        (["tls: {enabled: true, bookie: {enabled: true}}", "tls: {enabled: false}"], False),
+        (["bookkeeper: {configData: {PULSAR_PREFIX_tlsProviderFactoryClass: o.a.b.tls.Factory}}"], True),
+        (["bookkeeper: {configData: {tlsProvider: OpenSSL}}"], False),
+    ],
+)
+def test_tls_between_brokers_and_bookies_is_read(asking: Asking, texts: list[str], is_on: bool) -> None:
+    """The chart sets `tlsProviderFactoryClass` if both keys are true. `tlsProvider` alone turns nothing on.
+
+    Planted: one of the keys is enough; tlsProvider turns it on.
+    """
+    files = {f"{number}.yaml": f"{text}\n" for number, text in enumerate(texts)}
+    answer = asking.advise({"chart.yaml": CHART} | files, *SIZES)
+    assert ("tls" in answer.setup.features) is is_on
+
+
 def test_zookeeper_without_fsync_in_the_options_of_its_jvm_is_named(asking: Asking) -> None:
     text = "pulsar: {zookeeper: {configData: {PULSAR_GC: '-XX:+UseG1GC -Dzookeeper.forceSync=no'}}}"
     (note,) = asking.advise({"milvus.yaml": text}, *SIZES).notes

@@ -362,8 +362,10 @@ def test_a_sweep_of_todays_code_says_what_its_release_has_besides(tmp_path: Path
     Planted: a protocol without releases gets the sentence; a grid that asks about the race gets it too.
     """
     today = '[[grid]]\nprotocols = "bookkeeper"\nproperties = "no-divergence"\n'
-    said = "odelled: 4.18.0 with #4651 fixed (lac_read_in_change=blocked); for the release as shipped: "
-    said += "--release 4.18.0"
+    said = (
+        "odelled: 4.18.0 with #4651, stale-ensemble, refused-change fixed (add_ensemble=when-queued "
+        "refused_change=gives-up lac_read_in_change=blocked); for the release as shipped: --release 4.18.0"
+    )
     both = today + 'set = { lac_read_in_change = ["blocked", "racing"] }\n'
     for name, grid, there in (("one", today, True), ("both", both, False), ("chain", LISTED, False)):
         (tmp_path / name).mkdir()

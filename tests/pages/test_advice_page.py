@@ -8,8 +8,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from fencepost.cli.rendering.advice import NEEDS, headline, to_do
+from fencepost.cli.rendering.advice_answer import answered
 from fencepost.cli.rendering.advice_page import page
+from fencepost.cli.rendering.advice_steps import by_time, purpose, remedy, steps
 from support.advising import smallest
 from support.browsing import WIDTHS, beyond, collisions, complaints, screen
 
@@ -32,13 +33,17 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
     # Planted: the answer drawn as proved because the last question was.
     answer = browser.find_element(By.CSS_SELECTOR, ".answer")
     assert answer.get_attribute("class") == "answer violated"
-    assert answer.text == headline(smallest())
-    assert answer.text.startswith("No for 1/1/1 on 1 bookie with BookKeeper 4.17.3: #4701 loses")
+    first, second, *others = answered(smallest())
+    about, _, worst = first.partition(": ")
+    assert answer.text.split("\n") == [f"{about}.", worst, second]
+    assert answer.text.startswith("No for 1/1/1 on 1 bookie with BookKeeper 4.17.3.\n#4701 loses")
+    assert browser.find_element(By.CSS_SELECTOR, "header .about").text == " ".join(others)
     listed = browser.find_elements(By.CSS_SELECTOR, "ol.actions li")
     assert [" ".join(one.text.split()) for one in listed] == [
-        f"{action} Against {', '.join(f'{loss.name} ({NEEDS[loss.coincidence]})' for loss in losses)}."
-        for action, losses in to_do(smallest())
+        f"{step.action.replace('`', '')} {purpose(step)}." for step in steps(smallest())
     ]
+    headings = [one.text for one in browser.find_elements(By.CSS_SELECTOR, "main section:first-child h3")]
+    assert headings == [time for time, _ in by_time(steps(smallest()))]
     assert answer.location["y"] < 200
     assert complaints(browser) == []
 
@@ -51,18 +56,19 @@ def test_each_loss_shows_how_it_comes_about(browser: webdriver.Chrome) -> None:
     for loss, card in zip(losses, cards, strict=False):
         found = loss.finding
         assert loss.name in card.find_element(By.TAG_NAME, "h3").text
-        assert loss.action in card.text
+        assert remedy(loss, smallest()).replace("`", "") in card.text
         if found is None:
             assert loss.source in card.text
             assert not card.find_elements(By.TAG_NAME, "summary")
             continue
         assert card.get_attribute("class") == found.verdict.value
         assert found.counterexample is not None
+        assert all(part not in card.text for part in ("--set=", "fence_atomic")), "switches are folded away"
         card.find_element(By.TAG_NAME, "summary").click()
         drawn = [row for row in card.find_elements(By.CSS_SELECTOR, ".diagram .row") if row.is_displayed()]
         assert len(drawn) == len(found.counterexample.trace.steps) + 1
     assert "proved" in (cards[-1].get_attribute("class") or "")
-    assert not cards[-1].find_elements(By.TAG_NAME, "summary")
+    assert [one.text for one in cards[-1].find_elements(By.TAG_NAME, "summary")] == ["Its command"]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -223,6 +223,9 @@ BUGS: dict[str, tuple[str, Settings, Settings, str]] = {
         "confirmed-at-home",
     ),
     "#4651": ("bookkeeper", ONE_OF_TWO, {"lac_read_in_change": "racing"}, "confirmed-at-home"),
+    "stale-ensemble": ("bookkeeper", ONE_OF_TWO, {"add_ensemble": "when-made"}, "confirmed-at-home"),
+    "stale-ensemble-hang": ("bookkeeper", ONE_OF_TWO, {"add_ensemble": "when-made"}, "pending-can-complete"),
+    "refused-change": ("bookkeeper", ONE_OF_TWO, {"refused_change": "continues"}, "pending-can-complete"),
     "#4701": ("bookkeeper", PAIR, {"fence_atomic": "no"}, "absent-stays-absent"),
     "BP-46-1": (
         "bookkeeper-no-journal",

@@ -74,9 +74,11 @@ def test_the_presets_are_releases_but_for_what_is_named() -> None:
 
     The list of presets says so.
     """
-    assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing"}
-    assert differing("4.13.0", V4_13) == {"fence_atomic": "no"}
-    assert f"release {NEWEST} with #4651 fixed" in find("bookkeeper").summary
+    since_4_9 = {"add_ensemble": "when-made", "refused_change": "continues"}
+    assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing", **since_4_9}
+    assert differing("4.13.0", V4_13) == {"fence_atomic": "no", **since_4_9}
+    fixed = f"release {NEWEST} with #4651, stale-ensemble and refused-change fixed"
+    assert fixed in find("bookkeeper").summary
 
 
 def test_what_users_set_up_stays_where_the_release_has_it() -> None:
@@ -344,7 +346,8 @@ def test_an_instance_says_in_what_it_is_not_the_newest_release() -> None:
     # Planted: the bugs that the release and the instance share; no text without `--release`.
     text = heading(find("bookkeeper").instance(), Limits())
     assert (
-        f"\nmodelled: {NEWEST} with #4651 fixed (lac_read_in_change=blocked); "
+        f"\nmodelled: {NEWEST} with #4651, stale-ensemble, refused-change fixed "
+        "(add_ensemble=when-queued refused_change=gives-up lac_read_in_change=blocked); "
         f"for the release as shipped: --release {NEWEST}\n" in text
     )
     racing = heading(find("bookkeeper").instance([("lac_read_in_change", "racing")]), Limits())

@@ -129,8 +129,9 @@ def test_a_value_of_a_key_tells_its_feature() -> None:
     assert FEATURES["dbStorage_directIOEntryLogger"].is_in("true")
     assert FEATURES["dbStorage_directIOEntryLogger"].is_in(True)
     assert not FEATURES["dbStorage_directIOEntryLogger"].is_in("false")
-    assert FEATURES["tlsProvider"].is_in("OpenSSL") and not FEATURES["tlsProvider"].is_in("")
-    assert not FEATURES["tlsProvider"].is_in(None)
+    assert FEATURES["tlsProviderFactoryClass"].is_in("org.apache.bookkeeper.tls.TLSContextFactory")
+    assert not FEATURES["tlsProviderFactoryClass"].is_in(None)
+    assert not FEATURES["tlsProviderFactoryClass"].is_in("")
     assert FEATURES["volumes.persistence"].is_in(False)
     assert FEATURES["explicitLacInterval"].is_in(100) and not FEATURES["explicitLacInterval"].is_in("0")
 

@@ -38,6 +38,7 @@ final class Bookie {
     private LifecycleComponentStack server;
     private AutoCloseable driver;    // the metadata driver of a boot without its check, which the server does not close
     private CountDownLatch readable = new CountDownLatch(0);
+    private CountDownLatch down = new CountDownLatch(0);    // while it is up, phase two waits
     private long others;
 
     /** The settings that all bookies have in common. */
@@ -133,6 +134,7 @@ final class Bookie {
         server = built;
         boolean runs = false;
         try {
+            holdPhaseTwo();
             server.start();
             runs = (Boolean) call(service().getServer().getBookie(), "isRunning");
         } finally {
@@ -145,11 +147,28 @@ final class Bookie {
         }
     }
 
+    /**
+     * Keeps phase two of the data integrity check from running while the bookie is up.
+     *
+     * <p>It would recover the ledgers in limbo, and close them, in threads that no command waits for.
+     */
+    private void holdPhaseTwo() throws Exception {
+        down = new CountDownLatch(1);
+        CountDownLatch held = down;
+        for (Object component : components("DataIntegrityService")) {
+            ((ExecutorService) field(component, "scheduler")).submit(() -> {
+                held.await();
+                return null;
+            });
+        }
+    }
+
     /** Shuts down as an operator does: data in memory is flushed. */
     void stop() throws Exception {
         try {
             server.close();
         } finally {
+            down.countDown();
             server = null;
             closeDriver();
         }
@@ -286,12 +305,13 @@ final class Bookie {
     }
 
     private Object component(String type) throws Exception {
-        for (Object component : (List<?>) field(server, "components")) {
-            if (component.getClass().getSimpleName().equals(type)) {
-                return component;
-            }
-        }
-        throw new IllegalStateException(name + ": no " + type + " in this release, so set up");
+        return components(type).stream().findFirst().orElseThrow(
+            () -> new IllegalStateException(name + ": no " + type + " in this release, so set up"));
+    }
+
+    private List<?> components(String type) throws Exception {
+        return ((List<?>) field(server, "components")).stream()
+            .filter(component -> component.getClass().getSimpleName().equals(type)).toList();
     }
 
     private ServerConfiguration configuration() {

@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from abc_pdr import PROGRAM, Answer, pdr, read_answer
+from abc_pdr import PROGRAM, Answer, pdr, read_answer, read_invariant
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.exploration import random_execution
+from fencepost.encoding.engine.events import ByActions, NotByActions
+from fencepost.encoding.engine.judge import judge
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import WRONG, CircuitBuilder
 from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
+from fencepost.encoding.ic3.clauses import clause_text
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
@@ -29,6 +33,7 @@ from fencepost.encoding.solving.logic import FALSE as FALSEHOOD
 from fencepost.encoding.solving.logic import TRUE as TRUTH
 from fencepost.encoding.solving.logic import Formula, conj, disj, iff, ite, named, neg
 from fencepost.properties.catalogue import find
+from support import lost_mail
 from support.aiger import Beside, Machine, read
 from support.generated import by_seeds, generate
 from support.instances import TWO_BOOKIES
@@ -378,3 +383,61 @@ def test_output_of_abc_is_read() -> None:
 def test_output_of_abc_without_an_answer_is_refused(count: int, output: str) -> None:
     with pytest.raises(RuntimeError, match="no answer about"):
         read_answer(list(map(str, range(count))), output)
+
+
+OF_LOST_MAIL = """# Inductive invariant for "circuit"
+.i 11
+.o 1
+.ob inv
+-------1--0 1
+-------1-0- 1
+------1---0 1
+------1-0-- 1
+-----1----0 1
+-----1---1- 1
+-----1-1--- 1
+----1-----0 1
+----1---1-- 1
+----1-1---- 1
+---1------0 1
+---1-----1- 1
+---1---1--- 1
+--1-------0 1
+--1-----1-- 1
+--1---1---- 1
+.e
+"""
+"""The invariant that `yosys-abc` of pyosys 0.70 wrote; the last latch is true after the first step."""
+
+
+def judged(text: str) -> type[object]:
+    """Return the type of the judge's answer about the clauses of an invariant of lost mail."""
+    system = lost_mail.instance(drop_declared=True).system
+    said = judge(system, system.properties, read_invariant(system, text), Limits())
+    return next(type(m) for m in said if isinstance(m, ByActions | NotByActions))
+
+
+def test_an_invariant_of_abc_is_judged() -> None:
+    assert judged(OF_LOST_MAIL) is ByActions
+
+
+def test_a_wrong_polarity_is_refused_by_the_judge() -> None:
+    wrong = OF_LOST_MAIL.replace("---1---1--- 1", "---0---1--- 1").replace("---1-----1- 1", "---1-----0- 1")
+    assert judged(wrong) is NotByActions
+
+
+def test_a_latch_left_out_of_an_invariant_is_refused() -> None:
+    with pytest.raises(ValueError, match="a row of 10 latches; the circuit has 11"):
+        judged(OF_LOST_MAIL.replace("\n-", "\n"))
+
+
+def test_a_latch_that_starts_as_one_is_read_inverted() -> None:
+    system = system_of("verified-log-04", {"nodes": 1, "replicas": 1})
+    latches = CircuitBuilder(system, system.properties).circuit().latches
+    one = next(number for number, latch in enumerate(latches) if latch.reset is True)
+    flag = "-" if any(latch.reset is None for latch in latches) else ""
+    row = "".join("0" if number == one else "-" for number in range(len(latches)))
+    (clause,) = read_invariant(system, f"{row}{flag} 1\n")
+    assert clause_text(system, clause) == latches[one].name.replace("=", "≠")
+    (other,) = read_invariant(system, f"{row.replace('0', '1')}{flag} 1\n")
+    assert clause_text(system, other) == latches[one].name

@@ -420,6 +420,18 @@ def test_the_bound_in_steps_is_kept() -> None:
     assert (found.verdict, found.visited is not None) == (Verdict.PROVED, True)
 
 
+def test_a_witness_that_no_visited_state_reaches_is_out_of_reach() -> None:
+    s = Cell()
+    prop = Property("p", "p", TRUE, s.bad, "something is bad")
+    system = System(s, (each(advance, s),), (prop,))
+    found = result(system)
+    assert (found.verdict, found.unreachable) == (Verdict.VACUOUS, True)
+    assert found.reason == "never reached: something is bad"
+    found = result(system, bound=1)
+    assert (found.verdict, found.unreachable) == (Verdict.VACUOUS, False)
+    assert found.reason is not None and found.reason.endswith("a larger bound may reach it")
+
+
 def test_other_engines_go_on_after_a_number_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
     from fencepost.encoding.engine import state_enumeration
 

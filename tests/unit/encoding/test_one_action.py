@@ -20,7 +20,14 @@ from fencepost.encoding.induction.proof_obligations import (
     obligations,
 )
 from fencepost.encoding.induction.smallest_cti import smallest
-from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, induct, share_out
+from fencepost.encoding.induction.withdrawal import (
+    Left,
+    ObligationSolver,
+    StillInductive,
+    induct,
+    share_out,
+    split_by_question,
+)
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
@@ -125,6 +132,23 @@ def test_every_slot_has_a_question() -> None:
     assert [q.slot for q in asked.questions] == [INITIALLY, *range(len(symbolic.actions))]
     dealt = share_out(asked.questions, 2)
     assert sorted(q.slot for share in dealt for q in share) == [q.slot for q in asked.questions]
+
+
+def test_the_clauses_of_one_question_are_true_without_it() -> None:
+    """A literal of a question occurs negated only, so its clauses cannot contradict another question."""
+    system = tokens()
+    asked = obligations(Symbolic(system), [who_has_it_had_it(state(system))])
+    literals = {literal for q in asked.questions for literal in (q.happens, *q.fails.values())}
+    common, own = split_by_question(asked, asked.clauses)
+    assert literals.isdisjoint(abs(literal) for clause in common for literal in clause)
+    assert own.keys() <= {q.slot for q in asked.questions}
+    for question in asked.questions:
+        mine = {-question.happens, *(-literal for literal in question.fails.values())}
+        for clause in own[question.slot]:
+            assert not mine.isdisjoint(clause)
+            assert literals.isdisjoint(clause)
+            assert literals.isdisjoint({-literal for literal in clause} - {-literal for literal in mine})
+    assert len(common) + sum(map(len, own.values())) == len(asked.clauses)
 
 
 @pytest.mark.parametrize("solver", ["cadical", "glucose", "minisat", "z3"])

@@ -134,6 +134,7 @@ def test_a_model_in_which_recovery_reads_do_not_fence_departs(
     out = capsys.readouterr().out
     assert "handle read" in out
     assert "is yes in the code, no in the model" in out
+    assert "By its own switches 4.17.4 has recovery_reads_fence=yes" in " ".join(out.split())
 
 
 def test_runs_are_written_as_they_were_read() -> None:

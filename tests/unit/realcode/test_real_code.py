@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,9 @@ def ending(lib: Library, bug: str, storage: str = "sorted") -> tuple[Ending, int
         run = reproduce(kept_trace(bug), Setting(lib.release, storage), harness)
     return run.ending, run.step
 
+
+PHASE_TWO = 4
+"""The seconds after which phase two has begun: DataIntegrityService looks every three seconds."""
 
 OF_4_13 = {"#2614": 16, "#2614-2/2/2": 12, "#2614-3/3/3": 14, "#2615": 11, "#2615-stuck": 11}
 """The five traces of 4.13's two defects, and the step at which later releases refuse them."""
@@ -87,6 +91,21 @@ def test_limbo_and_fence_of_phase_one_do_not_outlive_a_crash(lib: Library) -> No
             seen = harness.ask("look")["bookies"]["b1"]
             marks.append((seen["limbo"], seen["fenced"]))
     assert marks == [(True, True), (False, False)]
+
+
+def test_phase_two_does_not_recover_ledgers_while_the_bookie_is_up(lib: Library) -> None:
+    """Its threads are nobody's step: it would close the ledger, and end its limbo, at any time."""
+    if ordered(lib.release) < (4, 15, 0):
+        pytest.skip("dataIntegrityChecking came with 4.15.0")
+    with running(lib) as harness:
+        harness.ask("start", bookies=3, storage="db", checks="yes", journal="no")
+        harness.ask("create", client="w", ensemble="b1,b2,b3", wq=3, aq=2)
+        harness.ask("crash", bookie="b2")
+        harness.ask("boot", bookie="b2")
+        time.sleep(PHASE_TWO)
+        seen = harness.ask("look")
+    assert seen["metadata"]["state"] == "OPEN"
+    assert (seen["bookies"]["b2"]["limbo"], seen["bookies"]["b1"]["fenced"]) == (True, False)
 
 
 def close_as_empty(session: HarnessSession) -> None:
