@@ -93,4 +93,4 @@ def test_the_way_of_a_question_is_that_of_a_run(
     assert len(built) == 1, "the system is built once"
     assert differences({p: m for p, m in stated.items() if p != "induction"}, found)
     assert differences({**stated, "questions": stated["questions"][::-1]}, found)
-    assert differences({**stated, "induction": ["encoding/induction/houdini.py"]}, found)
+    assert differences({**stated, "questions": ["encoding/induction/houdini.py"]}, found)
