@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from fencepost.answers.theorems import Theorem, theorems
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.solving.answers import CpuDeadline
+from fencepost.encoding.solving.workers import tell
 from fencepost.properties.bookkeeper.lemmas import CoreLemma, core_lemmas
 from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
@@ -82,15 +83,12 @@ def decide(lemmas: Iterable[AnyLemma], job: LemmaJob) -> Iterator[LemmaResult]:
         yield lemma.decide(job)
 
 
-def deciding(
-    send: Callable[[str], None], lemmas: Iterable[AnyLemma], job: LemmaJob
-) -> list[Iterator[LemmaResult]]:
-    """Return the generator of results that a worker process runs.
+def deciding(lemmas: Iterable[AnyLemma], job: LemmaJob) -> Iterator[LemmaResult]:
+    """Decide the lemmas in a worker, which tells what it is at and can be ended at any time.
 
-    `send` gets a text about the work in progress. A process of its own can be ended at any time. The time of
-    the job counts as CPU seconds of the process.
+    The time of the job counts as CPU seconds of the process.
     """
-    return [decide(lemmas, replace(job, tell=send, deadline=CpuDeadline(job.deadline.left())))]
+    yield from decide(lemmas, replace(job, tell=tell, deadline=CpuDeadline(job.deadline.left())))
 
 
 def files(lemmas: Iterable[AnyLemma], formulas: Formulas) -> list[ProofObligation]:

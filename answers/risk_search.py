@@ -11,7 +11,7 @@ from fencepost.answers.risks import LOSSES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import violations_by_the_writer
 from fencepost.answers.without_spare import violations_by_rounds, violations_without_spare
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict, worst
 from fencepost.encoding.errors import TIME_OUT, BadInput

@@ -1,4 +1,4 @@
-"""Fencepost for Python: `check`, `load` and `quorum`, their results, and the error `BadInput`.
+"""Fencepost for Python: `check`, `count`, `load` and `quorum`, their results, and the error `BadInput`.
 
 Each name is imported when it is first used, so `import fencepost` costs nothing that is not needed.
 """
@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fencepost.checks import check, load
+    from fencepost.checks import check, count, load
+    from fencepost.encoding.enumeration.count import StateCount
     from fencepost.encoding.errors import BadInput
     from fencepost.encoding.language.protocol import Protocol
     from fencepost.results import Checked, CheckedProperty, Counterexample
@@ -22,7 +23,9 @@ __all__ = [
     "Counterexample",
     "Protocol",
     "Quorum",
+    "StateCount",
     "check",
+    "count",
     "load",
     "quorum",
 ]
@@ -35,7 +38,9 @@ if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
         "Counterexample": "results",
         "Protocol": "encoding.language.protocol",
         "Quorum": "sizes",
+        "StateCount": "encoding.enumeration.count",
         "check": "checks",
+        "count": "checks",
         "load": "checks",
         "quorum": "sizes",
     }

@@ -15,11 +15,13 @@ from fencepost.answers.requests import (
     small_instances,
 )
 from fencepost.answers.witness_hints import with_hints
-from fencepost.encoding.engine.check import check as checked
-from fencepost.encoding.engine.check import refuse_uncheckable
+from fencepost.encoding.check import check as checked
+from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.enumeration.count import StateCount, count_states
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
 from fencepost.encoding.language.state import show
@@ -88,6 +90,30 @@ def check(
     ask_all(asked, small, limits, _ask, says_nothing)
     asked.outcome = with_hints(asked)
     return Checked(asked.checked())
+
+
+def count(
+    protocol: Protocol | str | Path,
+    *,
+    properties: str | Iterable[str] = (),
+    settings: Mapping[str, object] | None = None,
+    release: str | None = None,
+    symmetry: bool = False,
+    states: int | None = None,
+) -> StateCount:
+    """Count the reachable states of a protocol, as `fencepost count` does.
+
+    With `symmetry`, states that differ in a renaming only are visited once. `states` limits the states
+    visited: then `is_complete` is false. Raises BadInput.
+    """
+    if states is not None:
+        _must_be_whole("states", states, 1)
+    family = protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
+    instance = family.instance([(name, show(value)) for name, value in (settings or {}).items()], release)
+    asked = instance.properties(*_texts(properties))
+    sent_at_most_once(instance.system)
+    *_, counted = count_states(instance.system, asked, symmetry, states)
+    return counted
 
 
 def _ask(request: Request, limits: Limits) -> Outcome:

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import Circuit
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 
 from fencepost.answers.known import KNOWN
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.events import Event, Replayed
 from fencepost.encoding.engine.limits import Limits
 from fencepost.properties.catalogue import find

@@ -28,10 +28,9 @@ from conjuncts import (
     relaxed,
     without,
 )
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.preparation import Send
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
@@ -263,14 +262,7 @@ def _until(worker: Worker, end: float) -> Iterator[object]:
         return
 
 
-def deciding(
-    send: Send, system: System, chosen: Sequence[Conjunct]
-) -> list[Iterator[Progress | Covered | Decided]]:
-    """Return the work of the deciding process."""
-    return [_deciding(system, chosen)]
-
-
-def _deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress | Covered | Decided]:
+def deciding(system: System, chosen: Sequence[Conjunct]) -> Iterator[Progress | Covered | Decided]:
     """Yield rounds until they cover every execution, then an answer for each remaining conjunct."""
     from fencepost.encoding.formulas.commutation import Commutation
     from fencepost.encoding.formulas.one_round import template
@@ -405,13 +397,6 @@ def _says(message: Searched) -> str:
 
 
 def breaking(
-    send: Send, system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
-) -> list[Iterator[Progress | Broken | Searched]]:
-    """Return the work of the breaking process."""
-    return [_breaking(system, chosen, clean, rounds)]
-
-
-def _breaking(
     system: System, chosen: Sequence[Conjunct], clean: Sequence[Property], rounds: int
 ) -> Iterator[Progress | Broken | Searched]:
     """Search all weakened systems in one solver, in 1, 2, 3 … rounds, each by its assumptions."""

@@ -81,7 +81,7 @@ TESTS: Mapping[str, Sequence[str]] = {
             *("unit/encoding/test_false_proofs.py", "unit/encoding/test_engines.py"),
         ),
     ),
-    "encoding/engine/houdini.py": _PROVING,
+    "encoding/induction/houdini.py": _PROVING,
     "encoding/rounds": (
         *("unit/encoding/test_smallest_counterexample.py", "unit/encoding/test_readings_agree.py"),
         "unit/encoding/test_endless.py",

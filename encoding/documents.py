@@ -135,22 +135,16 @@ def parse_toml(text: str, where: str, hint: str) -> dict[str, Any]:
         raise BadInput(f"{where}: is not TOML ({error}); {hint}") from error
 
 
-def parse_yaml(text: str, where: str, hint: str) -> Any:
-    """Return the document in a YAML text. Raises BadInput. A value that aliases repeat counts each time."""
-    return _parsed(text, where, hint, False)
-
-
 def parse_yaml_documents(text: str, where: str, hint: str) -> list[Any]:
-    """Return the documents in a YAML text, which lines of `---` separate. Raises BadInput."""
-    return list(_parsed(text, where, hint, True))
+    """Return the documents in a YAML text, which lines of `---` separate. Raises BadInput.
 
-
-def _parsed(text: str, where: str, hint: str, several: bool) -> Any:
+    A value that aliases repeat counts each time.
+    """
     import yaml
 
     try:
         _measure(text)
-        return list(yaml.safe_load_all(text)) if several else yaml.safe_load(text)
+        return list(yaml.safe_load_all(text))
     except RecursionError as error:
         raise BadInput(f"{where}: is nested too deeply; {hint}") from error
     except yaml.YAMLError as error:

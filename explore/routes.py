@@ -28,9 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_json
-from fencepost.encoding.engine.reachability import ReachabilityAnswer
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.diagram import diagram, script, style
+from fencepost.encoding.rounds.reachability import ReachabilityAnswer
 from fencepost.encoding.safe_text import one_line
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.paths import LONGEST, ExplorerPath

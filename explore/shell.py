@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.encoding.documents import read_json, whole
-from fencepost.encoding.engine.reachability import ReachabilityAnswer
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount, show
+from fencepost.encoding.rounds.reachability import ReachabilityAnswer
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.guards import Reason
 from fencepost.explore.paths import LOSE, ExplorerPath, Move

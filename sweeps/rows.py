@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.named_clauses import text_of
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.ic3.named_clauses import text_of
 from fencepost.sweeps.sweep_cases import SweepCase
 
 Row = dict[str, Any]

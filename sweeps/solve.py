@@ -18,7 +18,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.engine.check import check, settled_by_induction
+from fencepost.encoding.check import check, settled_by_induction
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out
@@ -195,12 +195,8 @@ def _certified(case: SweepCase, allowance: Allowance, result: Result, folder: Pa
     return replace(result, certificate=f"{folder.parent.name}/{folder.name}")
 
 
-def answers(send: object, asking: Callable[[], object]) -> Sequence[Iterator[object]]:
-    """Return the work of a case's process: one message, the answer."""
-    return [_answer(asking)]
-
-
-def _answer(asking: Callable[[], object]) -> Iterator[object]:
+def answer(asking: Callable[[], object]) -> Iterator[object]:
+    """Yield the answer, the one message of a case's process."""
     yield asking()
 
 
@@ -225,7 +221,7 @@ def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
     Raises TimeoutError if the process had to be killed.
     """
     begun = time.perf_counter()
-    worker = Worker("case", answers, asking, gib=allowance.memory, with_children=True)
+    worker = Worker("case", answer, asking, gib=allowance.memory, with_children=True)
     try:
         while not wait([worker.connection], timeout=LOOK):
             if time.perf_counter() - begun > allowance.timeout + GRACE:

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from fencepost.encoding.engine.named_clauses import found_text
 from fencepost.encoding.engine.verdicts import Fewest
-from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
 from fencepost.sweeps.sweep_cases import CODE

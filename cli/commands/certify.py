@@ -22,6 +22,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.evidence.manifests import MANIFEST, MANIFEST_KEYS, Claim, Manifest, read_manifest
@@ -30,9 +31,8 @@ from fencepost.encoding.evidence.recheck import (
     COMMUTATION,
     RecheckedProof,
     Rejected,
-    certify_process,
+    certify_or_reject,
 )
-from fencepost.encoding.ic3.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.safe_text import one_line
@@ -110,7 +110,7 @@ def command(
     asked = Path(folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
     with CheckProgress(verbose) as progress:
-        worker = Worker("certifying", certify_process, *asked, gib=None)
+        worker = Worker("certifying", certify_or_reject, *asked, gib=None)
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun

@@ -46,7 +46,7 @@ from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
-from fencepost.encoding.engine.check import check, refuse_uncheckable
+from fencepost.encoding.check import check, refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome, Verdict

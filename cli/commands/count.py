@@ -21,8 +21,8 @@ from fencepost.cli.rendering.progress import PAUSE, StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.enumeration.count import StateCount, count_process
-from fencepost.encoding.enumeration.process import Visiting
+from fencepost.encoding.engine.messages import Visiting
+from fencepost.encoding.enumeration.count import StateCount, count_states
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
@@ -88,7 +88,7 @@ def command(
     instance = find_protocol(protocol).instance([setting(text, "NAME=VALUE") for text in settings], release)
     properties = instance.properties(*names)
     sent_at_most_once(instance.system)
-    worker = Worker("count", count_process, instance.system, properties, symmetry, most, gib=memory)
+    worker = Worker("count", count_states, instance.system, properties, symmetry, most, gib=memory)
     progress = CountProgress()
     with progress:
         reason = listen(worker, timeout, progress.hear)

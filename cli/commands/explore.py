@@ -23,9 +23,9 @@ from fencepost.cli.process.handover import say
 from fencepost.cli.rendering.output import write_whole
 from fencepost.encoding.documents import read_json
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.reachability import ReachabilityAnswer
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.rounds.reachability import ReachabilityAnswer
 from fencepost.encoding.safe_text import defused
 from fencepost.explore.explorer import Explorer
 from fencepost.explore.paths import ExplorerPath

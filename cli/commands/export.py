@@ -14,15 +14,15 @@ from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.settings import budget_option, budgets, release_option, setting, settings_option
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, output_option, write_whole
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import known_faults
+from fencepost.encoding.engine.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.aiger import CircuitBuilder, circuit_remarks
 from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep, steps
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, Question, remarks
-from fencepost.encoding.ic3.clauses import with_found
-from fencepost.encoding.ic3.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import System
 from fencepost.encoding.versions import version

@@ -17,7 +17,10 @@ from fencepost.cli.rendering.check_text import counterexample_text, heading, sen
 from fencepost.cli.rendering.found_invariants import broken
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
-from fencepost.encoding.engine.invariants_examined import (
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.induction.invariants_examined import (
     Breaks,
     Falsified,
     Found,
@@ -25,9 +28,6 @@ from fencepost.encoding.engine.invariants_examined import (
     NeverFalse,
     examine,
 )
-from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,8 @@ from click.core import ParameterSource
 
 from fencepost.answers.known import KNOWN, chosen, decide, is_known
 from fencepost.answers.public_losses import PUBLIC_LOSSES
+from fencepost.answers.requests import seconds_from_now
+from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
@@ -35,7 +35,7 @@ from fencepost.cli.rendering.output import form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
+from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
@@ -163,12 +163,31 @@ def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | No
     return code
 
 
-EACH = 300.0
-"""The seconds of a run if the command has no limit, as in `check`."""
+@dataclass
+class KnownRuns:
+    """The runs of the command, with the rows of those that were reached."""
 
+    runs: Sequence[Run]
+    limits: Limits
+    rows: dict[int, Row] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+    elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
 
-SPENT = 0.9
-"""The share of its time after which an undecided run was ended by its time, and did not give up."""
+    def report(self, reason: str = "not reached", under_way: Mapping[int, Row] = {}) -> KnownReport:
+        """Return the report so far; `reason` says why the other rows were not reached."""
+        known, solver = {**self.rows, **under_way}, self.limits.solver
+        found = [known.get(n) or _not_reached(run, solver, reason) for n, run in enumerate(self.runs)]
+        return KnownReport(tuple(found), self.interrupted, self.elapsed(), self.spent)
+
+    def take(self, number: int, outcome: Outcome) -> Row:
+        """Keep the outcome of a run, and return its row."""
+        (result,) = outcome.results
+        self.rows[number] = row = Row(self.runs[number], result, reached=True)
+        self.interrupted = outcome.interrupted
+        for part, took in outcome.spent.items():
+            self.spent[part] = self.spent.get(part, 0.0) + took
+        return row
 
 
 def _run(
@@ -176,49 +195,30 @@ def _run(
 ) -> KnownReport:
     """Check the runs, each with a fair share of the time that is left.
 
-    Runs whose share was too short are checked again at the end. A slow run takes no time from the others.
     The report so far goes to `hand` after each run, and before a violation is announced.
     """
-    begun = time.perf_counter()
-    rows: dict[int, Row] = {}
-    spent: dict[str, float] = {}
-    interrupted = False
-
-    def share(waiting: int) -> float:
-        left = limits.timeout - limits.gone - (time.perf_counter() - begun)
-        return round(min(left / waiting, EACH) if limits.timeout == math.inf else left / waiting, 2)
-
-    def report(reason: str, under_way: Mapping[int, Row] = {}) -> KnownReport:
-        known = {**rows, **under_way}
-        found = [known.get(n) or _not_reached(run, limits.solver, reason) for n, run in enumerate(runs)]
-        return KnownReport(tuple(found), interrupted, time.perf_counter() - begun, spent)
+    made, turns = KnownRuns(runs, limits), Turns(len(runs), limits)
 
     def announcing() -> None:
         assert progress.under_way is not None
         (result,) = progress.under_way().results
-        hand(report("not reached", {number: Row(runs[number], result, reached=True)}))
+        hand(made.report(under_way={turns.number: Row(runs[turns.number], result, reached=True)}))
 
     progress.announcing = announcing
-    waiting, had = list(range(len(runs))), dict.fromkeys(range(len(runs)), 0.0)
     try:
-        while waiting and not interrupted:
-            seconds, number = share(len(waiting)), waiting.pop(0)
-            if seconds <= had[number]:
-                continue
-            run, had[number] = runs[number], seconds
-            progress.begin(f"{number + 1} of {len(runs)}: {_title(run)}")
-            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
-            (rows[number],) = (Row(run, result, reached=True) for result in outcome.results)
-            if rows[number].result.verdict is Verdict.UNDECIDED and outcome.seconds >= SPENT * seconds:
-                waiting.append(number)
-            interrupted = outcome.interrupted
-            for part, took in outcome.spent.items():
-                spent[part] = spent.get(part, 0.0) + took
-            hand(report("not reached"))
+        for number, seconds in turns:
+            progress.begin(f"{number + 1} of {len(runs)}: {_title(runs[number])}")
+            outcome = decide(runs[number], replace(limits, timeout=seconds, gone=0.0), progress.hear)
+            row = made.take(number, outcome)
+            if row.result.verdict is Verdict.UNDECIDED:
+                turns.undecided(number, outcome.seconds)
+            hand(made.report())
+            if made.interrupted:
+                break
     except KeyboardInterrupt:
-        interrupted = True
-    reason = "not reached before Ctrl-C" if interrupted else f"not reached within {limits.timeout:g} s"
-    return report(reason)
+        made.interrupted = True
+    within = f"not reached within {limits.timeout:g} s"
+    return made.report("not reached before Ctrl-C" if made.interrupted else within)
 
 
 def _not_reached(run: Run, solver: str, reason: str) -> Row:

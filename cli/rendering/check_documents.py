@@ -5,8 +5,8 @@ from __future__ import annotations
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, TRACE
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
-from fencepost.encoding.ic3.named_clauses import CLAUSE_WITH_TEXT
 
 CAPS = k.table(
     (int, str), "what bounds the verdicts: caps of the model, steps, rounds and faults with a budget"

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from fencepost.cli.rendering.headline import violated
 from fencepost.cli.rendering.undecided import SIMULATION, reached_text
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import Visited
+from fencepost.encoding.engine.named_clauses import found_text
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
-from fencepost.encoding.enumeration.process import Visited
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
-from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show, show_all
 from fencepost.encoding.language.traces import Json, Trace, TraceStep

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from fencepost.cli.rendering.check_text import trace_text
-from fencepost.encoding.engine.invariants_examined import Breaks
+from fencepost.encoding.induction.invariants_examined import Breaks
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.lifting.report import Discovered, LiftedInvariant
 

@@ -20,9 +20,9 @@ from fencepost.encoding.engine.events import (
     TasksOver,
     Underway,
 )
+from fencepost.encoding.engine.messages import Visiting
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.enumeration.process import TASK as ENUMERATION
-from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.forms.counterexample import action_line
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.traces import Trace, TraceStep

@@ -31,12 +31,12 @@ from fencepost.cli.rendering.words import (
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
 from fencepost.encoding.documents import parse_json
+from fencepost.encoding.engine.named_clauses import text_of
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.diagram import diagram, script, style
 from fencepost.encoding.forms.html import terms
-from fencepost.encoding.ic3.named_clauses import text_of
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import Visiting
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.engine.work import TIME_OUT
-from fencepost.encoding.enumeration.process import Visiting
 from fencepost.encoding.language.state import amount
 
 SIMULATION = "simulation"

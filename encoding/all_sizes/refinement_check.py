@@ -75,20 +75,14 @@ def check_refinement(
     return Untied(broken) if broken is not None else result
 
 
-def _withdrawals(
-    send: Callable[[Any], None], asked: Obligations, invariants: Collection[str], by: Deadline
-) -> list[Iterator[Withdrawn]]:
-    """Return the generator of the other process: it yields the first action that makes invariants false."""
-
-    def withdrawals() -> Iterator[Withdrawn]:
-        solver = ObligationSolver(asked, backend("cadical"))
-        for question in asked.questions:
-            answer = _answer(solver.ask(question, {*invariants, *question.fails}), by)
-            if isinstance(answer, Withdrawn):
-                yield answer
-                return
-
-    return [withdrawals()]
+def _withdrawals(asked: Obligations, invariants: Collection[str], by: Deadline) -> Iterator[Withdrawn]:
+    """Yield the first action that makes invariants false, in the other process."""
+    solver = ObligationSolver(asked, backend("cadical"))
+    for question in asked.questions:
+        answer = _answer(solver.ask(question, {*invariants, *question.fails}), by)
+        if isinstance(answer, Withdrawn):
+            yield answer
+            return
 
 
 def _broken(crew: Crew, refining: RefinementFormulas) -> str | None:

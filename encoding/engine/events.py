@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fencepost.encoding.engine.verdicts import Outcome
-from fencepost.encoding.enumeration.process import Visited, Visiting
-from fencepost.encoding.ic3.named_clauses import NamedClause
-from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.traces import Trace
-from fencepost.encoding.rounds.search import (
+from fencepost.encoding.engine.messages import (
     Clean,
     Complete,
     Longer,
     Surpassed,
+    Visited,
+    Visiting,
     Witnessed,
 )
+from fencepost.encoding.engine.named_clauses import NamedClause
+from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress
 
 

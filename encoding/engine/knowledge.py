@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from functools import partial
+from typing import assert_never
 
 from fencepost.encoding.engine.events import (
     AtLeast,
@@ -22,18 +23,18 @@ from fencepost.encoding.engine.events import (
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.lower_bound import at_least
-from fencepost.encoding.engine.property_evidence import PropertyEvidence
-from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
-from fencepost.encoding.enumeration.process import Visited
-from fencepost.encoding.language.system import Property
-from fencepost.encoding.rounds.search import (
+from fencepost.encoding.engine.messages import (
     Clean,
     Complete,
     Execution,
     Longer,
     Surpassed,
+    Visited,
     Witnessed,
 )
+from fencepost.encoding.engine.property_evidence import PropertyEvidence
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
+from fencepost.encoding.language.system import Property
 
 
 @dataclass(frozen=True)
@@ -235,39 +236,44 @@ class Knowledge:
         by_visits = self.visited is not None and about.violation is None
         of_rounds = not by_visits and not _is_decided_by_actions(about, verdict)
         covering = self.covering(self.limits.bound) if of_rounds and self._is_covered(about) else None
-        known: dict[str, Any] = {
-            "searched": about.searched if of_rounds else 0,
-            "covering": covering,
-            "visited": self.visited if by_visits else None,
-            "witness": about.witnessed,
-            "bound": self.limits.bound,
-        }
+        result = partial(
+            Result,
+            name,
+            verdict,
+            seconds,
+            self.limits.solver,
+            searched=about.searched if of_rounds else 0,
+            covering=covering,
+            visited=self.visited if by_visits else None,
+            witness=about.witnessed,
+            bound=self.limits.bound,
+        )
         match verdict:
             case Verdict.VIOLATED:
-                known |= self._found(about)
+                return self._violated(about, seconds, covering)
             case Verdict.UNDECIDED:
-                known["reason"] = "; ".join(filter(None, [self._lacks(about), stopped, about.not_by_actions]))
+                reasons = [self._lacks(about), stopped, about.not_by_actions]
+                return result(reason="; ".join(filter(None, reasons)))
             case Verdict.VACUOUS:
                 all_visited = self.visited is not None and not self.visited.goes_on
                 never = about.never or all_visited
                 within = "" if never else " within the bound"
                 may_be_reached = not never and (covering is None or self.limits.bound is not None)
                 larger = "; a larger bound may reach it" if may_be_reached else ""
-                known["unreachable"] = not may_be_reached
-                known["reason"] = f"never reached{within}: {about.asked.witness_meaning}{larger}"
+                reason = f"never reached{within}: {about.asked.witness_meaning}{larger}"
+                return result(unreachable=not may_be_reached, reason=reason)
             case Verdict.HOLDS:
-                known["reason"] = about.not_by_actions
+                return result(reason=about.not_by_actions)
             case Verdict.PROVED:
                 assert decision is not None
-                known["basis"] = decision.basis
-                if (proof := about.by_actions) is not None and decision.basis is Basis.INDUCTION:
-                    known |= {"invariants": proof.invariants, "found": proof.found}
+                if (proof := about.by_actions) is None or decision.basis is not Basis.INDUCTION:
+                    return result(basis=decision.basis)
+                return result(basis=decision.basis, invariants=proof.invariants, found=proof.found)
             case _:
                 assert_never(verdict)
-        return Result(name, verdict, seconds, self.limits.solver, **known)
 
-    def _found(self, about: PropertyEvidence) -> dict[str, Any]:
-        """Return the fields of a result about a violation."""
+    def _violated(self, about: PropertyEvidence, seconds: float, covering: int | None) -> Result:
+        """Return the result about a violation."""
         assert about.violation is not None
         trace, rounds = about.violation.trace, about.violation.rounds
         fewest = None
@@ -275,17 +281,24 @@ class Knowledge:
             fewest = Fewest.OF_ALL
         elif self.limits.minimize is not Minimize.NONE and rounds is not None and about.searched >= rounds:
             fewest = Fewest.WITHIN_ROUNDS
-        return {
-            "searched": max(about.searched, rounds or 0),
-            "found_in": rounds,
-            "minimized": self.limits.minimize,
-            "fewest": fewest,
-            "shortest_at_least": self.shortest_at_least(about.asked.name),
-            "patience_is_over": about.patience_is_over and fewest is not Fewest.OF_ALL,
-            "steps": len(trace.steps),
-            "faults": dict(trace.faults),
-            "trace": trace,
-        }
+        return Result(
+            about.asked.name,
+            Verdict.VIOLATED,
+            seconds,
+            self.limits.solver,
+            searched=max(about.searched, rounds or 0),
+            covering=covering,
+            witness=about.witnessed,
+            bound=self.limits.bound,
+            found_in=rounds,
+            minimized=self.limits.minimize,
+            fewest=fewest,
+            shortest_at_least=self.shortest_at_least(about.asked.name),
+            patience_is_over=about.patience_is_over and fewest is not Fewest.OF_ALL,
+            steps=len(trace.steps),
+            faults=dict(trace.faults),
+            trace=trace,
+        )
 
     def _lacks(self, about: PropertyEvidence) -> str | None:
         """Return what an inductive property lacks for a proof, or None."""

@@ -6,10 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from fencepost.encoding.enumeration.visits import MOST_FAULTS, counted_by_nodes
+from fencepost.encoding.concrete.compiler import BYTE
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.solvers import SOLVERS, countable
+
+MOST_FAULTS = BYTE - 1
+"""The largest limit on faults of a kind that actions make: a node counts them in a byte."""
+
+
+def counted_by_nodes(system: System, budgets: Mapping[str, int]) -> list[str]:
+    """Return the kinds of faults that are limited and that actions make."""
+    made = {schema.action.fault for schema in system.schemas}
+    return [kind for kind in budgets if kind in made]
 
 
 class Minimize(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fencepost.encoding.rounds.search import Clean
+from fencepost.encoding.engine.messages import Clean
 
 
 def at_least(searched: Clean, complete: Mapping[int | None, int]) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.events import ByActions, Replayed
+from fencepost.encoding.engine.messages import Clean, Execution
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.rounds.search import Clean, Execution
 
 
 @dataclass

@@ -8,8 +8,8 @@ from enum import Enum
 from functools import cached_property
 
 from fencepost.encoding.engine.limits import Minimize
-from fencepost.encoding.enumeration.process import Visited
-from fencepost.encoding.ic3.named_clauses import NamedClause, found_json
+from fencepost.encoding.engine.messages import Visited
+from fencepost.encoding.engine.named_clauses import NamedClause, found_json
 from fencepost.encoding.language.traces import Trace
 
 

@@ -18,10 +18,9 @@ from fencepost.encoding.engine.events import (
 )
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import IC3, Visiting
 from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
-from fencepost.encoding.enumeration.process import Visiting
-from fencepost.encoding.ic3.finder import TASK as IC3
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.traces import Trace
@@ -141,7 +140,7 @@ class Work:
         self,
         engine: Engine,
         name: str,
-        make: Callable[..., Sequence[Iterator[Any]]],
+        messages: Callable[..., Iterator[Any]],
         *arguments: Any,
         steady: bool = False,
     ) -> Worker:
@@ -150,7 +149,7 @@ class Work:
         With several jobs, a `steady` worker never waits for others.
         """
         self.crew.make_room()
-        worker = Worker(name, make, *arguments, gib=self.limits.memory)
+        worker = Worker(name, messages, *arguments, gib=self.limits.memory)
         self._owners[worker] = engine
         return self.crew.start(worker, steady and self.limits.jobs > 1)
 

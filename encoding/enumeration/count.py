@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.concrete.compiler import Concrete
@@ -38,23 +38,16 @@ class StateCount:
     witnesses: Mapping[str, int]
 
 
-def count_process(
-    send: Callable[[object], None],
+def count_states(
     system: System,
     properties: Sequence[Property],
     with_symmetry: bool,
     most: int | None,
-) -> list[Iterator[StateCount]]:
-    """Return the generator of the process that counts states, at most `most`; the last count is the result.
+) -> Iterator[StateCount]:
+    """Yield counts of states, at most `most`; the last one is the result.
 
     Symmetries keep the witnesses of the properties, because their states are counted.
     """
-    return [_count(system, properties, with_symmetry, most)]
-
-
-def _count(
-    system: System, properties: Sequence[Property], with_symmetry: bool, most: int | None
-) -> Iterator[StateCount]:
     concrete, orbits, symmetries = Concrete(system), None, 1
     if with_symmetry:
         group = symmetries_of(concrete, Symbolic(system), list(map(Never, properties)))

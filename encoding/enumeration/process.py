@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.engine.limits import counted_by_nodes
+from fencepost.encoding.engine.messages import Visited, Visiting
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
-from fencepost.encoding.enumeration.visits import Visits, counted_by_nodes
+from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.induction.proof_obligations import Never, Statement
-from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
 
 PLAIN = 5_000
@@ -28,52 +28,19 @@ PAUSE = 0.5
 """Seconds between two reports of progress."""
 
 
-@dataclass(frozen=True)
-class Visiting:
-    """The progress of an enumeration: the nodes visited, and the steps to those that are farthest away."""
-
-    nodes: int
-    steps: int
-
-    def __str__(self) -> str:
-        """Return the progress in words."""
-        return f"{self.nodes:,} states within {amount(self.steps, 'step')}"
-
-
-@dataclass(frozen=True)
-class Visited:
-    """The end of an enumeration that visited every state reachable within the limits.
-
-    - `states`: their number.
-    - `orbits`: the number of those visited, if each stands for all that symmetries make of it; else None.
-    - `steps`: no state is farther away than that.
-    - `goes_on`: whether some execution is longer than the bound.
-    """
-
-    states: int
-    orbits: int | None
-    steps: int
-    goes_on: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON form."""
-        return {"states": self.states, "orbits": self.orbits, "steps": self.steps}
-
-
-def enumerate_process(
-    send: Callable[[object], None],
+def enumerate_states(
     system: System,
     properties: Sequence[Property],
     budgets: Mapping[str, int],
     bound: int | None = None,
     most: int | None = None,
-) -> list[Iterator[Visiting | FoundPath | Visited]]:
-    """Return the generator of the process that visits the states within `bound` steps.
+) -> Iterator[Visiting | FoundPath | Visited]:
+    """Visit the states within `bound` steps, and yield what is found.
 
     It ends without `Visited` once each property is violated, or after the work of `most` nodes without
     symmetry. `budgets` has the largest number of faults by kind.
     """
-    return [_Enumeration(system, properties, budgets).run(bound, most)]
+    yield from _Enumeration(system, properties, budgets).run(bound, most)
 
 
 class _Enumeration:

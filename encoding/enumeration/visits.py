@@ -10,19 +10,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 
-from fencepost.encoding.concrete.compiler import BYTE, Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.engine.limits import counted_by_nodes
 from fencepost.encoding.enumeration.orbits import Orbits
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.system import System
-
-MOST_FAULTS = BYTE - 1
-"""The largest limit on faults of a kind that actions make: a node counts them in a byte."""
-
-
-def counted_by_nodes(system: System, budgets: Mapping[str, int]) -> list[str]:
-    """Return the kinds of faults that are limited and that actions make."""
-    made = {schema.action.fault for schema in system.schemas}
-    return [kind for kind in budgets if kind in made]
 
 
 class Visits:

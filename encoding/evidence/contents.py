@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.events import PreparationPhase
+from fencepost.encoding.engine.named_clauses import clauses_of
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import (
     MANIFEST,
@@ -22,8 +24,6 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, questions, remarks
-from fencepost.encoding.ic3.clauses import with_found
-from fencepost.encoding.ic3.named_clauses import clauses_of
 from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import Property, System
@@ -34,18 +34,8 @@ from fencepost.encoding.solving.answers import GaveUp, SolverGaveUpError, Yes
 from fencepost.encoding.solving.solvers import Refuted, refute
 
 
-def certificate_process(
-    send: Callable[[object], None],
-    system: System,
-    subject: Subject,
-    proves: Contents,
-    folder: Path,
-) -> list[Iterator[PreparationPhase]]:
-    """Return the generator of the process that makes a certificate; it fills a folder not yet in use."""
-    return [_fill(system, subject, proves, folder)]
-
-
-def _fill(system: System, subject: Subject, proves: Contents, folder: Path) -> Iterator[PreparationPhase]:
+def fill(system: System, subject: Subject, proves: Contents, folder: Path) -> Iterator[PreparationPhase]:
+    """Make a certificate in a folder that is not yet in use."""
     yield PreparationPhase("certificate: building")
     claims, budgets = proves.claims, proves.budgets
     system = with_found(system, clauses_of(system, proves.found))

@@ -20,9 +20,9 @@ import z3
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, saved_subject
 from fencepost.encoding.documents import has_keys, other_schema, read_json
+from fencepost.encoding.engine.named_clauses import CLAUSE, NamedClause, clause_json, read_clause
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.ic3.named_clauses import CLAUSE, NamedClause, clause_json, read_clause
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.versions import version

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from fencepost.encoding.engine.named_clauses import found_text
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.smtlib import plain
 from fencepost.encoding.formulas.guarded import ladder
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.named_clauses import found_text
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,

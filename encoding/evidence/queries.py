@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
-from fencepost.encoding.engine.preparation import tally
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache, cache_folder
@@ -23,6 +22,7 @@ from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Term
+from fencepost.encoding.rounds.preparation import tally
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Tally, counters, within
 from fencepost.encoding.rounds.unrolling import Unrolling

@@ -15,8 +15,10 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import check_saved, saved_trace
 from fencepost.encoding.documents import read_json, read_text
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import known_faults
+from fencepost.encoding.engine.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import (
     HINT,
@@ -32,8 +34,6 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.question_files import Asking, Question, questions, questions_of, remarks
-from fencepost.encoding.ic3.clauses import with_found
-from fencepost.encoding.ic3.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
@@ -86,16 +86,10 @@ class Rejected:
     why: str
 
 
-def certify_process(
-    send: object, folder: Path, found: Manifest, system: System, digest: str | None
-) -> list[Iterator[PreparationPhase | RecheckedProof | Rejected]]:
-    """Return the generator of the process that checks a certificate; a rejection is its last message."""
-    return [_certify_or_reject(folder, found, system, digest)]
-
-
-def _certify_or_reject(
+def certify_or_reject(
     folder: Path, found: Manifest, system: System, digest: str | None
 ) -> Iterator[PreparationPhase | RecheckedProof | Rejected]:
+    """Yield each part of a certificate that is confirmed; a rejection is the last message."""
     try:
         yield from certify(folder, found, system, digest)
     except RejectedError as error:

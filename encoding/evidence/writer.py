@@ -33,7 +33,7 @@ def make_certificate(
     Returns why there is none if time, memory or disk space ran out, else None. Raises FileExistsError if the
     folder has a certificate already.
     """
-    from fencepost.encoding.evidence.contents import certificate_process
+    from fencepost.encoding.evidence.contents import fill
     from fencepost.encoding.evidence.manifests import Contents, claimed
 
     claims = tuple(
@@ -44,7 +44,7 @@ def make_certificate(
     with _temporary(folder) as temporary:
         asked = (instance.system, instance.subject, proves, temporary)
         lacking = _wait(
-            Worker("certificate", certificate_process, *asked, gib=limits.memory),
+            Worker("certificate", fill, *asked, gib=limits.memory),
             left,
             report,
             limits.timeout,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.engine.clauses import Clause
+from fencepost.encoding.engine.messages import IC3
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause
 from fencepost.encoding.ic3.core import inductive_core
 from fencepost.encoding.ic3.frames import Frames
 from fencepost.encoding.ic3.lifting import Lifting
@@ -25,7 +26,7 @@ PAUSE = 1.0
 MINE, OTHER = "minisat", "glucose"
 """The solver of the search, and the one that it uses if the judge uses the first."""
 
-TASK = "ic3"
+TASK = IC3
 """The name of this search in progress."""
 
 
@@ -51,19 +52,40 @@ class FoundPath:
 
 
 def find(
-    send: Callable[[object], None],
     system: System,
     claims: Sequence[Statement],
     proved: Sequence[Invariant] = (),
     judge: str = "cadical",
     conflicts: int | None = None,
-) -> list[Iterator[Progress | FoundPath | FoundClauses]]:
-    """Return the generator of the process that searches for violations and proofs of the claims.
+) -> Iterator[Progress | FoundPath | FoundClauses]:
+    """Search for violations and proofs of the claims.
 
     The invariants `proved` hold in every reachable state, and are taken for granted. `judge` is the solver
     that will judge the clauses: the search uses another one. `conflicts` is the most that it may spend.
     """
-    return [_find(system, claims, proved, judge, conflicts)]
+    yield Progress(TASK, 0, 0, 0)
+    symbolic = Symbolic(system)
+    search = search_for(symbolic, claims, proved, judge)
+    relation, frames, actions = search.transitions, search.frames, actions_of(symbolic)
+    names, last = [claim.name for claim in claims], 0.0
+    for message in search.run([*names, WRONG]):
+        match message:
+            case Underway(level, orbits, _):
+                refuse_overspending(frames, conflicts)
+                if time.perf_counter() - last > PAUSE:
+                    last = time.perf_counter()
+                    yield Progress(TASK, level, orbits, frames.conflicts)
+            case Reached(bad, slots, choices):
+                found = None if bad == WRONG else bad
+                yield FoundPath(found, tuple(actions[slot] for slot in slots), choices)
+                names = [name for name in names if name != bad]
+                if not names:
+                    return
+            case Proved(bad, cubes):
+                core = inductive_core(relation, cubes, bad, frames.solver)
+                images = [image for one in core for image in sorted(one.orbit, key=sorted)]
+                clauses = tuple(relation.clause([-literal for literal in cube]) for cube in images)
+                yield FoundClauses(tuple(name for name in bad if name != WRONG), clauses)
 
 
 def search_for(
@@ -89,35 +111,3 @@ def actions_of(symbolic: Symbolic) -> list[int]:
     """Return the number of the ground action of each slot."""
     order = {action: number for number, action in enumerate(symbolic.system.ground_actions)}
     return [order[action] for action in symbolic.actions]
-
-
-def _find(
-    system: System,
-    claims: Sequence[Statement],
-    proved: Sequence[Invariant],
-    judge: str,
-    conflicts: int | None,
-) -> Iterator[Progress | FoundPath | FoundClauses]:
-    yield Progress(TASK, 0, 0, 0)
-    symbolic = Symbolic(system)
-    search = search_for(symbolic, claims, proved, judge)
-    relation, frames, actions = search.transitions, search.frames, actions_of(symbolic)
-    names, last = [claim.name for claim in claims], 0.0
-    for message in search.run([*names, WRONG]):
-        match message:
-            case Underway(level, orbits, _):
-                refuse_overspending(frames, conflicts)
-                if time.perf_counter() - last > PAUSE:
-                    last = time.perf_counter()
-                    yield Progress(TASK, level, orbits, frames.conflicts)
-            case Reached(bad, slots, choices):
-                found = None if bad == WRONG else bad
-                yield FoundPath(found, tuple(actions[slot] for slot in slots), choices)
-                names = [name for name in names if name != bad]
-                if not names:
-                    return
-            case Proved(bad, cubes):
-                core = inductive_core(relation, cubes, bad, frames.solver)
-                images = [image for one in core for image in sorted(one.orbit, key=sorted)]
-                clauses = tuple(relation.clause([-literal for literal in cube]) for cube in images)
-                yield FoundClauses(tuple(name for name in bad if name != WRONG), clauses)

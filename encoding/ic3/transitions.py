@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.guarded import well_formed
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
 from fencepost.encoding.induction.proof_obligations import Statement, formula_of
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant

@@ -36,16 +36,6 @@ class SimulatedTo:
     choices: tuple[int, ...]
 
 
-def simulation_process(
-    send: Callable[[object], None],
-    system: System,
-    properties: Sequence[Property],
-    invariants: Sequence[Invariant],
-) -> list[Iterator[SimulatedTo]]:
-    """Return the generator that the process for simulations runs."""
-    return [simulate(system, properties, invariants)]
-
-
 def simulate(
     system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
 ) -> Iterator[SimulatedTo]:

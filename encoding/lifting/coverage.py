@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System
 from fencepost.encoding.lifting.samples import Assignment, Samples

@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.encoding.concrete.compiler import State
+from fencepost.encoding.engine.clauses import Clause, found_name
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.ic3.clauses import Clause, found_name
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Invariant, System

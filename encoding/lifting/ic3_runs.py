@@ -17,8 +17,7 @@ def search(
     at: AtSize, claims: Sequence[Statement], proved: Sequence[Invariant]
 ) -> Iterator[Learnt | Refuted | Progress]:
     """Yield clauses that prove the claims at this size, and the claims that an execution makes false."""
-    (messages,) = find(_quiet, at.system, claims, proved)
-    for message in messages:
+    for message in find(at.system, claims, proved):
         match message:
             case FoundClauses(clauses=clauses):
                 yield Learnt(clauses)
@@ -29,10 +28,6 @@ def search(
                     yield refuted
             case Progress():
                 yield message
-
-
-def _quiet(message: object) -> None:
-    """Leave a message out."""
 
 
 def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> Refuted | None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, pose
+from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, pose
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, Withdrawn, induct
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -58,7 +58,7 @@ class Judge:
         self, system: System, properties: Sequence[Property], claims: Sequence[Invariant], solver: str
     ) -> None:
         """Make the proof obligations. Raises ModelError and SolverGaveUpError."""
-        *_, posed = pose(lambda message: None, system, properties, claims)[0]
+        *_, posed = pose(system, properties, claims)
         assert isinstance(posed, Posed)
         self._posed = posed
         self.claims = frozenset(posed.claims)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.clauses import found_name
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.engine.invariants_examined import Breaks, Examination
-from fencepost.encoding.ic3.clauses import found_name
+from fencepost.encoding.induction.invariants_examined import Breaks, Examination
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.traces import Trace
@@ -71,20 +71,16 @@ class Discovered:
 
 
 def discover(
-    send: object,
     sizes: Sequence[Size],
     joint: Size | None,
     properties: tuple[str, ...],
     dropped: bool,
     solver: str,
-) -> list[Iterator[Discovered | PreparationPhase | Progress]]:
-    """Return the generator of the process that looks for invariants of these sizes.
-
-    In the end they are tried at the size `joint` too.
-    """
+) -> Iterator[Discovered | PreparationPhase | Progress]:
+    """Look for invariants of these sizes, and try them at the size `joint` in the end."""
     several = [AtSize(size, properties, dropped, solver) for size in sizes]
     last = None if joint is None else AtSize(joint, properties, dropped, solver)
-    return [_discover(several, last)]
+    yield from _discover(several, last)
 
 
 def _discover(

@@ -15,7 +15,7 @@ from itertools import islice
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import explore, some_choices
 from fencepost.encoding.concrete.simulation import moves
-from fencepost.encoding.ic3.clauses import Relation
+from fencepost.encoding.engine.clauses import Relation
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System
 from fencepost.encoding.lifting.templates import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.induction.read_off import candidates
 from fencepost.encoding.language.patterns import plain_index
 from fencepost.encoding.language.sorts import Value

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from fencepost.encoding.ic3.clauses import Relation, compared
+from fencepost.encoding.engine.clauses import Relation, compared
 from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line

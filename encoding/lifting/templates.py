@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from fencepost.encoding.ic3.clauses import Relation
+from fencepost.encoding.engine.clauses import Relation
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import Family

@@ -9,6 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.engine.messages import (
+    Clean,
+    Complete,
+    Execution,
+    Longer,
+    Surpassed,
+    Violated,
+    Witnessed,
+    Wrong,
+)
 from fencepost.encoding.rounds.round_solver import Counter, RoundSolver
 from fencepost.encoding.rounds.unrolling import fired, true_choices
 from fencepost.encoding.solving.solvers import Progress
@@ -71,73 +81,6 @@ class Task:
     """The number of rounds that another search has covered: `hunt` asks about longer executions."""
     known: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """The costs of violations that were found already, by property. `hunt` looks for cheaper ones."""
-
-
-@dataclass(frozen=True)
-class Execution:
-    """An execution found by a solver: the slots that fire, in order, and the choices that are true."""
-
-    rounds: int
-    slots: tuple[int, ...]
-    choices: tuple[int, ...]
-    """By position among the choices."""
-
-
-@dataclass(frozen=True)
-class Violated:
-    """An execution that violates the property at its end."""
-
-    property: str
-    execution: Execution
-    costs: tuple[int, ...]
-    """The value of each objective."""
-
-
-@dataclass(frozen=True)
-class Clean:
-    """The result that no violation within that many rounds costs less than `below` (None: no violation)."""
-
-    property: str
-    rounds: int
-    below: tuple[int, ...] | None
-
-
-@dataclass(frozen=True)
-class Witnessed:
-    """An execution that ends at the property's witness."""
-
-    property: str
-    execution: Execution
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """An execution in which some action sets a variable twice or outside its domain."""
-
-    execution: Execution
-
-
-@dataclass(frozen=True)
-class Complete:
-    """The result that no execution (of at most `steps` steps, if given) needs more rounds than that."""
-
-    rounds: int
-    steps: int | None
-
-
-@dataclass(frozen=True)
-class Longer:
-    """The result that some execution (of at most `steps` steps, if given) needs more rounds than that."""
-
-    rounds: int
-    steps: int | None
-
-
-@dataclass(frozen=True)
-class Surpassed:
-    """The result whether some execution takes more steps than the bound."""
-
-    longer: bool
 
 
 Finding = Violated | Clean | Witnessed | Wrong | Complete | Longer | Surpassed | Progress

@@ -1,7 +1,7 @@
 """Worker processes, which do the long work and can be stopped at any moment.
 
-A worker runs several generators in turn and sends what they yield. It ignores Ctrl-C, which its parent
-handles. It ends when its parent ends, and a worker that has workers of its own ends them too.
+A worker sends what a generator yields. It ignores Ctrl-C, which its parent handles. It ends when its parent
+ends, and a worker that has workers of its own ends them too.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.solving.answers import SolverGaveUpError, SpentError
@@ -26,6 +26,8 @@ from fencepost.encoding.solving.process_end import (
     limit_reached,
     most_memory,
 )
+
+Some = TypeVar("Some")
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,39 @@ def reason_of(ended: Ended, doing: str, gib: float | None = None) -> str | None:
     raise failed
 
 
-class Worker:
-    """A process that sends the messages of `make(send, *arguments)`, a list of generators run in turn.
+_parent: Connection | None = None
+"""The connection from this process to its parent, if it is a worker."""
 
-    A generator may also call `send` itself. With `with_children`, the generators may start workers.
+
+def tell(message: object) -> None:
+    """Send a message to the parent of this worker, in the middle of its work."""
+    if _parent is not None:
+        _parent.send(message)
+
+
+def in_turn(generators: Iterable[Iterator[Some]]) -> Iterator[Some]:
+    """Yield a message of each generator, again and again, until all have ended."""
+    left = list(generators)
+    while left:
+        for generator in list(left):
+            try:
+                message = next(generator)
+            except StopIteration:
+                left.remove(generator)
+            else:
+                yield message
+
+
+class Worker:
+    """A process that sends the messages that `messages(*arguments)` yields.
+
+    In the middle of a message it may call `tell`. With `with_children`, it may start workers of its own.
     """
 
     def __init__(
         self,
         name: str,
-        make: Callable[..., Sequence[Iterator[Any]]],
+        messages: Callable[..., Iterator[Any]],
         *arguments: Any,
         gib: float | None,
         with_children: bool = False,
@@ -96,7 +121,7 @@ class Worker:
         self.connection: Connection = receiving
         self._process = context.Process(
             target=_serve,
-            args=(sending, os.getpid(), gib, with_children, make, arguments),
+            args=(sending, os.getpid(), gib, with_children, messages, arguments),
             name=name,
             daemon=not with_children,
         )
@@ -158,7 +183,7 @@ def _serve(
     parent: int,
     gib: float | None,
     with_children: bool,
-    make: Callable[..., Sequence[Iterator[Any]]],
+    messages: Callable[..., Iterator[Any]],
     arguments: tuple[Any, ...],
 ) -> None:
     if with_children:  # before it starts a child, which would stay in the parent's group
@@ -171,15 +196,12 @@ def _serve(
 
         limit = int(gib * 2**30)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    global _parent
+    _parent = connection
     ended = Ended()
     try:
-        generators = list(make(connection.send, *arguments))
-        while generators:
-            for generator in list(generators):
-                try:
-                    connection.send(next(generator))
-                except StopIteration:
-                    generators.remove(generator)
+        for message in messages(*arguments):
+            connection.send(message)
     except MemoryError:
         ended = Ended("out of memory", gave_up="out of memory")
     except BrokenPipeError:

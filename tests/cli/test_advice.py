@@ -28,8 +28,8 @@ from fencepost.cli.rendering.advice_answer import headline
 from fencepost.cli.rendering.advice_page import in_html, page
 from fencepost.cli.rendering.advice_steps import steps
 from fencepost.cli.rendering.advice_text import as_text
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput

@@ -17,7 +17,7 @@ from fencepost.cli.main import run
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.check_text import verdict_line
 from fencepost.cli.rendering.undecided import try_next
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
 from fencepost.encoding.language.protocol import Instance

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fencepost.answers.known import KNOWN, decide
-from fencepost.cli.commands.known import EACH
+from fencepost.answers.turns import EACH
 from fencepost.cli.main import run
 from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits

@@ -11,7 +11,7 @@ from fencepost.answers.explained_by import known_bugs, names_of
 from fencepost.cli.exits import exit_code
 from fencepost.cli.main import run
 from fencepost.cli.rendering.known_names import line, new
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance

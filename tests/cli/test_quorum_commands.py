@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -217,13 +217,13 @@ def test_quorum_needs_no_solver_and_the_commands_import_none(tmp_path: Path) -> 
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def sleeping(send: Callable[[object], None]) -> list[Iterator[str]]:
+def sleeping() -> Iterator[str]:
     """Return a worker that waits for longer than its time, as on a busy machine, and then answers."""
     time.sleep(0.5)
-    return [iter(["proved"])]
+    return iter(["proved"])
 
 
-def spinning(send: Callable[[object], None]) -> list[Iterator[str]]:
+def spinning() -> Iterator[str]:
     """Return a worker that computes for ever and says nothing."""
     while True:
         pass

@@ -18,7 +18,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.cli.process.conclusion import Conclusion, conclude
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.errors import BadInput, InternalError
 from support.instances import TWO_BOOKIES

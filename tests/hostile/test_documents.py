@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.documents import parse_yaml
+from fencepost.encoding.documents import parse_yaml_documents
 from fencepost.properties.catalogue import find
 from fencepost.quorums.config_forms import properties
 from support.refusing import refused
@@ -462,17 +462,18 @@ def test_a_yaml_bomb_is_measured_before_it_is_built() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     with pytest.raises(ValueError, match="more than 100,000 values"):
-        parse_yaml("\n".join(lines), "bomb.yaml", "give another")
+        parse_yaml_documents("\n".join(lines), "bomb.yaml", "give another")
     merged = [
         "a0: &a0 {k: v}",
         *(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)),
     ]
     with pytest.raises(ValueError, match="more than 100,000 values"):
-        parse_yaml("\n".join(merged), "bomb.yaml", "give another")
+        parse_yaml_documents("\n".join(merged), "bomb.yaml", "give another")
 
 
 def test_aliases_that_people_use_are_read() -> None:
-    assert parse_yaml("a: &x {b: 1}\nc: *x", "values.yaml", "") == {"a": {"b": 1}, "c": {"b": 1}}
+    (document,) = parse_yaml_documents("a: &x {b: 1}\nc: *x", "values.yaml", "")
+    assert document == {"a": {"b": 1}, "c": {"b": 1}}
 
 
 @pytest.mark.parametrize("schema", ["fencepost.trace/1", "fencepost.walk/1", "fencepost.trace/99", "", None])

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.named_clauses import NamedClause, clause_json, clauses_of
 from fencepost.encoding.evidence.writer import make_certificate
-from fencepost.encoding.ic3.clauses import with_found
-from fencepost.encoding.ic3.named_clauses import NamedClause, clause_json, clauses_of
 from fencepost.encoding.language.protocol import Instance, load
 from support.forging import Change, edit, manifest, rejected, with_proofs
 from support.lost_mail import FILE, FOUND, READ, clause, proved

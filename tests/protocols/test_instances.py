@@ -8,9 +8,9 @@ import pytest
 
 from conjuncts import conjuncts, without
 from fencepost.answers.requests import Asked, ask_all, request_of, small_instances
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput, ModelError

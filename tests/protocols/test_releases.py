@@ -15,7 +15,7 @@ from fencepost.answers.known import KNOWN, chosen
 from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_text import heading
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput

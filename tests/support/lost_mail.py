@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.encoding.engine.clauses import Clause, Relation
 from fencepost.encoding.engine.events import ByActions, NotByActions, Seen
-from fencepost.encoding.engine.judge import judge
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.named_clauses import NamedClause, NamedLiteral, clauses_of
 from fencepost.encoding.engine.verdicts import Result
-from fencepost.encoding.ic3.clauses import Clause, Relation
-from fencepost.encoding.ic3.named_clauses import NamedClause, NamedLiteral, clauses_of
+from fencepost.encoding.ic3.judge import judge
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.parameters import switch

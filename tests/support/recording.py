@@ -18,7 +18,7 @@ HOME = Path(fencepost.encoding.__file__).parent.parent
 def recorded(work: Callable[[], object], file: Path) -> dict[str, list[str]]:
     """Call `work` and return, by process, the modules that calls enter, in the order of first calls.
 
-    Modules are paths such as `encoding/engine/check.py`. A process has the name of its worker; the first
+    Modules are paths such as `encoding/check.py`. A process has the name of its worker; the first
     process is `command`. Calls while a module is imported do not count. `file` is where the processes write.
     """
     with _profiled(file):

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import with_found
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
@@ -431,14 +431,14 @@ def explored(system: System) -> Truth | None:
 
 def inductive(system: System) -> Houdini:
     """Run the default proof of the property and the invariants in this process, as `check` runs it."""
-    *_, posed = pose(lambda message: None, system, system.properties, system.invariants)[0]
+    *_, posed = pose(system, system.properties, system.invariants)
     assert isinstance(posed, Posed)
     proving = Houdini(posed)
     while not proving.settled:
         proving.again()
         known = proving.claims, dict(proving.kept)
         for share in range(SHARES):
-            (answers,) = ask(lambda message: None, posed, *known, [share], Limits(jobs=1))
+            answers = ask(posed, *known, [share], Limits(jobs=1))
             for answer in answers:
                 if isinstance(answer, StillInductive | Withdrawn | Left):
                     proving.hear(answer)
@@ -455,7 +455,7 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
     claims = [wanted, *(replace(wanted, name=i.name, holds=i.holds) for i in system.invariants)]
     bare = replace(system, properties=tuple(claims), invariants=())
     replayer, violated, proved, wrong = Replayer(bare, Subject("", {}, {})), set(), set(), False
-    for found in find(lambda message: None, bare, claims)[0]:
+    for found in find(bare, claims):
         match found:
             case FoundPath(property=None):
                 wrong = True

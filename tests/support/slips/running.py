@@ -15,9 +15,9 @@ from pathlib import Path
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.engine.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load

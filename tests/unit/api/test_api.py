@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -95,3 +96,14 @@ def test_the_calculator_says_what_the_command_says(capsys: pytest.CaptureFixture
     assert fencepost.quorum(3, 3, 2, 4).text() + "\n" == capsys.readouterr().out
     with pytest.raises(fencepost.BadInput):
         fencepost.quorum(3, 2, 3)
+
+
+def test_states_are_counted_as_the_command_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
+    counted = fencepost.count(FILE)
+    assert run(["count", str(FILE), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (counted.states, counted.steps) == (document["states"], document["steps"])
+    assert (counted.fired, counted.witnesses) == (document["fired"], document["witnesses"])
+    assert not fencepost.count(FILE, states=3).is_complete
+    with pytest.raises(fencepost.BadInput, match="states=0: must be"):
+        fencepost.count(FILE, states=0)

@@ -15,13 +15,13 @@ import pytest
 from abc_pdr import PROGRAM, Answer, pdr, read_answer, read_invariant
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.exploration import random_execution
+from fencepost.encoding.engine.clauses import clause_text
 from fencepost.encoding.engine.events import ByActions, NotByActions
-from fencepost.encoding.engine.judge import judge
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import WRONG, CircuitBuilder
 from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
-from fencepost.encoding.ic3.clauses import clause_text
+from fencepost.encoding.ic3.judge import judge
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load

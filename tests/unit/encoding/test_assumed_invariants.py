@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.engine import inductive_proof
-from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.houdini import Houdini
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.induction import inductive_proof
+from fencepost.encoding.induction.houdini import Houdini
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import Invariant
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError

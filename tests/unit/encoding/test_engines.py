@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query

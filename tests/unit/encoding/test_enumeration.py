@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete, State, Step
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.enumeration import process
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
-from fencepost.encoding.enumeration.process import Visited, enumerate_process
+from fencepost.encoding.enumeration.process import enumerate_states
 from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
@@ -53,8 +54,7 @@ def enumerated(system: System, budgets: Mapping[str, int] | None = None) -> Enum
     """Return what the enumeration says of a system, in this process; each path is replayed."""
     found, replayer = Enumerated(), Replayer(system, Subject("", {}, {}))
     properties = {prop.name: prop for prop in system.properties}
-    (messages,) = enumerate_process(lambda message: None, system, system.properties, budgets or {})
-    for said in messages:
+    for said in enumerate_states(system, system.properties, budgets or {}):
         match said:
             case FoundPath(property=str(name), actions=numbers, choices=choices):
                 actions = [system.ground_actions[number] for number in numbers]
@@ -434,7 +434,7 @@ def test_a_witness_that_no_visited_state_reaches_is_out_of_reach() -> None:
 
 
 def test_other_engines_go_on_after_a_number_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.encoding.engine import state_enumeration
+    from fencepost.encoding.enumeration import state_enumeration
 
     systems = (generate(seed, posts=True) for seed in range(20))
     system = next(system for system in systems if fewest_steps(system) is None)

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
-from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.invariants_examined import examine
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError
@@ -19,6 +18,7 @@ from fencepost.encoding.evidence.one_action import steps
 from fencepost.encoding.evidence.queries import Kind, Query
 from fencepost.encoding.evidence.question_files import Asking
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.invariants_examined import examine
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED, Never
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.sorts import BOOL, MOST_VALUES, integers
@@ -120,7 +120,7 @@ def test_invariants_name_a_badly_defined_step_that_is_reached() -> None:
     # Planted: the invariants that every action keeps are reported, and the step is not.
     made = system(Counter(2), count)
     with pytest.raises(ModelError, match=r"count sets number to 3, outside 0\.\.2"):
-        list(examine(None, made, SUBJECT, made.properties, 4)[0])
+        list(examine(made, SUBJECT, made.properties, 4))
 
 
 def test_a_badly_defined_step_that_is_not_reached_leaves_the_proof_to_rounds() -> None:

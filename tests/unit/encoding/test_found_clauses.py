@@ -12,13 +12,16 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_text import verdict_line
 from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.engine.clauses import (
+    Clause,
+    Literal,
+    Relation,
+    clause_text,
+    invariants_of,
+    with_found,
+)
 from fencepost.encoding.engine.events import ByActions, NotByActions
-from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
-from fencepost.encoding.errors import ModelError
-from fencepost.encoding.evidence.one_action import SingleActions, steps
-from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation, clause_text, invariants_of, with_found
-from fencepost.encoding.ic3.named_clauses import (
+from fencepost.encoding.engine.named_clauses import (
     CLAUSE,
     NamedClause,
     NamedLiteral,
@@ -29,6 +32,10 @@ from fencepost.encoding.ic3.named_clauses import (
     read_clause,
     text_of,
 )
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.evidence.one_action import SingleActions, steps
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, obligations
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, induct

@@ -9,13 +9,13 @@ from inspect import signature
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.engine.clauses import clause_text, with_found
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import symmetry
-from fencepost.encoding.ic3.clauses import clause_text, with_found
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.ic3.symmetry import symmetries
 from fencepost.encoding.ic3.transitions import Transitions, transitions
@@ -105,7 +105,7 @@ def nodes(*claims: str, more: Sequence[Callable[..., Action]] = ()) -> System:
 
 def found_by(system: System) -> list[FoundPath | FoundClauses]:
     """Return what IC3 says of all properties of a system."""
-    (messages,) = find(lambda message: None, system, system.properties, system.invariants)
+    messages = find(system, system.properties, system.invariants)
     return [message for message in messages if isinstance(message, FoundPath | FoundClauses)]
 
 
@@ -207,7 +207,7 @@ def test_a_message_is_lost_for_good_or_not_at_all() -> None:
 
 def test_no_more_conflicts_are_spent_than_allowed() -> None:
     system = nodes("one-token", "told-or-missed")
-    (messages,) = find(lambda message: None, system, system.properties, conflicts=-1)
+    messages = find(system, system.properties, conflicts=-1)
     with pytest.raises(SpentError):
         list(messages)
 

@@ -14,18 +14,11 @@ import pytest
 from fencepost.encoding.engine.events import ByActions, Heard, NotByActions, Replayed, Unreached
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.messages import Clean, Complete, Execution, Longer, Surpassed, Witnessed
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Trace, TraceStep
-from fencepost.encoding.rounds.search import (
-    Clean,
-    Complete,
-    Execution,
-    Longer,
-    Surpassed,
-    Witnessed,
-)
 
 UNLIMITED = Limits()
 SAFE = Property("safe", "nothing is lost", TRUE, TRUE, "something is acknowledged")

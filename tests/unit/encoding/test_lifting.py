@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language import (
     BOOL,

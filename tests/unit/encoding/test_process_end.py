@@ -8,7 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,9 @@ def crashed() -> None:
 def ended(doing: Callable[[], None]) -> Ended:
     """Return the last message of a process that does this."""
 
-    def make(send: Callable[[Any], None]) -> Sequence[Iterator[Any]]:
+    def make() -> Iterator[Any]:
         doing()
-        return []
+        return iter(())
 
     worker = Worker("planted", make, gib=None)
     try:

@@ -10,7 +10,7 @@ from pysat.formula import CNF
 from pysat.solvers import Solver
 
 from fencepost.cli.main import run
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.evidence.one_action import ActionStep, steps

@@ -10,12 +10,12 @@ import pytest
 from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.reachability import Origin, Reachability, ReachabilityAnswer
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.rounds.reachability import Origin, Reachability, ReachabilityAnswer
 from support.generated import by_seeds, generate
 
 SUBJECT = Subject("generated", {}, {})

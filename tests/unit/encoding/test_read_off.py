@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding import language
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
+from fencepost.encoding.engine.clauses import without_declared
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.ic3.clauses import without_declared
 from fencepost.encoding.induction.read_off import candidates
 from fencepost.encoding.language import (
     BOOL,

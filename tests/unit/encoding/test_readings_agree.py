@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.commutation import Commutation

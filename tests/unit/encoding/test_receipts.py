@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each

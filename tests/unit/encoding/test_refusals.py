@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once

@@ -13,18 +13,18 @@ import pytest
 from fencepost.cli.cases import Checker, check_run
 from fencepost.cli.main import run
 from fencepost.cli.rendering.headline import violated as headline
+from fencepost.encoding.check import check
 from fencepost.encoding.engine import work
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.events import Heard, PatienceOver, Replayed
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
+from fencepost.encoding.engine.messages import Clean, Complete, Longer
 from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, all_of
 from fencepost.encoding.language.traces import Trace, TraceStep
-from fencepost.encoding.rounds.search import Clean, Complete, Longer
 from fencepost.properties.expectations import read
 from fencepost.sweeps.solve import Allowance, limits
 from fencepost.sweeps.sweep_cases import SweepCase

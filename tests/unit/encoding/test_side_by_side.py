@@ -11,22 +11,25 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.engine import bounded_search, found_proof, houdini_run, searches, work
-from fencepost.encoding.engine.bounded_search import BoundedSearch
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
+from fencepost.encoding.engine import work
 from fencepost.encoding.engine.events import Event, Replayed
-from fencepost.encoding.engine.houdini import pose
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import Send
-from fencepost.encoding.engine.searches import Job, Search
+from fencepost.encoding.engine.messages import Complete, Violated
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.ic3 import found_proof
+from fencepost.encoding.induction import houdini_run
+from fencepost.encoding.induction.houdini import pose
 from fencepost.encoding.language.protocol import load
-from fencepost.encoding.rounds.search import Complete, Task, Violated
+from fencepost.encoding.rounds import bounded_search, searches
+from fencepost.encoding.rounds.bounded_search import BoundedSearch
+from fencepost.encoding.rounds.search import Task
+from fencepost.encoding.rounds.searches import Job, Search
 from fencepost.encoding.solving import crew
 from fencepost.encoding.solving.crew import Crew
-from fencepost.encoding.solving.workers import Ended, Worker
+from fencepost.encoding.solving.workers import Ended, Worker, in_turn, tell
 from support.processes import stat
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.py"
@@ -71,17 +74,14 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 # A crew that lets some workers run and others wait.
 
 
-def counting(send: Callable[[object], None], name: str) -> list[Iterator[str]]:
-    def names() -> Iterator[str]:
-        while True:
-            time.sleep(0.01)
-            yield name
-
-    return [names()]
+def counting(name: str) -> Iterator[str]:
+    while True:
+        time.sleep(0.01)
+        yield name
 
 
-def one_message(send: Callable[[object], None], size: int) -> list[Iterator[bytes]]:
-    return [iter([bytes(size)])]
+def one_message(size: int) -> Iterator[bytes]:
+    return iter([bytes(size)])
 
 
 def stopped(workers: Sequence[Worker]) -> bool:
@@ -166,14 +166,11 @@ class Listed:
         return self._left == 0
 
 
-def repeating(send: Callable[[object], None], name: str, times: int, fails: bool) -> list[Iterator[str]]:
-    def names() -> Iterator[str]:
-        for _ in range(times):
-            yield name
-        if fails:
-            raise MemoryError
-
-    return [names()]
+def repeating(name: str, times: int, fails: bool) -> Iterator[str]:
+    for _ in range(times):
+        yield name
+    if fails:
+        raise MemoryError
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -184,6 +181,26 @@ def test_each_engine_hears_its_own_workers_and_one_that_gives_up_ends_no_other(j
     engines = [Listed(at, "failing", 3, fails=True), Listed(at, "first", 20), Listed(at, "second", 30)]
     assert at.run(engines, lambda: False) == "out of memory (failing)"
     assert [engine.heard for engine in engines] == [6, 40, 60]
+
+
+def telling() -> Iterator[object]:
+    """Yield two messages of one generator, one of another, and tell something before the last."""
+
+    def first() -> Iterator[str]:
+        yield "a"
+        tell("told")
+        yield "b"
+
+    yield from in_turn([first(), iter(["c"])])
+
+
+def test_generators_take_turns_and_what_is_told_comes_at_once() -> None:
+    # Planted: one generator after the other; `tell` sends nothing.
+    worker = Worker("telling", telling, gib=None)
+    try:
+        assert [worker.receive() for _ in range(4)] == ["a", "c", "told", "b"]
+    finally:
+        worker.kill()
 
 
 class Late(Listed):
@@ -249,7 +266,7 @@ def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Return a file without which the worker that makes the questions of the induction waits."""
     file = tmp_path / "open"
 
-    def late(*arguments: Any) -> list[Iterator[Any]]:
+    def late(*arguments: Any) -> Iterator[Any]:
         while not file.exists():
             time.sleep(0.01)
         return pose(*arguments)
@@ -287,14 +304,12 @@ def test_a_search_begins_again_with_invariants_that_were_proved(
 ) -> None:
     """The first search stalls after a violation. Another one takes over and finds the fewest steps."""
 
-    def stalling(
-        send: Send, template: Template, task: Task, limits: Limits, some: Sequence[Job]
-    ) -> list[Iterator[Any]]:
-        made = searches.search(send, template, task, limits, some)
+    def stalling(template: Template, task: Task, limits: Limits, some: Sequence[Job]) -> Iterator[Any]:
+        made = searches.search(template, task, limits, some)
         if task.assumed:
             assert not any(job.search is Search.HUNT for job in some) or task.known
             return made
-        return [stalled(made[0])] if some == [Job(Search.HUNT)] else made
+        return stalled(made) if some == [Job(Search.HUNT)] else made
 
     def stalled(messages: Iterator[Any]) -> Iterator[Any]:
         for message in messages:
@@ -311,10 +326,10 @@ def test_a_search_begins_again_with_invariants_that_were_proved(
     assert starts.count("prepare") == starts.count("hunt") == 2
 
 
-def never_ending(*arguments: Any) -> list[Iterator[Any]]:
+def never_ending(*arguments: Any) -> Iterator[Any]:
     """Stand for a search of IC3 that takes for ever."""
     time.sleep(3600)
-    return []
+    return iter(())
 
 
 def test_rounds_that_cover_everything_do_not_wait_for_a_proof(
@@ -344,7 +359,7 @@ def test_an_induction_that_is_slow_is_waited_for(gate: Path, monkeypatch: pytest
     assert found(checked()) == (Verdict.PROVED, Basis.INDUCTION, None)
 
 
-def failing(*arguments: Any) -> list[Iterator[Any]]:
+def failing(*arguments: Any) -> Iterator[Any]:
     """Fail as a worker without memory does."""
     raise MemoryError
 

@@ -15,11 +15,11 @@ import pytest
 
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.headline import violated
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.engine import bounded_search, searches
-from fencepost.encoding.engine.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.messages import Clean, Complete, Violated
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import template
@@ -32,18 +32,9 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.rounds import bounded_search, searches
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.search import (
-    Clean,
-    Complete,
-    Finding,
-    Footprint,
-    Tally,
-    Task,
-    Violated,
-    exhaust,
-    hunt,
-)
+from fencepost.encoding.rounds.search import Finding, Footprint, Tally, Task, exhaust, hunt
 from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import z3
 
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.queries import Encoded

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from fencepost.encoding.engine import shortest_violation, step_bounds
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.engine.events import AtLeast
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.step_bounds import bound_process, is_kept
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
+from fencepost.encoding.ic3 import shortest_violation, step_bounds
 from fencepost.encoding.ic3.finder import FoundPath
+from fencepost.encoding.ic3.step_bounds import is_kept, shorten
 from fencepost.encoding.language import (
     Action,
     Invariant,
@@ -58,7 +58,7 @@ SYSTEM = counter()
 
 def said(steps: int, proved: Sequence[Invariant] = ()) -> list[tuple[str, int]]:
     """Return the bounds and the lengths of paths that are found, given a violation of so many steps."""
-    (messages,) = bound_process(lambda message: None, SYSTEM, FEW, proved, steps, Limits())
+    messages = shorten(SYSTEM, FEW, proved, steps, Limits())
     found = (message for message in messages if isinstance(message, AtLeast | FoundPath))
     return [("at least", m.steps) if isinstance(m, AtLeast) else ("path", len(m.actions)) for m in found]
 

@@ -216,7 +216,7 @@ COUNTER = Counter()
 def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
     system: System, message: str
 ) -> None:
-    from fencepost.encoding.engine.check import check
+    from fencepost.encoding.check import check
     from fencepost.encoding.engine.limits import Limits
     from fencepost.encoding.language.system import Property
     from fencepost.encoding.language.traces import Subject
@@ -232,7 +232,7 @@ def test_a_text_that_is_no_transition_system_is_refused_by_both_readings(
 
 
 def test_a_guard_that_keeps_a_value_inside_its_domain_is_enough() -> None:
-    from fencepost.encoding.engine.check import check
+    from fencepost.encoding.check import check
     from fencepost.encoding.engine.limits import Limits
     from fencepost.encoding.engine.verdicts import Verdict
     from fencepost.encoding.language.system import Property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.encoding.engine.check import check
+from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.traps import check_traps_of

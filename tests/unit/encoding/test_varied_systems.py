@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.engine import houdini
-from fencepost.encoding.engine.check import check
-from fencepost.encoding.engine.houdini import Houdini
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.errors import ModelError
@@ -28,7 +26,8 @@ from fencepost.encoding.ic3.frames import Cube, Predecessor
 from fencepost.encoding.ic3.lifting import Lifting
 from fencepost.encoding.ic3.search import Search
 from fencepost.encoding.ic3.transitions import WRONG, Transitions, transitions
-from fencepost.encoding.induction import orbits
+from fencepost.encoding.induction import houdini, orbits
+from fencepost.encoding.induction.houdini import Houdini
 from fencepost.encoding.induction.proof_obligations import ObligationQuestion
 from fencepost.encoding.induction.withdrawal import Left, Message, ObligationSolver, StillInductive
 from fencepost.encoding.language.actions import GroundAction, Schema

@@ -108,6 +108,19 @@ def test_phase_two_does_not_recover_ledgers_while_the_bookie_is_up(lib: Library)
     assert (seen["bookies"]["b2"]["limbo"], seen["bookies"]["b1"]["fenced"]) == (True, False)
 
 
+def test_a_bookie_boots_again_after_a_boot_without_its_check(lib: Library) -> None:
+    """The ZooKeeper session of the boot before must be closed, or the bookie finds its name taken."""
+    if ordered(lib.release) < (4, 15, 0):
+        pytest.skip("dataIntegrityChecking came with 4.15.0")
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage="db", checks="yes", journal="no")
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        for _ in range(2):
+            harness.ask("crash", bookie="b1")
+            harness.ask("boot-unchecked", bookie="b1")
+            harness.ask("check", bookie="b1")
+
+
 def close_as_empty(session: HarnessSession) -> None:
     """Close, without entries, a ledger of one bookie that has nothing of it but its fence."""
     session.ask("start", bookies=1, storage="db", journal="no", checks="yes")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fencepost.encoding.engine.findings import Findings
 from fencepost.encoding.engine.knowledge import Knowledge
-from fencepost.encoding.engine.searches import Job, Search, search
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.rounds.findings import Findings
 from fencepost.encoding.rounds.search import Footprint
+from fencepost.encoding.rounds.searches import Job, Search, search
 from fencepost.encoding.solving.workers import Worker
 
 

@@ -14,10 +14,10 @@ from fencepost.encoding.engine.events import (
     Unreached,
     Untrue,
 )
-from fencepost.encoding.engine.houdini import Houdini
-from fencepost.encoding.engine.houdini_run import HoudiniRun
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.directed_simulation import SimulatedTo, simulation_process
+from fencepost.encoding.induction.directed_simulation import SimulatedTo, simulate
+from fencepost.encoding.induction.houdini import Houdini
+from fencepost.encoding.induction.houdini_run import HoudiniRun
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.solving.solvers import load
@@ -58,7 +58,7 @@ class InductiveProof:
         load(work.limits.solver)
         self._run = self._houdini_on(invariants)
         asked = work.system, work.properties, invariants
-        self._simulating = work.start(self, "simulation", simulation_process, *asked)
+        self._simulating = work.start(self, "simulation", simulate, *asked)
 
     def take(self, worker: Worker, message: Any) -> None:
         """Handle a message of a worker."""

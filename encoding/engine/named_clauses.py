@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import has_keys
+from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.errors import did_you_mean
-from fencepost.encoding.ic3.clauses import Clause, Literal, Relation
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable, amount, show
 from fencepost.encoding.language.system import System

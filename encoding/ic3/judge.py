@@ -10,25 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 
+from fencepost.encoding.engine.clauses import Clause, found_name, with_found
 from fencepost.encoding.engine.events import ByActions, NotByActions, PreparationPhase
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import Send
+from fencepost.encoding.engine.named_clauses import named_clause
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.ic3.clauses import Clause, found_name, with_found
-from fencepost.encoding.ic3.named_clauses import named_clause
+from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, asked, pose
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.solvers import Progress
 
 Judged = ByActions | NotByActions | PreparationPhase | Progress
-
-
-def judge_process(
-    send: Send, system: System, claims: Sequence[Statement], clauses: Sequence[Clause], limits: Limits
-) -> list[Iterator[Judged]]:
-    """Return the generator of the process that judges these clauses."""
-    return [judge(system, claims, clauses, limits)]
 
 
 def judge(
@@ -58,7 +50,7 @@ def _settled(
     houdini = yield from _posed(system, claims)
     while not houdini.settled:
         houdini.again()
-        for answers in ask(_nobody, houdini.posed, houdini.claims, houdini.kept, range(SHARES), limits):
+        for answers in asked(houdini.posed, houdini.claims, houdini.kept, range(SHARES), limits):
             for answer in answers:
                 if isinstance(answer, Progress):
                     yield answer
@@ -70,13 +62,8 @@ def _settled(
 def _posed(system: System, claims: Sequence[Statement]) -> Generator[PreparationPhase, None, Houdini]:
     properties = [claim for claim in claims if isinstance(claim, Property)]
     others = [claim for claim in claims if not isinstance(claim, Property)]
-    (posing,) = pose(_nobody, system, properties, [*system.invariants, *others])
-    for message in posing:
+    for message in pose(system, properties, [*system.invariants, *others]):
         if isinstance(message, Posed):
             return Houdini(message)
         yield message
     raise InternalError("the questions of an induction were not made")
-
-
-def _nobody(message: object) -> None:
-    """Take a message that is for no other process."""

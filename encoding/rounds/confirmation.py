@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.engine.preparation import Prepared
+from fencepost.encoding.engine.messages import Execution
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import FALSE
 from fencepost.encoding.language.traces import Trace, plain
-from fencepost.encoding.rounds.search import Execution, Footprint
+from fencepost.encoding.rounds.preparation import Prepared
+from fencepost.encoding.rounds.search import Footprint
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 
+from fencepost.encoding.engine.clauses import Clause, invariants_of
 from fencepost.encoding.engine.events import AtLeast
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import Send
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.clauses import Clause, invariants_of
 from fencepost.encoding.ic3.core import frame_core
 from fencepost.encoding.ic3.finder import PAUSE, FoundPath, actions_of, refuse_overspending, search_for
 from fencepost.encoding.ic3.search import Excluded, Reached, Underway
@@ -37,20 +36,14 @@ SHARE = 3.0
 """A bound is checked once the search has gone on for so many times the seconds that the last check took."""
 
 
-def bound_process(
-    send: Send, system: System, prop: Property, proved: Sequence[Invariant], steps: int, limits: Limits
-) -> list[Iterator[Progress | FoundPath | AtLeast]]:
-    """Return the generator of the process that looks for a violation of fewer than `steps` steps.
-
-    It yields lower bounds that were checked, and a path if it finds a shorter one. The invariants `proved`
-    hold in every reachable state, and are taken for granted.
-    """
-    return [_bound(system, prop, proved, steps, limits)]
-
-
-def _bound(
+def shorten(
     system: System, prop: Property, proved: Sequence[Invariant], steps: int, limits: Limits
 ) -> Iterator[Progress | FoundPath | AtLeast]:
+    """Look for a violation of fewer than `steps` steps.
+
+    Yields lower bounds that were checked, and a path if it finds a shorter one. The invariants `proved`
+    hold in every reachable state, and are taken for granted.
+    """
     found = _Frames(Symbolic(system), prop, proved, limits)
     told = checked = time.perf_counter()
     cost = 0.0

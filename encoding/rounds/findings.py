@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fencepost.encoding.engine.confirmation import Confirmation
 from fencepost.encoding.engine.events import Replayed
 from fencepost.encoding.engine.knowledge import Knowledge
-from fencepost.encoding.engine.preparation import Prepared
-from fencepost.encoding.engine.searches import task
+from fencepost.encoding.engine.messages import Violated, Witnessed, Wrong
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.language.system import Invariant, Property
-from fencepost.encoding.rounds.search import Task, Violated, Witnessed, Wrong
+from fencepost.encoding.rounds.confirmation import Confirmation
+from fencepost.encoding.rounds.preparation import Prepared
+from fencepost.encoding.rounds.search import Task
+from fencepost.encoding.rounds.searches import task
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fencepost.encoding.engine.events import AtLeast
-from fencepost.encoding.engine.found_proof import PathReplay
+from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.enumeration.process import TASK, Visited, enumerate_process
+from fencepost.encoding.enumeration.process import TASK, enumerate_states
 from fencepost.encoding.ic3.finder import FoundPath
+from fencepost.encoding.ic3.found_proof import PathReplay
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.solving.workers import Worker
 
@@ -51,7 +52,7 @@ class StateEnumeration:
         self._claims = {claim.name: claim for claim in claims}
         most = None if limits.engines == (TASK,) else GLANCE if work.system.invariants else FIRST
         asked = work.system, work.properties, limits.budgets, limits.bound, most
-        self._worker = work.start(self, TASK, enumerate_process, *asked)
+        self._worker = work.start(self, TASK, enumerate_states, *asked)
 
     def go_on(self) -> None:
         """Start nothing more."""

@@ -9,18 +9,18 @@ from typing import Any, NoReturn
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Replayed, Seen, Unreached
-from fencepost.encoding.engine.inductive_proof import InductiveProof
-from fencepost.encoding.engine.judge import judge_process
-from fencepost.encoding.engine.searches import costs
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.judge import judge
+from fencepost.encoding.induction.inductive_proof import InductiveProof
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import FALSE
+from fencepost.encoding.rounds.searches import costs
 from fencepost.encoding.solving.workers import Worker
 
 
@@ -117,7 +117,7 @@ class FoundProof:
         work.dismiss(searching)
         system = carrying(work.system, self._granted)
         claims = [self._asked[name] for name in found.properties]
-        self._worker = work.start(self, "judge", judge_process, system, claims, found.clauses, work.limits)
+        self._worker = work.start(self, "judge", judge, system, claims, found.clauses, work.limits)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from enum import Enum
 from typing import TypeVar
 
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.preparation import Send, tally
 from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.rounds.preparation import tally
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
 from fencepost.encoding.solving.solvers import Purse
+from fencepost.encoding.solving.workers import in_turn, tell
 
 
 class Search(Enum):
@@ -88,18 +89,14 @@ def costs(system: System, limits: Limits, trace: Trace) -> tuple[int, ...]:
     return (*faults, len(trace.steps)) if _counts(limits) else ()
 
 
-def search(
-    send: Send, template: Template, task: Task, limits: Limits, jobs: Sequence[Job]
-) -> list[Iterator[Finding]]:
-    """Return the generators of a searching process, each with a solver of its own."""
+def search(template: Template, task: Task, limits: Limits, jobs: Sequence[Job]) -> Iterator[Finding]:
+    """Run these searches in turn, each with a solver of its own. Progress of a question is told at once."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
-    return [_run(send, template, task, limits, purse, job) for job in jobs]
+    yield from in_turn(_run(template, task, limits, purse, job) for job in jobs)
 
 
-def _run(
-    send: Send, template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job
-) -> Iterator[Finding]:
-    session = RoundSolver(template, limits.solver, limits.seed, send, job.search.value, purse=purse)
+def _run(template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job) -> Iterator[Finding]:
+    session = RoundSolver(template, limits.solver, limits.seed, tell, job.search.value, purse=purse)
     match job.search:
         case Search.HUNT:
             yield from hunt(session, task)

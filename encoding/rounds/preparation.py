@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.events import PreparationPhase
@@ -11,9 +11,6 @@ from fencepost.encoding.formulas.templates import Template
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.rounds.search import Tally
-
-Send = Callable[[object], None]
-"""A function with which a worker sends a message in the middle of a question."""
 
 
 @dataclass(frozen=True)
@@ -33,22 +30,12 @@ class Prepared:
 
 
 def prepare(
-    send: Send,
-    system: System,
-    properties: Sequence[Property],
-    invariants: Sequence[Invariant],
-    several: bool = False,
-) -> list[Iterator[PreparationPhase | Prepared]]:
-    """Return the generator of the preparing process: formulas, commutation, clauses of one round.
+    system: System, properties: Sequence[Property], invariants: Sequence[Invariant], several: bool = False
+) -> Iterator[PreparationPhase | Prepared]:
+    """Prepare a search by rounds: formulas, commutation, clauses of one round, which come last.
 
     With `several`, searches for several counterexamples of a property are possible.
     """
-    return [_prepare(system, properties, invariants, several)]
-
-
-def _prepare(
-    system: System, properties: Sequence[Property], invariants: Sequence[Invariant], several: bool
-) -> Iterator[PreparationPhase | Prepared]:
     from fencepost.encoding.formulas.commutation import Commutation
     from fencepost.encoding.formulas.one_round import template
     from fencepost.encoding.formulas.symbolic import Symbolic

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.encoding.engine.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.searches import shared
 from fencepost.encoding.engine.work import Engine, Work
+from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.rounds.searches import shared
 from fencepost.encoding.solving.workers import Worker
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import Send
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,
@@ -27,6 +26,7 @@ from fencepost.encoding.induction.withdrawal import (
 )
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.solvers import Purse, backend
+from fencepost.encoding.solving.workers import in_turn
 
 SHARES = 2
 """The number of parts into which the questions are dealt.
@@ -45,15 +45,9 @@ class Posed:
 
 
 def pose(
-    send: Send, system: System, properties: Sequence[Property], invariants: Sequence[Statement]
-) -> list[Iterator[PreparationPhase | Posed]]:
-    """Return the generator of the process that makes the questions."""
-    return [_pose(system, properties, invariants)]
-
-
-def _pose(
     system: System, properties: Sequence[Property], invariants: Sequence[Statement]
 ) -> Iterator[PreparationPhase | Posed]:
+    """Make the questions, and yield them in the end."""
     from fencepost.encoding.formulas.symbolic import Symbolic
     from fencepost.encoding.formulas.traps import check_traps
     from fencepost.encoding.induction.orbits import representatives
@@ -69,14 +63,24 @@ def _pose(
 
 
 def ask(
-    send: Send,
+    posed: Posed,
+    claims: Collection[str],
+    kept: Mapping[int, frozenset[str]],
+    shares: Sequence[int],
+    limits: Limits,
+) -> Iterator[Message]:
+    """Ask the questions of some shares, in turn."""
+    yield from in_turn(asked(posed, claims, kept, shares, limits))
+
+
+def asked(
     posed: Posed,
     claims: Collection[str],
     kept: Mapping[int, frozenset[str]],
     shares: Sequence[int],
     limits: Limits,
 ) -> list[Iterator[Message]]:
-    """Return the generators of a process that asks the questions of some shares."""
+    """Return a generator for each share, which asks its questions; all spend from one purse."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     dealt = share_out(posed.obligations.questions, SHARES)
     clauses = list(posed.obligations.clauses)

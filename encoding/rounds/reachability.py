@@ -16,8 +16,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.events import PreparationPhase, Replayed, Seen
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.preparation import Prepared, prepare
-from fencepost.encoding.engine.searches import Job, Search, search, task
+from fencepost.encoding.engine.messages import Execution, Violated, Wrong
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.templates import Template
@@ -26,7 +25,8 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Trace
-from fencepost.encoding.rounds.search import Execution, Violated, Wrong
+from fencepost.encoding.rounds.preparation import Prepared, prepare
+from fencepost.encoding.rounds.searches import Job, Search, search, task
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of

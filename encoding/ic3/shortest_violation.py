@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.encoding.engine.found_proof import PathReplay
 from fencepost.encoding.engine.limits import Minimize
-from fencepost.encoding.engine.step_bounds import TASK, bound_process
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.ic3.finder import FoundPath
+from fencepost.encoding.ic3.found_proof import PathReplay
+from fencepost.encoding.ic3.step_bounds import TASK, shorten
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.workers import Worker
 
@@ -62,7 +62,7 @@ class ShortestViolation:
         assert found is not None
         steps = len(found.trace.steps)
         asked = work.system, prop, work.assumed, steps, work.limits
-        self._searching = work.start(self, TASK, bound_process, *asked), prop
+        self._searching = work.start(self, TASK, shorten, *asked), prop
 
     def take(self, worker: Worker, message: Any) -> None:
         """Replay a shorter path, or record a lower bound."""

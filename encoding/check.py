@@ -1,24 +1,29 @@
-"""A check: properties of an instance, put to engines that work side by side, up to a verdict."""
+"""A check: properties of an instance, put to engines that work side by side, up to a verdict.
+
+Enumeration comes first and alone, up to a fixed number of states. Then induction over one action and IC3
+prove, while rounds look for violations. Rounds are searched to the end once these proofs are over, or have
+had their time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.encoding.engine.bounded_search import BoundedSearch
 from fencepost.encoding.engine.events import Listener, Underway
-from fencepost.encoding.engine.found_proof import FoundProof
-from fencepost.encoding.engine.further_counterexamples import search_further
-from fencepost.encoding.engine.inductive_proof import InductiveProof
 from fencepost.encoding.engine.limits import Limits, validate
-from fencepost.encoding.engine.shortest_violation import ShortestViolation
-from fencepost.encoding.engine.state_enumeration import StateEnumeration
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
+from fencepost.encoding.enumeration.state_enumeration import StateEnumeration
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3.found_proof import FoundProof
+from fencepost.encoding.ic3.shortest_violation import ShortestViolation
+from fencepost.encoding.induction.inductive_proof import InductiveProof
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.rounds.bounded_search import BoundedSearch
+from fencepost.encoding.rounds.further_counterexamples import search_further
 
 
 def check(

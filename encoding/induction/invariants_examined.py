@@ -11,9 +11,7 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.engine.confirmation import Confirmation
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.engine.preparation import Prepared, prepare
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.directed_simulation import falsified
@@ -30,6 +28,8 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import Variable, decode, show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
+from fencepost.encoding.rounds.confirmation import Confirmation
+from fencepost.encoding.rounds.preparation import Prepared, prepare
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import executed
 from fencepost.encoding.solving.solvers import Progress, backend
@@ -75,16 +75,8 @@ class InductiveInvariant:
 Found = Falsified | Breaks | NeverFalse | InductiveInvariant | PreparationPhase | Progress
 
 
-def examine(
-    send: object, system: System, subject: Subject, properties: Sequence[Property], rounds: int
-) -> list[Iterator[Found]]:
-    """Return the generator of the process that examines the invariants and these properties."""
-    return [_examine(system, subject, properties, rounds)]
-
-
-def _examine(
-    system: System, subject: Subject, properties: Sequence[Property], rounds: int
-) -> Iterator[Found]:
+def examine(system: System, subject: Subject, properties: Sequence[Property], rounds: int) -> Iterator[Found]:
+    """Yield what is found about the invariants and these properties."""
     claims = [*system.invariants, *(Invariant(p.name, p.meaning, p.holds) for p in properties)]
     examination = Examination(Replayer(system, subject))
     yield PreparationPhase("simulation")
@@ -195,7 +187,7 @@ class Examination:
         """
         if not claims and not steps:
             return
-        *_, prepared = prepare(lambda message: None, self.system, (), claims, several=False)[0]
+        *_, prepared = prepare(self.system, (), claims)
         assert isinstance(prepared, Prepared)
         actions, open_ones = prepared.actions(self.system), list(claims)
         session = RoundSolver(prepared.template, "cadical")

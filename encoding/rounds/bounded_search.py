@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fencepost.encoding.engine.findings import Findings
 from fencepost.encoding.engine.limits import Minimize
-from fencepost.encoding.engine.preparation import Prepared, prepare
-from fencepost.encoding.engine.searches import Job, Search, jobs, search, shared
+from fencepost.encoding.engine.messages import Complete
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.rounds.search import Complete, Task
+from fencepost.encoding.rounds.findings import Findings
+from fencepost.encoding.rounds.preparation import Prepared, prepare
+from fencepost.encoding.rounds.search import Task
+from fencepost.encoding.rounds.searches import Job, Search, jobs, search, shared
 from fencepost.encoding.solving.solvers import UNCOUNTED, load
 from fencepost.encoding.solving.workers import Worker
 
