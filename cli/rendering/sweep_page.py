@@ -292,7 +292,7 @@ def _certificate(report: SweepReport, row: Row) -> str:
     folder = report.folder / row["certificate"]
     if not folder.is_dir():
         return f"<h4>The certificate</h4><p>{said}, which is not there any more.</p>"
-    rounds, basis = int(row["induction"] or row["rounds"]), Basis(row["basis"])
+    rounds, basis = int(row["rounds"]), Basis(row["basis"])
     claim = claimed(row["property"], basis, rounds, row["invariants"])
     manifest = read_manifest(folder)
     subject = manifest.subject

@@ -62,7 +62,8 @@ class _Values:
         if isinstance(value, bool) or not isinstance(value, int | str):
             return Fixed(value)
         place = SortOf(family.name, position)
-        key: object = (sort.type if isinstance(value, str) else self.meanings.of(place)), value
+        own = sort if position == DOMAIN else id(sort)
+        key: object = (sort.type if isinstance(value, str) else (self.meanings.of(place), own)), value
         if key not in self._numbers:
             self._numbers[key] = len(self.values)
             self.places.append(place)

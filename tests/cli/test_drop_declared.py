@@ -23,9 +23,12 @@ from support.refusing import refused
 COMMIT = Path(__file__).parents[2] / "examples" / "two_phase_commit.py"
 
 
+PROVING = "--engine=induction", "--engine=ic3"
+
+
 def checked(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
     """Return the document of a check."""
-    assert run(["check", str(COMMIT), "--property=consistent", "--format=json", *options]) == 0
+    assert run(["check", str(COMMIT), "--property=consistent", "--format=json", *PROVING, *options]) == 0
     return json.loads(capsys.readouterr().out)
 
 

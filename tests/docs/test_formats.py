@@ -10,7 +10,9 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -308,7 +310,16 @@ def _certificate_with_clauses() -> Found:
 
 def _lists() -> Found:
     found = [output("protocols", protocol) for protocol in (EXAMPLE, ENDLESS, "bookkeeper-4.13")]
-    return [*found, output("protocols"), output("releases"), output("releases", "4.13.0")]
+    found += [output("protocols"), output("releases"), output("releases", "4.13.0")]
+    return [*found, _refusal()]
+
+
+def _refusal() -> tuple[str, Document]:
+    """Return the document of an error, which stands on stdout."""
+    with redirect_stdout(StringIO()) as printed:
+        run(["check", "no-such-protocol", "--format", "json"])
+    document: Document = json.loads(printed.getvalue())
+    return document["schema"], document
 
 
 def _quorums() -> Found:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from guard_instances import GUARD_INSTANCES
-from weakening import Study, page
+from weakening import LETTERS, Study, page
 
 from conjuncts import Conjunct, described, fingerprint
 from fencepost.properties.catalogue import find
@@ -19,7 +19,7 @@ from guards import Effort, Finding, Instance, Outcome, classify
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "guards.md"
 PRESETS = tuple(GUARD_INSTANCES)
 SMALLEST = {
-    "bookkeeper": "AEG",
+    "bookkeeper": "AEH",
     "bookkeeper-no-journal": "BC",
     "bookkeeper-4.13": "ADG",
     "bookkeeper-4.13-tla": "ADG",
@@ -54,7 +54,7 @@ def instance(preset: str, number: int) -> Instance:
     protocol = find(preset)
     settings: Mapping[str, object] = GUARD_INSTANCES[preset][number]
     parameters = protocol.parameters(settings.items())
-    return Instance("ABCDEFGHIJ"[number], protocol.build(parameters), protocol.subject(parameters))
+    return Instance(LETTERS[number], protocol.build(parameters), protocol.subject(parameters))
 
 
 def instances(preset: str) -> list[Instance]:

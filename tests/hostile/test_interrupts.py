@@ -162,7 +162,16 @@ def test_an_interrupted_commutation_keeps_nothing_that_is_wrong(
 
 
 def test_ctrl_c_while_traps_are_asked_about_blames_nobody(tmp_path: Path) -> None:
-    process = supervised("check", "verified-log-01", "-v", "--timeout", "20", environment=uncached(tmp_path))
+    process = supervised(
+        "check",
+        "verified-log-01",
+        "-v",
+        "--engine",
+        "rounds",
+        "--timeout",
+        "20",
+        environment=uncached(tmp_path),
+    )
     when_it_says(process, "building")
     disturb(process, 2.0)
     out, err = process.communicate(timeout=60)

@@ -329,8 +329,8 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
     assert run([*command, "--set=recovery_floor=fragment"]) == 0
     out = capsys.readouterr().out
     assert (
-        "\nrelease 4.13.0, but recovery_floor=fragment\nswitches: recovery_reads_fence=no fence_atomic=no\n"
-        in out
+        "\nrelease 4.13.0, but recovery_floor=fragment\nswitches: recovery_reads_fence=no fence_atomic=no "
+        "add_ensemble=when-made refused_change=continues\n" in out
     )
     assert run([*command, "--format=json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -339,6 +339,8 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
         "recovery_reads_fence": "no",
         "recovery_floor": "zero",
         "fence_atomic": "no",
+        "add_ensemble": "when-made",
+        "refused_change": "continues",
     }
 
 
@@ -351,6 +353,6 @@ def test_an_instance_says_in_what_it_is_not_the_newest_release() -> None:
         f"for the release as shipped: --release {NEWEST}\n" in text
     )
     racing = heading(find("bookkeeper").instance([("lac_read_in_change", "racing")]), Limits())
-    assert "modelled: " not in racing
+    assert f"\nmodelled: {NEWEST} with stale-ensemble, refused-change fixed (" in racing
     assert "modelled" not in heading(find("bookkeeper").instance((), NEWEST), Limits())
     assert "modelled" not in heading(find("bookkeeper-4.13").instance(), Limits())

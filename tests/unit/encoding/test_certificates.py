@@ -209,19 +209,17 @@ def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepos
     assert rejected(fencepost, copy) == "property-no-divergence: the proof does not end in the empty clause"
 
 
-def test_a_proof_without_a_learnt_clause_that_the_rest_needs(tmp_path: Path, fencepost: Fencepost) -> None:
-    folder = tmp_path / "made"
-    fencepost("check", COPIES, "--set=fence=yes", "--engine=rounds", "--certificates", folder)
-    copies = load(Path(COPIES))
-    fenced = copies.system(copies.parameters([("fence", "yes")]))
-    rounds = json.loads((folder / "manifest.json").read_text())["claims"][0]["rounds"]
-    clauses = Encoded(fenced, [], {}).clauses(Query(Kind.PROPERTY, rounds, "nothing-lost"))
-    path = folder / "property-nothing-lost.drup"
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("d")]
+def test_a_proof_without_a_learnt_clause_that_the_rest_needs(copy: Path, fencepost: Fencepost) -> None:
+    claim = json.loads((copy / "manifest.json").read_text())["claims"][0]
+    settings = {**TWO_BOOKIES, "recovery_reads_fence": "yes"}
+    system, _ = built("bookkeeper-4.13", settings)
+    query = Query(Kind.PROPERTY, claim["rounds"], claim["property"])
+    clauses = Encoded(system, [], {}).clauses(query)
+    lines = [line for line in (copy / PROOF).read_text().splitlines() if not line.startswith("d")]
     assert stands(clauses, lines)
     needed = next(n for n in reversed(range(len(lines) - 1)) if not stands(clauses, without(lines, n)))
-    edit(path, lambda _: without(lines, needed))
-    assert "does not follow" in rejected(fencepost, folder, "--protocol", COPIES)
+    edit(copy / PROOF, lambda _: without(lines, needed))
+    assert "does not follow" in rejected(fencepost, copy)
 
 
 def test_a_proof_with_a_learnt_clause_that_nothing_needs_still_stands(

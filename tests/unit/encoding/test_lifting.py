@@ -347,4 +347,4 @@ def test_integers_of_different_meaning_are_not_compared() -> None:
         if isinstance(p.guard.left, Hole) and isinstance(p.guard.right, Hole)
     }
     assert {frozenset((a, b)) for a, b in compared} == {frozenset((Hole(0), Hole(2)))}
-    assert len(abstracted(system, one).values) == 3, "a replica 1 and a record 1 are two variables"
+    assert len(abstracted(system, one).values) == 4, "a replica 1 and a record 1 are two variables"

@@ -41,7 +41,6 @@ CASES: list[Case] = [
     (COPIES, {}, "nothing-lost", {}),
     (COPIES, DEGRADED, "nothing-lost", {"lost": 0}),
     (COPIES, DEGRADED, "nothing-lost", {"lost": 1}),
-    (OWNER, {"brokers": 3}, "one-server", {}),
     (OWNER, {"brokers": 3, "release": "at-once"}, "one-server", {}),
 ]
 SLOW: list[Case] = [

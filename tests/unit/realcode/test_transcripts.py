@@ -357,6 +357,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"lac_read_in_change": "racing"},
         {"ensemble_change_commit": "local-first"},
         {"resends": "one-by-one"},
+        {"add_ensemble": "when-made"},
         {"storage": "db", "crashes": 1, "restarts": 1},
     ]
     names = set()
