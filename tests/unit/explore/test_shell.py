@@ -11,6 +11,7 @@ import pty
 import select
 import signal
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -234,12 +235,23 @@ def test_on_a_terminal_ctrl_c_ends_a_question_and_then_the_command(tmp_path: Pat
         read_until(terminal, "building", "commutation", "round")
         os.write(terminal, b"\x03")
         assert "no-divergence becomes false: undecided: interrupted" in read_until(terminal, "\n> ")
-        os.write(terminal, b"\x03")
-        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+        assert exit_code_after_ctrl_c(process, terminal) == 130
     finally:
         os.close(terminal)
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(process, signal.SIGKILL)
+
+
+def exit_code_after_ctrl_c(process: int, terminal: int) -> int:
+    """Return the exit code of a process after Ctrl-C, pressed again each second until it has ended."""
+    for _ in range(60):
+        os.write(terminal, b"\x03")
+        for _ in range(10):
+            time.sleep(0.1)
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+    raise AssertionError("the command goes on after Ctrl-C")
 
 
 def read_until(terminal: int, *ends: str) -> str:
