@@ -89,9 +89,9 @@ def judged(coincidences: Iterable[str], has_open: bool = False) -> Answer:
     return Answer.CONDITIONS if found else Answer.YES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Advice:
-    """The findings about a setup."""
+    """The findings about a setup. Two of them are never equal, so that what follows is kept for each."""
 
     setup: Setup
     deployment: Deployment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, Answer, State, judged
@@ -39,6 +40,7 @@ Costs = tuple[int, tuple[int, ...]]
 """The number of changes of a setup, and its release: the smaller, the nearer."""
 
 
+@lru_cache(maxsize=8)
 def better_setups(advice: Advice) -> list[Better]:
     """Return the nearest setup with fewer losses, and the one with the fewest; none if there is none.
 

@@ -81,8 +81,7 @@ def check(
         engines=_texts(engines),
         enumeration_first=True,
     )
-    family = protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
-    made = [(name, show(value)) for name, value in (settings or {}).items()]
+    family, made = _family(protocol), _settings(settings)
     request = request_of(family, made, _texts(properties), release, limits)
     small = small_instances(family, made, request)
     refuse_uncheckable(request.system, request.limits)
@@ -108,12 +107,21 @@ def count(
     """
     if states is not None:
         _must_be_whole("states", states, 1)
-    family = protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
-    instance = family.instance([(name, show(value)) for name, value in (settings or {}).items()], release)
+    instance = _family(protocol).instance(_settings(settings), release)
     asked = instance.properties(*_texts(properties))
     sent_at_most_once(instance.system)
     *_, counted = count_states(instance.system, asked, symmetry, states)
     return counted
+
+
+def _family(protocol: Protocol | str | Path) -> Protocol:
+    """Return the protocol, or the one of that name or file. Raises BadInput."""
+    return protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
+
+
+def _settings(settings: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    """Return the settings as the command line has them."""
+    return [(name, show(value)) for name, value in (settings or {}).items()]
 
 
 def _ask(request: Request, limits: Limits) -> Outcome:

@@ -27,7 +27,7 @@ class Quorum:
 
     @property
     def warnings(self) -> list[str]:
-        """What should change the configuration, or at least be known."""
+        """The sentences that advise another configuration, or name a limit of this one."""
         return [warning.text for warning in warnings(self._deployment)]
 
     def text(self) -> str:

@@ -7,7 +7,8 @@ from fencepost.answers.better import better_setups
 from fencepost.answers.risk_search import Finding, mended_for
 from fencepost.answers.risks import Risk, unmet
 from fencepost.answers.setups import Setup
-from fencepost.cli.rendering.advice_answer import NEEDS, listed, why_open
+from fencepost.cli.rendering.advice_answer import NEEDS, why_open
+from fencepost.cli.rendering.check_text import listed
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled

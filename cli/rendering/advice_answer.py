@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, Answer, Loss, State
@@ -11,6 +11,7 @@ from fencepost.answers.risk_search import Finding
 from fencepost.answers.risks import risks
 from fencepost.answers.setups import Setup
 from fencepost.cli.rendering.advice_steps import steps
+from fencepost.cli.rendering.check_text import listed
 from fencepost.encoding.language.state import amount
 
 NEEDS = {
@@ -115,10 +116,10 @@ def _verb(names: Sequence[str], one: str, several: str) -> str:
 
 def _public(advice: Advice) -> list[str]:
     """Return sentences about the public losses that decide, which were not searched for, and their steps."""
-    names = [loss.name for loss in advice.deciding if loss.state is State.PUBLIC]
-    if not names:
-        return []
     concerned = [loss for loss in advice.deciding if loss.state is State.PUBLIC]
+    if not concerned:
+        return []
+    names = [loss.name for loss in concerned]
     numbers = [
         str(n) for n, step in enumerate(steps(advice), 1) if any(loss in step.against for loss in concerned)
     ]
@@ -133,12 +134,6 @@ def _public(advice: Advice) -> list[str]:
         f"Public reports name {listed(names)} in this release.{least}",
         f"{_verb(names, *counted)}; {below} against {_verb(names, 'it', 'them')}.",
     ]
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return the names in a list with `and`."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _remedy(advice: Advice) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from fencepost.answers.advice import UNAVOIDABLE, Advice, Answer, Loss
 from fencepost.answers.better import Better, better_setups
+from fencepost.cli.rendering.check_text import listed
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsars_with
 
 TIMES = {
@@ -38,6 +40,7 @@ class Step:
         return self.when == "change" or not any(loss.coincidence in UNAVOIDABLE for loss in self.against)
 
 
+@lru_cache(maxsize=8)
 def steps(advice: Advice) -> list[Step]:
     """Return the steps by their times.
 
@@ -53,8 +56,8 @@ def steps(advice: Advice) -> list[Step]:
     for loss in advice.open:
         found.setdefault(("decide", _deciding(loss)), []).append(loss)
     order = list(TIMES)
-    listed = [Step(when, action, tuple(losses)) for (when, action), losses in found.items()]
-    return sorted(listed, key=lambda step: order.index(step.when))
+    found_steps = [Step(when, action, tuple(losses)) for (when, action), losses in found.items()]
+    return sorted(found_steps, key=lambda step: order.index(step.when))
 
 
 def by_time(numbered: Iterable[Step]) -> list[tuple[str, list[tuple[int, Step]]]]:
@@ -68,10 +71,10 @@ def by_time(numbered: Iterable[Step]) -> list[tuple[str, list[tuple[int, Step]]]
 
 def rule(advice: Advice) -> str:
     """Return which of the steps must be done, in a sentence or two; empty without steps."""
-    listed = steps(advice)
-    if not any(step.is_required for step in listed):
+    needed = [step.is_required for step in steps(advice)]
+    if not any(needed):
         return ""
-    if all(step.is_required for step in listed):
+    if all(needed):
         return "All steps are required. To leave one out, accept its losses (--accept)."
     return "Steps marked required rule their losses out. The others do not, but limit the damage."
 
@@ -98,7 +101,7 @@ def remedy(loss: Loss, advice: Advice) -> str:
     )
 
 
-def _chosen(better: list[Better]) -> Better | None:
+def _chosen(better: Sequence[Better]) -> Better | None:
     usable = (one for one in better if one.answer is not Answer.NO)
     return next(usable, better[-1] if better else None)
 
@@ -127,9 +130,7 @@ def _change(better: Better, advice: Advice) -> str:
     if better.setup.release != advice.setup.release:
         upgrade = " Bookies and clients need the release; Pulsar's brokers are clients."
         upgrade += _pulsars(better.setup.release) if advice.deployment.pulsar else ""
-    *first, last = better.changes
-    changes = f"{', '.join(first)} and {last}" if first else last
-    return f"Change to {changes}.{upgrade} Check {', and '.join(dict.fromkeys(checked))}."
+    return f"Change to {listed(better.changes)}.{upgrade} Check {', and '.join(dict.fromkeys(checked))}."
 
 
 def _pulsars(release: str) -> str:

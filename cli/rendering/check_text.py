@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.cli.rendering.headline import violated
 from fencepost.cli.rendering.undecided import SIMULATION, reached_text
@@ -99,8 +99,8 @@ def allowed(instance: Instance) -> str:
     parameters = instance.subject.parameters
     has = [_at_most(fault, parameters.get(fault)) for fault in instance.system.faults]
     lacks = [several for fault, (_, several) in FAULTS.items() if parameters.get(fault) == 0]
-    parts = [f"with {_listed(has, 'and')}"] if has else []
-    parts += [f"without {_listed(lacks, 'or')}"] if lacks else []
+    parts = [f"with {listed(has)}"] if has else []
+    parts += [f"without {listed(lacks, 'or')}"] if lacks else []
     return "; ".join(parts) or "and the instance has no faults"
 
 
@@ -111,7 +111,7 @@ def _at_most(fault: str, number: Json | None) -> str:
     return f"at most {number} {one if number == 1 else several}"
 
 
-def _listed(names: list[str], word: str) -> str:
+def listed(names: Sequence[str], word: str = "and") -> str:
     """Return the names with commas, and the word before the last."""
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
@@ -161,7 +161,7 @@ def _over_one_action(result: Result) -> str:
     """Return how a proof by induction over one action was made, and from what."""
     declared = [amount(len(result.invariants), "invariant")] if result.invariants else []
     if result.found:
-        return f"inductive, with {_listed([found_text(len(result.found)), *declared], 'and')}"
+        return f"inductive, with {listed([found_text(len(result.found)), *declared])}"
     return " with ".join(["by induction over one action", *declared])
 
 

@@ -16,7 +16,6 @@ from fencepost.encoding.engine.messages import (
 )
 from fencepost.encoding.engine.named_clauses import NamedClause
 from fencepost.encoding.engine.verdicts import Outcome
-from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import Progress
 
@@ -33,17 +32,6 @@ class Replayed:
     trace: Trace
     rounds: int | None
     costs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Untrue:
-    """A replayed trace to a state in which an invariant is false. Nothing is proved with this invariant."""
-
-    trace: Trace
-
-    def __str__(self) -> str:
-        """Return the name of the invariant and the length of the trace."""
-        return f"the invariant {self.trace.property} is false after {amount(len(self.trace.steps), 'step')}"
 
 
 @dataclass(frozen=True)

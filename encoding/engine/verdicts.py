@@ -40,7 +40,7 @@ class Basis(Enum):
     ROUNDS = "rounds"
     """No execution in normal form is longer than the rounds that were searched."""
     INDUCTION = "induction"
-    """The property holds initially, and every action or round preserves it."""
+    """The property holds initially, and every action preserves it."""
     ENUMERATION = "enumeration"
     """The property holds in every reachable state. They were visited on plain values, without a solver."""
 

@@ -21,16 +21,10 @@ def confirm(
     `choices` has the positions of the choices that are true. The query has new Booleans after each step.
     Raises InternalError if the two readings disagree, SolverGaveUpError if the solver gives up.
     """
-    system = symbolic.system
     bits = [bit for own in symbolic.bits for bit in own if bit is not TRUE and bit is not FALSE]
     now = dict(zip(bits, bits, strict=True))
-    query = [
-        bit if system.initial[v.place] == value else neg(bit)
-        for v in system.variables
-        if v.place in symbolic.written
-        for bit, value in zip(symbolic.bits[v.place], v.domain.values[1:], strict=True)
-    ]
-    for position, variable in enumerate(system.choices):
+    query = symbolic.initial()
+    for position, variable in enumerate(symbolic.system.choices):
         (bit,) = symbolic.bits[variable.place]
         query.append(bit if position in choices else neg(bit))
     slots = {action: slot for slot, action in enumerate(symbolic.actions)}

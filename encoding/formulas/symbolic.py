@@ -109,6 +109,15 @@ class Symbolic:
         for update in action.schema.action.then:
             yield from self._targets(update.target, action.environment)
 
+    def initial(self) -> list[Formula]:
+        """Return formulas that together say that the state is the initial one."""
+        return [
+            bit if value == self.system.initial[v.place] else neg(bit)
+            for v in self.system.variables
+            if v.place in self.written
+            for bit, value in zip(self.bits[v.place], v.domain.values[1:], strict=True)
+        ]
+
     def states(self) -> Terms:
         """Return a solver for questions about all states, reachable or not, with one value per variable."""
         return Terms(BOOLEAN, [conj(map(well_formed, self.bits))])

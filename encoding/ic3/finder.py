@@ -26,9 +26,6 @@ PAUSE = 1.0
 MINE, OTHER = "minisat", "glucose"
 """The solver of the search, and the one that it uses if the judge uses the first."""
 
-TASK = IC3
-"""The name of this search in progress."""
-
 
 @dataclass(frozen=True)
 class FoundClauses:
@@ -63,7 +60,7 @@ def find(
     The invariants `proved` hold in every reachable state, and are taken for granted. `judge` is the solver
     that will judge the clauses: the search uses another one. `conflicts` is the most that it may spend.
     """
-    yield Progress(TASK, 0, 0, 0)
+    yield Progress(IC3, 0, 0, 0)
     symbolic = Symbolic(system)
     search = search_for(symbolic, claims, proved, judge)
     relation, frames, actions = search.transitions, search.frames, actions_of(symbolic)
@@ -74,7 +71,7 @@ def find(
                 refuse_overspending(frames, conflicts)
                 if time.perf_counter() - last > PAUSE:
                     last = time.perf_counter()
-                    yield Progress(TASK, level, orbits, frames.conflicts)
+                    yield Progress(IC3, level, orbits, frames.conflicts)
             case Reached(bad, slots, choices):
                 found = None if bad == WRONG else bad
                 yield FoundPath(found, tuple(actions[slot] for slot in slots), choices)

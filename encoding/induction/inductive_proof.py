@@ -12,13 +12,13 @@ from fencepost.encoding.engine.events import (
     Remark,
     Seen,
     Unreached,
-    Untrue,
 )
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.induction.directed_simulation import SimulatedTo, simulate
 from fencepost.encoding.induction.houdini import Houdini
 from fencepost.encoding.induction.houdini_run import HoudiniRun
 from fencepost.encoding.induction.proof_obligations import Never, Statement
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.solving.solvers import load
 from fencepost.encoding.solving.workers import Worker
@@ -145,7 +145,8 @@ class InductiveProof:
         for invariant in system.invariants:
             if invariant.name == simulated.name:
                 trace = replayer.spare_faults(invariant, actions, choices)
-                work.listen(Remark(str(Untrue(trace))))
+                steps = amount(len(trace.steps), "step")
+                work.listen(Remark(f"the invariant {invariant.name} is false after {steps}"))
                 return
         prop = work.property(simulated.name)
         trace = replayer.spare_faults(replace(prop, holds=~prop.witness), actions, choices)

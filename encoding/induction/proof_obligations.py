@@ -217,14 +217,8 @@ def _conjuncts(symbolic: Symbolic, claim: Statement) -> list[_Part]:
 def _of_initial_state(symbolic: Symbolic, parts: _Parts) -> Asked:
     """Return the proof obligation: a claim is false in the initial state."""
     happens = named("happens at first")
-    first = []
-    for v in symbolic.system.variables:
-        if v.place in symbolic.written:
-            initial = symbolic.system.initial[v.place]
-            values = zip(symbolic.bits[v.place], v.domain.values[1:], strict=True)
-            first += [bit if value == initial else neg(bit) for bit, value in values]
     broken = {name: [neg(part.formula) for part in own] for name, own in parts.items()}
-    return _asked(INITIALLY, happens, conj(first), broken)
+    return _asked(INITIALLY, happens, conj(symbolic.initial()), broken)
 
 
 def _readers(parts: _Parts) -> dict[int, set[str]]:

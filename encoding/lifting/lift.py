@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.language.patterns import subterms
@@ -118,6 +119,7 @@ def abstracted(system: System, clause: Clause) -> Abstraction:
     return Abstraction(template, tuple(seen.values), tuple(seen.sorts))
 
 
+@lru_cache(maxsize=8)
 def named_labels(system: System) -> frozenset[Value]:
     """Return the labels that the actions and properties of the system mention."""
     terms = [term for schema in system.schemas for term in schema.terms]

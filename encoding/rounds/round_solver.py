@@ -23,14 +23,13 @@ class RoundSolver:
         seed: int | None = None,
         report: Callable[[Progress], None] = lambda progress: None,
         task: str = "",
-        unrolling: type[Unrolling] = Unrolling,
         purse: Purse | None = None,
     ) -> None:
         """Load the initial state into the solver.
 
         `seed` shuffles the clauses, `purse` limits the conflicts. `report` receives progress named `task`.
         """
-        self.unrolling = unrolling(template)
+        self.unrolling = Unrolling(template)
         self._purse = purse
         self._backend = backend(solver) if isinstance(solver, str) else solver
         self._shuffle = random.Random(seed).shuffle if seed is not None else None

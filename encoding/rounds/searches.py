@@ -96,7 +96,7 @@ def search(template: Template, task: Task, limits: Limits, jobs: Sequence[Job]) 
 
 
 def _run(template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job) -> Iterator[Finding]:
-    session = RoundSolver(template, limits.solver, limits.seed, tell, job.search.value, purse=purse)
+    session = RoundSolver(template, limits.solver, limits.seed, tell, job.search.value, purse)
     match job.search:
         case Search.HUNT:
             yield from hunt(session, task)

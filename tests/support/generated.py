@@ -21,7 +21,6 @@ from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, Term, Update, all_of, if_
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.unrolling import Unrolling
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 
@@ -132,13 +131,12 @@ class Comparison:
 def compare(
     system: System,
     commutation: type[Commutation] = Commutation,
-    unrolling: type[Unrolling] = Unrolling,
     cache: Cache | None = None,
 ) -> Comparison:
-    """Compare both readings of a system, state by state; the classes can be replaced by mistaken ones."""
+    """Compare both readings of a system, state by state; the class can be replaced by a mistaken one."""
     symbolic = Symbolic(system)
     blockers = commutation(symbolic, cache or Cache(None)).blockers()
-    session = RoundSolver(template(symbolic, blockers, {}), "cadical", unrolling=unrolling)
+    session = RoundSolver(template(symbolic, blockers, {}), "cadical")
     rounds = complete(session)
     found = _final_states(session, symbolic)
     choices = [v.place for v in system.choices]

@@ -44,7 +44,7 @@ from support.varied import generate as varied
 
 @dataclass
 class Enumerated:
-    """What an enumeration says: the steps to each violation and witness, and the states visited."""
+    """The result of an enumeration: the steps to each violation and witness, and the states visited."""
 
     steps: dict[str, int] = field(default_factory=dict)
     visited: Visited | None = None
