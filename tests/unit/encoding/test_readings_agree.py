@@ -81,7 +81,7 @@ def test_generated_systems_agree_state_by_state_and_are_not_trivial(seeds: range
 def test_verdicts_and_fewest_steps_of_generated_systems_agree_with_exploring(seeds: range) -> None:
     violated = 0
     for seed in seeds:
-        system = generate(seed)
+        system = generate(seed, posts=True)
         fewest = fewest_steps(system)
         result = check(Bare(system, Subject("generated", {}, {})), system.properties, Limits(jobs=1)).results[
             0

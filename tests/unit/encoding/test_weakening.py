@@ -176,10 +176,13 @@ def nothing_new(system: System) -> System:
 
 def compared(seed: int) -> Counter[Outcome]:
     """Return the outcomes of a generated system, after a check that exploring has the same."""
-    system = nothing_new(generate(seed))
+    system = nothing_new(generate(seed, posts=True))
     findings = classify([Instance("A", system, SUBJECT)], Effort(rounds=20))
     for finding in findings:
         conjunct = finding.conjunct
+        if conjunct.action == "post":  # without its guard the message is sent twice with one loss
+            assert finding.outcome is Outcome.REFUSED, f"seed {seed}: {finding}"
+            continue
         expected = explored(without(system, conjunct)) if is_needed(system, conjunct) else Outcome.IMPLIED
         assert finding.outcome is expected, f"seed {seed}: {finding}"
         if expected is Outcome.OPEN:
