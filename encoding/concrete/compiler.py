@@ -97,7 +97,7 @@ class Compiler:
             case Less(left=left, right=right):
                 return f"({self.expression(left, environment)} < {self.expression(right, environment)})"
             case Plus(left=left, right=right, sign=sign):
-                operator = "+" if sign > 0 else "-"
+                operator = {1: "+", -1: "-"}.get(sign, f"+ {sign} *")
                 return (
                     f"({self.expression(left, environment)} {operator} {self.expression(right, environment)})"
                 )
@@ -108,11 +108,12 @@ class Compiler:
                 return f"max(({', '.join(self._instances(bound, environment))},))"
             case Quantified(quantifier="forall") as bound:
                 return _joined(" and ", self._instances(bound, environment), "True")
+            case Quantified(quantifier="count") as bound:
+                return self._number(bound, environment)
             case Quantified() as bound:
                 return _joined(" or ", self._instances(bound, environment), "False")
             case AtLeast(count=count) as bound:
-                ones = (f"(1 if {part} else 0)" for part in self._instances(bound, environment))
-                return f"({_joined(' + ', ones, '0')} >= {count})"
+                return f"({self._number(bound, environment)} >= {count})"
             case other:
                 assert_never(other)
 
@@ -125,6 +126,11 @@ class Compiler:
 
     def _instances(self, term: Quantified | AtLeast, environment: Environment) -> list[str]:
         return [self.expression(term.body, {**environment, term.bound: value}) for value in term.bound.sort]
+
+    def _number(self, term: Quantified | AtLeast, environment: Environment) -> str:
+        """Return the Python source of the number of values for which the body holds."""
+        ones = (f"(1 if {part} else 0)" for part in self._instances(term, environment))
+        return _joined(" + ", ones, "0")
 
     def _plain(self, value: Value) -> str:
         return (

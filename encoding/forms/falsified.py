@@ -197,8 +197,10 @@ class _Descent:
 
         if isinstance(term, AtLeast):
             return _counted(term.count, map(_without_bound, map(at, term.bound.sort)))
-        if term.quantifier == "maximum":
+        if term.quantifier in ("maximum", "count"):
             parts = tuple(map(_without_bound, map(at, term.bound.sort)))
+            if term.quantifier == "count":
+                return _from(sum(bool(part.value) for part in parts), parts)
             return _from(max(map(_number, parts)), parts)
         return _first(map(named_at, term.bound.sort), term.quantifier == "exists", _without_bound)
 

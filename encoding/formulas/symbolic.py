@@ -265,6 +265,9 @@ class Symbolic:
                 return truth(conj(self._instances(each, environment)))
             case Quantified(quantifier="exists") as each:
                 return truth(disj(self._instances(each, environment)))
+            case Quantified(quantifier="count") as each:
+                ones: list[Guarded] = [{1: f, 0: neg(f)} for f in self._instances(each, environment)]
+                return reduce(lambda a, b: self._combined(lambda x, y: x + y, (a, b)), ones)
             case Quantified(bound=bound, body=body):
                 values = [self._translate(body, {**environment, bound: v}) for v in bound.sort]
                 return reduce(lambda a, b: self._combined(max, (a, b)), values)

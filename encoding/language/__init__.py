@@ -9,6 +9,7 @@ from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.quantifiers import (
     at_least,
+    count,
     everywhere,
     exists,
     exists_over,
@@ -52,6 +53,7 @@ __all__ = [
     "any_of",
     "at_least",
     "choice",
+    "count",
     "definition",
     "each",
     "everywhere",

@@ -209,6 +209,8 @@ def _simplified(term: Term) -> Term:
             return lift(left + sign * right)
         case If(condition=Constant(value=value), then=then, otherwise=otherwise):
             return then if value else otherwise
+        case Quantified(quantifier="count", bound=bound, body=Constant(value=value)):
+            return lift(len(bound.sort) if value else 0) if bound.sort.counted else term
         case Quantified(body=Constant() as body):
             return body
         case AtLeast(count=count, bound=bound, body=Constant(value=value)) if bound.sort.counted:

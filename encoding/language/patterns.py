@@ -85,6 +85,8 @@ def sorts_of(term: Term) -> Iterator[Sort | None]:
             yield from (*sorts_of(then), *sorts_of(otherwise))
         case Quantified(quantifier="maximum", body=body):
             yield from sorts_of(body)
+        case Quantified(quantifier="count", bound=bound) if bound.sort.counted:
+            yield Sort(f"0..{len(bound.sort)}", tuple(range(len(bound.sort) + 1)))
         case Constant(value=value):
             yield Sort(f"{term.type} {value}", (value,))
         case _:

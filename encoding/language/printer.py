@@ -73,6 +73,8 @@ def _text(term: Term, names: Names, depth: int) -> str:
             return _infix("==", left, right, names, depth)
         case Less(left=left, right=right):
             return _infix("<", left, right, names, depth)
+        case Plus(right=right, sign=sign) if abs(sign) != 1:
+            return f"{_part(right, names, depth)} * {sign}"
         case Plus(left=left, right=right, sign=sign):
             return _infix("+" if sign > 0 else "-", left, right, names, depth)
         case If(condition=condition, then=then, otherwise=otherwise):

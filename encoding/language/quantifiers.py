@@ -72,15 +72,25 @@ def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
     return _quantified("maximum", sort, body, "int")
 
 
-def at_least(count: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
-    """Return the term that says: `body` holds for `count` or more values of `sort`.
+def count(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+    """Return the term for the number of values of `sort` for which `body` holds.
 
-    Raises TypeError unless the count is a plain integer of 0 or more.
+    For example, a majority has voted: `count(server, lambda s: voted[s]) * 2 > 3`.
     """
-    if type(count) is not int or count < 0:
-        given = "a term" if isinstance(count, Term) else repr(count)
+    bound = bind(sort)
+    return Quantified("int", "count", bound, as_type(body(bound), "bool"))
+
+
+def at_least(number: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+    """Return the term that says: `body` holds for `number` or more values of `sort`.
+
+    Raises TypeError unless the number is a plain integer of 0 or more.
+    """
+    if type(number) is not int or number < 0:
+        given = "a term" if isinstance(number, Term) else repr(number)
         raise TypeError(
-            f"at_least({given:.80}, …): the count is an integer of 0 or more, which no state changes"
+            f"at_least({given:.80}, …): the count is an integer of 0 or more, which no state changes; "
+            "count(sort, …) may be compared with a term"
         )
     bound = bind(sort)
-    return AtLeast("bool", count, bound, as_type(body(bound), "bool"))
+    return AtLeast("bool", number, bound, as_type(body(bound), "bool"))

@@ -115,6 +115,8 @@ class SourceWriter:
                 return f"{self.part(left)} == {self.part(right)}"
             case Less(left=left, right=right):
                 return f"{self.part(left)} < {self.part(right)}"
+            case Plus(right=right, sign=sign) if abs(sign) != 1:
+                return f"{self.part(right)} * {sign}"
             case Plus(left=left, right=right, sign=sign):
                 return f"{self.part(left)} {'+' if sign > 0 else '-'} {self.part(right)}"
             case If(condition=condition, then=then, otherwise=otherwise):

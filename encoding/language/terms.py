@@ -95,6 +95,13 @@ class Term(RefusesPython):
         """Return the difference."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), -1)
 
+    def __mul__(self, factor: int) -> Term:
+        """Return the multiple by a plain integer, which no state changes."""
+        if type(factor) is not int:
+            raise TypeError("a term is multiplied by a plain integer only, such as count(…) * 2")
+        return Plus("int", ZERO, as_type(self, "int"), factor)
+
+    __rmul__ = __mul__
     __hash__ = RefusesPython.__hash__
 
 
@@ -214,7 +221,7 @@ class Less(Term):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plus(Term):
-    """The integer `left + sign * right`."""
+    """The integer `left + sign * right`. The sign is 1 or -1, or the factor of a multiple."""
 
     left: Term
     right: Term
@@ -232,7 +239,7 @@ class If(Term):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quantified(Term):
-    """The `forall`, `exists` or `maximum` of `body` over all values of `bound`."""
+    """The `forall`, `exists`, `maximum` or `count` of `body` over all values of `bound`."""
 
     quantifier: str
     bound: Parameter
@@ -268,7 +275,7 @@ def lift(value: TermLike) -> Term:
 
 _BINDS = "& and | bind tighter than ==: write (s.a == x) & (s.b == y)"
 
-TRUE, FALSE = lift(True), lift(False)
+TRUE, FALSE, ZERO = lift(True), lift(False), lift(0)
 
 
 def all_of(*terms: TermLike) -> Term:

@@ -15,9 +15,12 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.guarded import bits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.fold import Folding
+from fencepost.encoding.language.patterns import sorts_of
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import (
     at_least,
+    count,
     exists,
     exists_over,
     forall,
@@ -25,9 +28,10 @@ from fencepost.encoding.language.quantifiers import (
     maximum,
 )
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
+from fencepost.encoding.language.source import source
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
 from fencepost.encoding.language.system import System, invariant
-from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies, lift
+from fencepost.encoding.language.terms import Constant, Term, all_of, any_of, if_, implies, lift
 from fencepost.encoding.solving.logic import conj
 from support.bare import Bare
 
@@ -79,6 +83,8 @@ def numbers(depth: int) -> st.SearchStrategy[Term]:
         st.tuples(inner, inner).map(lambda p: p[0] + p[1]),
         st.tuples(inner, inner).map(lambda p: p[0] - p[1]),
         st.tuples(truth, inner, inner).map(lambda p: if_(*p)),
+        truth.map(lambda t: count(BOX.bookie, lambda b: BOX.flag[b] | (t & (b == BOX.chosen)))),
+        st.tuples(inner, st.integers(-2, 3)).map(lambda p: p[0] * p[1]),
         inner.map(lambda n: maximum(BOX.entry, lambda e: if_(BOX.number[e] < n, BOX.number[e], e))),
     )
 
@@ -161,6 +167,22 @@ def test_a_quantifier_over_several_sorts_gives_the_values_in_the_order_of_the_so
 ) -> None:
     term = over((BOX.bookie, BOX.entry, BOX.entry), lambda b, e, f: BOX.flag[b] | (BOX.number[e] < f))
     assert line(term) == f"{written} b: {written} n: {written} n2: flag[b] or number[n] < n2"
+
+
+def test_a_count_is_folded_printed_and_written_like_other_terms() -> None:
+    flags = count(BOX.bookie, lambda b: BOX.flag[b])
+    assert line(flags * 2 > 3) == "3 < (count b: flag[b]) * 2"
+    assert source(flags * 2 > 3, BOX) == "3 < (count(s.bookie, lambda b: s.flag[b]) * 2)"
+    all_, none = (Folding({}).term(count(BOX.bookie, body) * 2) for body in (lambda _: True, lambda _: False))
+    assert isinstance(all_, Constant) and isinstance(none, Constant) and (all_.value, none.value) == (6, 0)
+    (values,) = sorts_of(flags)
+    assert values is not None and values.values == (0, 1, 2, 3)
+
+
+def test_a_term_is_multiplied_by_a_plain_integer_only() -> None:
+    for factor in (BOX.offset, 0.5, True):
+        with pytest.raises(TypeError, match="by a plain integer only"):
+            _ = BOX.offset * factor  # type: ignore[operator]
 
 
 def test_a_term_cannot_be_decided_by_python() -> None:
