@@ -163,7 +163,7 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
     steps, observations = ground.followed(run)
     parameters = parameters_of(ground.instance)
     session.ask("forget")
-    course = Course(Code(session, parameters, steps), observations, parameters)
+    course = Course(Code(session, parameters, steps), observations)
     taken: list[CodeStep] = []
     for step in course.steps(steps):
         taken.append(step)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import TOLD_LAC, Observations
+from fencepost.realcode.observations import TOLD_LAC, UNANSWERED, Observations
 
 
 def violated(
@@ -109,6 +109,17 @@ def _stuck(observations: Observations, told: Sequence[str], parameters: BookKeep
     return not any(": opened: OK" in line for line in told)
 
 
+def unanswered(observations: Observations) -> list[int]:
+    """Return the entries that the writer's application waits for."""
+    start = len(UNANSWERED) + 1
+    return [int(n[start:-1]) for n, waits in observations.items() if n.startswith(f"{UNANSWERED}[") and waits]
+
+
+def _add_hangs(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
+    """Return whether an add has no answer although everything that was under way was delivered."""
+    return bool(unanswered(observations))
+
+
 JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters], bool]] = {
     "no-divergence": _no_divergence,
     "acked-entries-readable": _acked_readable,
@@ -117,6 +128,7 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "no-dirty-read": _dirty_read,
     "fencing-is-enough": _fencing_enough,
     "recovery-can-finish": _stuck,
+    "adds-answered": _add_hangs,
     "valid-fragments": _invalid_fragment,
 }
 """The judges by property. The model alone judges other properties, while the code agrees with it."""

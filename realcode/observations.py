@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from fencepost.encoding.concrete.compiler import Concrete, State
-from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain
 from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
@@ -25,6 +26,9 @@ STATES = {"OPEN": "open", "IN_RECOVERY": "in-recovery", "CLOSED": "closed"}
 
 TOLD_LAC = "lac told"
 """The LAC that a bookie tells readers: an observation of the code alone."""
+
+UNANSWERED = "unanswered"
+"""An entry that the writer's application has pushed and that no result has come for yet."""
 
 OWN_LAC = f"lac[{WRITER}]"
 """The writer's last add confirmed.
@@ -40,12 +44,13 @@ def code_observations(
     look: Mapping[str, Any],
     reading: Collection[str],
     closing: Collection[str],
+    pushed: Collection[Json],
     parameters: BookKeeperParameters,
 ) -> Observations:
     """Return the observations in an answer of the harness.
 
     `reading` and `closing` are the clients that have begun to read for recovery and that asked to close the
-    ledger.
+    ledger. `pushed` has the entries that the writer's application has added.
     """
     bookies, entries = parameters.bookies, parameters.entries
     found: dict[str, Json] = {"status": "none"}
@@ -63,7 +68,9 @@ def code_observations(
         if inside["up"] and int(name[1:]) <= bookies:
             found |= _inside(name, inside, entries)
     for entry in range(1, entries + 1):
-        found[f"acknowledged[{entry}]"] = f"{WRITER}: add {entry}: OK" in look["told"]
+        results = {told.split(": ")[-1] for told in look["told"] if told.startswith(f"{WRITER}: add {entry}:")}
+        found[f"acknowledged[{entry}]"] = "OK" in results
+        found[f"{UNANSWERED}[{entry}]"] = entry in pushed and not results
     for told in look["told"]:
         match = _TOLD.fullmatch(told)
         if match is not None and match["what"] in ("opened", "closed") and match["code"] == "OK":
@@ -114,12 +121,19 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     for entry in ledger.entry:
         assert isinstance(lac, int) and isinstance(entry, int)
         found[f"acknowledged[{entry}]"] = entry <= lac
+        found[f"{UNANSWERED}[{entry}]"] = value(_waits(ledger, entry))
     if found["status"] != Status.NONE.value and value(ledger.phase[WRITER]) != Phase.GONE.value:
         found[OWN_LAC] = lac
     for client in ledger.client:
         if value(ledger.phase[client]) == "closed":
             found[f"closed at[{client}]"] = value(ledger.closed_at[client])
     return found
+
+
+def _waits(ledger: Ledger, entry: Value) -> Term:
+    """Return whether the writer has pushed the entry and its application has no answer."""
+    answered = (ledger.phase[WRITER] != Phase.ACTIVE) | (lift(entry) <= ledger.dropped[WRITER])
+    return ledger.pending(WRITER, entry) & ~answered
 
 
 CLOSES = ("finish recovery", "adopt close")

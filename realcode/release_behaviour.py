@@ -18,13 +18,17 @@ from fencepost.protocols.bookkeeper.releases import RULES, as_in
 ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
     "lac_read_in_change": "blocked",
-    "add_ensemble": "when-queued",
-    "refused_change": "gives-up",
 }
 """The switches of rules that do not apply when the code is driven.
 
-The harness lets the code do one thing at a time, so races inside one method do not happen. It makes and
-queues an add in one call. It drives no writer further whose ensemble change was refused.
+The harness lets the code do one thing at a time, so races inside one method do not happen.
+"""
+
+UNLESS_ASKED: Mapping[str, Any] = {"add_ensemble": "when-queued", "refused_change": "gives-up"}
+"""The switches of rules that apply only if the instance asks for them.
+
+An instance with these values has no add that waits, and no step of a writer after a refused change. So the
+harness does not cause them, and the release does what the instance says.
 """
 
 
@@ -37,7 +41,14 @@ It is the same in 4.13.0, 4.17.3 and 4.17.4.
 
 def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> BookKeeperParameters:
     """Return the same instance as that release and storage behave when driven, without races."""
-    return replace(as_in(release, parameters), second_copy=SECOND_COPY[storage], **ONE_AT_A_TIME)
+    unasked = {name: value for name, value in UNLESS_ASKED.items() if getattr(parameters, name) == value}
+    return replace(as_in(release, parameters), second_copy=SECOND_COPY[storage], **ONE_AT_A_TIME, **unasked)
+
+
+def rules_of_client(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
+    """Return the release's values of the switches that the harness follows if the instance asks for them."""
+    own = as_in(release, parameters)
+    return {name: str(getattr(own, name)) for name in UNLESS_ASKED}
 
 
 def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -20,9 +20,10 @@ from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam, Parted, RefusedByCode
 from fencepost.realcode.drive.recoverers import drive_on
+from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
-from fencepost.realcode.judgement import violated
-from fencepost.realcode.observations import Observations, code_observations, differences, model_observations
+from fencepost.realcode.judgement import unanswered, violated
+from fencepost.realcode.observations import Observations, differences, model_observations
 from fencepost.realcode.release_behaviour import as_driven, mending
 
 STORAGES = ("sorted", "interleaved", "db")
@@ -138,7 +139,7 @@ def reproduce(trace: Trace, setting: Setting, session: HarnessSession) -> Reprod
         return Reproduction(trace, setting, (), Ending.UNDRIVABLE, None, str(why))
     setting = started(session, setting, parameters.bookies, settings)
     code = Code(session, parameters, trace.steps)
-    course = Course(code, _said_by(system, trace), parameters)
+    course = Course(code, _said_by(system, trace))
     steps = tuple(course.steps(trace.steps))
     return _judged(
         Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code, parameters
@@ -215,9 +216,9 @@ def _action(system: System, name: str, arguments: Mapping[str, Json]) -> GroundA
 class Course:
     """The code on its way through steps of the model; `ending` says how far it got."""
 
-    def __init__(self, code: Code, model: Sequence[Observations], parameters: BookKeeperParameters) -> None:
+    def __init__(self, code: Code, model: Sequence[Observations]) -> None:
         """Begin before the first step."""
-        self.code, self.model, self.parameters = code, model, parameters
+        self.code, self.model = code, model
         self.ending = Ending.REPRODUCED
         self.step: int | None = None
         self.reason = ""
@@ -243,8 +244,8 @@ class Course:
         self.ending, self.step, self.reason = ending, step, reason
 
     def _seen(self, index: int, did: tuple[str, ...]) -> CodeStep:
-        before, p = self.observations, self.parameters
-        self.observations = code_observations(self.code.look(), self.code.reading, self.code.closing, p)
+        before = self.observations
+        self.observations = self.code.observations(self.code.look())
         changes = {name: value for name, value in self.observations.items() if before.get(name) != value}
         differs = differences(self.model[index], self.observations)
         return CodeStep(index, did, self.observations, changes, differs)
@@ -260,12 +261,13 @@ def _judged(run: Reproduction, code: Code, parameters: BookKeeperParameters) -> 
     first = next((s for s in run.steps if s.differs), None)
     if run.ending is Ending.UNDRIVABLE:
         return run
-    if run.ending is Ending.REPRODUCED and run.trace.property == "recovery-can-finish":
-        drive_on(code)
+    if run.ending is Ending.REPRODUCED and run.trace.property in DRIVEN_ON:
+        DRIVEN_ON[run.trace.property](code)
         told = code.seen or told
+        last = code.observations(told)
     finding = violated(run.trace.property, last, told["told"], parameters)
     if run.ending is Ending.REPRODUCED and (finding if finding is not None else first is None):
-        return replace(run, as_release=_as_release(run))
+        return replace(run, as_release=_as_release(run), reason=_said_at_end(run, last))
     if run.ending is Ending.REPRODUCED:
         where = first.index if first is not None else len(run.trace.steps)
         why = (
@@ -277,6 +279,21 @@ def _judged(run: Reproduction, code: Code, parameters: BookKeeperParameters) -> 
     explained = _as_release(run)
     ending = Ending.REFUSED if explained else run.ending
     return replace(run, ending=ending, as_release=explained)
+
+
+DRIVEN_ON: Mapping[str, Callable[[Code], None]] = {
+    "recovery-can-finish": drive_on,
+    "adds-answered": deliver_all,
+}
+"""What is done after the last step, by property, before the code is judged: everything left is delivered."""
+
+
+def _said_at_end(run: Reproduction, last: Observations) -> str:
+    """Return what the code does not do once everything is delivered; nothing for another property."""
+    if run.trace.property != "adds-answered":
+        return ""
+    entries = " and ".join(map(str, unanswered(last)))
+    return f"everything under way was delivered and answered, and the add of entry {entries} has no answer"
 
 
 def _difference(step: CodeStep) -> str:

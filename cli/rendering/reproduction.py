@@ -66,7 +66,8 @@ def ending(run: Reproduction, counterexample: Counterexample) -> str:
                 else f"they differ after {differs} steps"
             )
             reproduced = f"Reproduced on {release}: {run.trace.property} is violated; {agree}."
-            return f"{reproduced} {counterexample.explanation}"
+            at_end = f"{run.reason[0].upper()}{run.reason[1:]}. " if run.reason else ""
+            return f"{reproduced} {at_end}{counterexample.explanation}"
         case Ending.REFUSED:
             return f"Refused by {release} at step {run.step}: {run.reason}. {_as_release(run)}"
         case Ending.PARTED:

@@ -49,7 +49,8 @@ DRIVEN: Mapping[str, Drive] = {
         writers.create,
     ),
     "push": Drive(
-        "LedgerHandle.asyncAddEntry; the adds are held, each with its LAC and content",
+        "LedgerHandle.asyncAddEntry; the adds are held, each with its LAC and content. For an earlier "
+        "fragment, PendingAddOp.create just before the change that ends it, and now doAsyncAddEntry",
         "the adds, each with its LAC and content",
         writers.push,
     ),
@@ -72,6 +73,7 @@ DRIVEN: Mapping[str, Drive] = {
         NOTHING_NEW,
         writers.begin_change,
     ),
+    "ignore failure": Drive("the add's callback gets TimeoutException", NOTHING_NEW, writers.ignore_failure),
     "commit change": Drive(
         "the metadata write is delivered; adds that are sent again are held",
         "the ensembles in the metadata; the adds that are sent again, each with its LAC",
@@ -193,8 +195,6 @@ UNDRIVABLE: Mapping[str, str] = {
         ("read lac first", "block acks"),
         "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
     ),
-    "ignore failure": "the harness makes and queues an add in one call, with the throttler off, so no add is "
-    "older than an ensemble change",
     **dict.fromkeys(
         ("change locally", "commit later", "abandon later"),
         "only clients before 4.8.0 use an ensemble before the metadata has it",

@@ -14,6 +14,7 @@ from typing import Any
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.harness_session import WITH_LOG, Answer, CodeFailed, HarnessFailed, HarnessSession
+from fencepost.realcode.observations import Observations, code_observations
 
 KINDS = {"add": ("add", "recovery-add"), "fence": ("fence",), "read": ("fencing-read", "read")}
 """The code's kinds of a request, by the model's kind."""
@@ -54,6 +55,8 @@ class Code:
     """The recoverers that have enough fencing answers to begin to read."""
     closing: set[str] = field(default_factory=set)
     """The recoverers that asked the metadata store to close the ledger and wait for it."""
+    pushed: set[Json] = field(default_factory=set)
+    """The entries that the writer's application has added."""
     delivered: set[int] = field(default_factory=set)
     handed: set[int] = field(default_factory=set)
     held_journals: set[str] = field(default_factory=set)
@@ -92,6 +95,10 @@ class Code:
     def look(self) -> Answer:
         """Return everything that can be observed now."""
         return self.ask("look")
+
+    def observations(self, answer: Answer) -> Observations:
+        """Return the observations in an answer of the harness."""
+        return code_observations(answer, self.reading, self.closing, self.pushed, self.parameters)
 
     def claim(self, message: Sending) -> None:
         """Match a request that the model sends with one of the code.

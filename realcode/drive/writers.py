@@ -22,6 +22,7 @@ def push(code: Code, step: TraceStep) -> None:
     following = next(iter(code.steps[step.index :]), None)
     if following is not None and following.action == "begin change" and _was_noted(code, following):
         code.ask("place", client=WRITER, bookie=code.spare_after(following))
+    code.pushed.add(step.arguments["entry"])
     code.ask("push", client=WRITER, content=step.arguments["entry"])
 
 
@@ -38,6 +39,23 @@ def _was_noted(code: Code, change: TraceStep) -> bool:
     )
 
 
+def make_waiting(code: Code, change: TraceStep) -> None:
+    """Make the adds that are queued later with the ensemble which this change replaces.
+
+    The code takes the ensemble when it makes an add, so they are made just before the change.
+    """
+    for later in code.steps[change.index :]:
+        if later.action == "push" and later.arguments["fragment"] == change.arguments["fragment"]:
+            code.ask("make", client=WRITER, content=later.arguments["entry"])
+            code.notes.append(f"a thread makes the add of entry {later.arguments['entry']}, and waits")
+
+
+def ignore_failure(code: Code, step: TraceStep) -> None:
+    """Time out a write to a bookie that the add's ensemble still has."""
+    a = step.arguments
+    code.time_out(("add", WRITER, a["failed"], a["entry"], a["fragment"]))
+
+
 def begin_change(code: Code, step: TraceStep) -> None:
     """Time out the writer's add, unless the change happens with another step."""
     a = step.arguments
@@ -52,9 +70,31 @@ def begin_change(code: Code, step: TraceStep) -> None:
 def commit_change(code: Code, step: TraceStep) -> None:
     """Let the metadata write of the change go; a recoverer changes only now."""
     if step.arguments["client"] == WRITER:
+        make_waiting(code, step)
         code.ask("metadata", client=WRITER)
     else:
         change_of_recoverer(code, step, step.arguments["spare"])
+
+
+def deliver_all(code: Code) -> None:
+    """Deliver everything that is under way and hand on every answer, until nothing is left.
+
+    Requests to silent bookies and to bookies that are down stay held.
+    """
+    silent = {s.arguments["bookie"] for s in code.steps if s.action == "fall silent"}
+    clients = {WRITER, *(s.arguments["client"] for s in code.steps if s.action == "begin recovery")}
+    waiting = {request: letter[2] for letter, request in code.under_way.items() if request not in code.handed}
+    while waiting:
+        for request, bookie in waiting.items():
+            if bookie in silent or not (code.seen and code.seen["bookies"][str(bookie)]["up"]):
+                continue
+            if request not in code.delivered:
+                code.notes.append(f"{bookie} answers {code.ask('deliver', id=request)['answer']}")
+            code.ask("hand", id=request)
+        for client in sorted(clients):
+            code.ask("metadata", client=client)
+        waiting = {request["id"]: request["to"] for request in code.unclaimed}
+        code.unclaimed.clear()
 
 
 def abandon_change(code: Code, step: TraceStep) -> None:

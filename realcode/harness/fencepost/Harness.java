@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.bookkeeper.bookie.LedgerStorage;
+import org.apache.bookkeeper.client.AsyncCallback.AddCallback;
 import org.apache.bookkeeper.client.BKException;
 import org.apache.bookkeeper.client.BookKeeper;
 import org.apache.bookkeeper.client.BookKeeperAdmin;
@@ -47,6 +48,8 @@ public final class Harness {
     private final Post post = new Post();
     private final Map<String, HeldClient> clients = new TreeMap<>();
     private final Map<String, LedgerHandle> handles = new TreeMap<>();
+    /** The adds that are made and not queued, by client and content. */
+    private final Map<String, Runnable> made = new TreeMap<>();
     private final Map<String, Bookie> bookies = new TreeMap<>();
     private NIOServerCnxnFactory zooKeeper;
     private String metadata;
@@ -98,6 +101,9 @@ public final class Harness {
                 break;
             case "forget":
                 forget();
+                return Map.of();
+            case "make":
+                make(given);
                 return Map.of();
             case "push":
                 push(given);
@@ -269,15 +275,33 @@ public final class Harness {
     private void forget() throws Exception {
         settle();
         handles.clear();
+        made.clear();
         post.clear();
         ledger = -1;
     }
 
+    /** Makes an add, which is queued and sent when its content is pushed. */
+    private void make(Map<String, String> given) {
+        made.put(given.get("client") + " " + given.get("content"),
+            HeldClient.make(handles.get(given.get("client")), content(given), added(given)));
+    }
+
     private void push(Map<String, String> given) {
-        String name = given.get("client");
-        String content = given.get("content");
-        handles.get(name).asyncAddEntry(content.getBytes(StandardCharsets.UTF_8),
-            (rc, handle, entry, ctx) -> post.tell(name + ": add " + content + ": " + name(rc)), null);
+        Runnable waiting = made.remove(given.get("client") + " " + given.get("content"));
+        if (waiting != null) {
+            waiting.run();
+        } else {
+            handles.get(given.get("client")).asyncAddEntry(content(given), added(given), null);
+        }
+    }
+
+    private static byte[] content(Map<String, String> given) {
+        return given.get("content").getBytes(StandardCharsets.UTF_8);
+    }
+
+    private AddCallback added(Map<String, String> given) {
+        String add = given.get("client") + ": add " + given.get("content") + ": ";
+        return (rc, handle, entry, ctx) -> post.tell(add + name(rc));
     }
 
     private void open(Map<String, String> given) throws Exception {

@@ -3,6 +3,7 @@ package org.apache.bookkeeper.client;
 import fencepost.Held;
 import fencepost.Post;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.util.ReferenceCounted;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
@@ -68,6 +69,17 @@ public final class HeldClient extends BookKeeper {
     @Override
     BookieWatcher getBookieWatcher() {
         return watcher == null ? super.getBookieWatcher() : watcher;
+    }
+
+    /**
+     * Makes an add with the handle's ensemble of this moment, as asyncAddEntry does.
+     *
+     * <p>The result queues the add and sends it. In asyncAddEntry the caller's thread may wait between the two.
+     */
+    public static Runnable make(LedgerHandle handle, byte[] content, AsyncCallback.AddCallback told) {
+        PendingAddOp op = PendingAddOp.create(handle, handle.clientCtx, handle.getCurrentEnsemble(),
+            Unpooled.wrappedBuffer(content), handle.writeFlags, told, null);
+        return () -> handle.doAsyncAddEntry(op);
     }
 
     /** Waits until all threads of this client are idle. */
