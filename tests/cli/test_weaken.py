@@ -17,7 +17,7 @@ from fencepost.answers import weakened_systems, weakening
 from fencepost.answers.weakened_systems import Mutant, changed, flattened, is_idle, mutants
 from fencepost.answers.weakening import Finding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.main import run
-from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import ModelError
@@ -153,7 +153,7 @@ def instance_of(system: System) -> Instance:
     return Protocol("generated", "", Nothing(), lambda _: system).instance()
 
 
-def explored(system: System, mutant: Mutant, states: set[bytes]) -> tuple[MutantOutcome, Mapping[str, bool]]:
+def explored(system: System, mutant: Mutant, states: set[State]) -> tuple[MutantOutcome, Mapping[str, bool]]:
     """Return what exploring says of a mutant, and whether each property is violated."""
     other = folded(changed(system, mutant))
     concrete = Concrete(other)
