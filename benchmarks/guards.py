@@ -19,7 +19,7 @@ from enum import Enum
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
-from conjuncts import (
+from fencepost.answers.weakened_systems import (
     Conjunct,
     conjuncts,
     described,

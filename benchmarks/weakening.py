@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from guard_instances import GUARD_INSTANCES
 
-from conjuncts import Conjunct, fingerprint
+from fencepost.answers.weakened_systems import Conjunct, fingerprint
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all

@@ -247,10 +247,10 @@ class Instance:
     @cached_property
     def _declared(self) -> System:
         """The system with the declared invariants."""
-        return self.protocol.fold(self._written)
+        return self.protocol.fold(self.written)
 
     @cached_property
-    def _written(self) -> System:
+    def written(self) -> System:
         """The system as its author wrote it. It is built once: the protocol's code may have side effects."""
         return self.protocol.as_written(self.parameters)
 
@@ -266,7 +266,7 @@ class Instance:
         The presets that ship have rules that their switches turn off. Of these only properties are named.
         """
         protocol = self.protocol
-        actions = () if protocol.ships else dead_actions(self._written)
+        actions = () if protocol.ships else dead_actions(self.written)
         return (*actions, *dead_properties(self._declared))
 
     @property

@@ -21,6 +21,7 @@ CASES = {
     "check-help": ["check", "--help"],
     "simulate-help": ["simulate", "--help"],
     "count-help": ["count", "--help"],
+    "weaken-help": ["weaken", "--help"],
     "known-help": ["known", "--help"],
     "trace-help": ["trace", "--help"],
     "explore-help": ["explore", "--help"],

@@ -249,6 +249,7 @@ def _checks() -> Found:
         output("check", COMMIT, "--engine", "enumeration", "--set", "participants=6"),
         output("count", COMMIT, "--symmetry"),
         output("count", COMMIT, "--states", "9"),
+        output("weaken", str(ROOT / "examples" / "lease_lock.py"), "--set", "storage=checks"),
         output("known"),
         output("known", "--timeout", "0.01"),
     ]

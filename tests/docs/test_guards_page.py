@@ -12,7 +12,7 @@ import pytest
 from guard_instances import GUARD_INSTANCES
 from weakening import LETTERS, Study, page
 
-from conjuncts import Conjunct, described, fingerprint
+from fencepost.answers.weakened_systems import Conjunct, described, fingerprint
 from fencepost.properties.catalogue import find
 from guards import Effort, Finding, Instance, Outcome, classify
 

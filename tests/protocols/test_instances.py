@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conjuncts import conjuncts, without
 from fencepost.answers.requests import Asked, ask_all, request_of, small_instances
+from fencepost.answers.weakened_systems import conjuncts, without
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from conjuncts import conjuncts, without
 from fencepost.answers.known import KNOWN, chosen
+from fencepost.answers.weakened_systems import conjuncts, without
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict

@@ -20,6 +20,7 @@ from fencepost.cli.commands.prove import LEMMAS
 from fencepost.cli.commands.quorum import QUORUM
 from fencepost.cli.commands.releases import IN_RELEASES, RELEASE
 from fencepost.cli.commands.trace import REPLAYS
+from fencepost.cli.commands.weaken import WEAKENED
 from fencepost.cli.error_document import ERROR
 from fencepost.cli.rendering.advice_document import ADVICE
 from fencepost.cli.rendering.check_documents import CHECK, KNOWN_BUGS
@@ -69,6 +70,7 @@ _NAMED: tuple[Keys, ...] = (
         CHECK,
         KNOWN_BUGS,
         COUNT_OF_STATES,
+        WEAKENED,
         TRACE,
         PATH,
         REPLAYS,

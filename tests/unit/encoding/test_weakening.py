@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from conjuncts import Conjunct, needed, without
+from fencepost.answers.weakened_systems import Conjunct, needed, without
 from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError

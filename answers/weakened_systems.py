@@ -1,8 +1,8 @@
-"""Systems with one conjunct of a guard left out.
+"""Systems with one conjunct of a guard left out, or with one update skipped.
 
 A guard that is too weak allows an action that should not happen. So each conjunct should have a reason:
-without it, a property is violated. This module makes the systems without one conjunct; `guards` finds out
-the consequences. Systems are not simplified, because constants may change once a guard is weaker.
+without it, a property is violated. The same goes for each update. This module makes the changed systems;
+`weakening` finds out the consequences. Systems are not simplified, because constants may change.
 """
 
 from __future__ import annotations
@@ -15,11 +15,22 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.language.actions import GroundAction, Group, Schema
 from fencepost.encoding.language.fold import Folding, constants
+from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import TRUE, AllOf, Family, Quantified, Term, all_of, any_of
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    AllOf,
+    Family,
+    Quantified,
+    Term,
+    Update,
+    all_of,
+    any_of,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,68 @@ class Conjunct:
         return f"{self.action}, {self.position} of {self.of}"
 
 
+@dataclass(frozen=True)
+class SkippedUpdate:
+    """An update of an action, by its position."""
+
+    action: str
+    """The action, with an index set if others have its name."""
+    position: int
+    """The position, from 1."""
+    of: int
+    """The number of updates of the action."""
+
+    def __str__(self) -> str:
+        """Return the action and the position."""
+        return f"{self.action}, update {self.position} of {self.of}"
+
+
+Mutant = Conjunct | SkippedUpdate
+"""A change of a system: the conjunct is left out, or the update is skipped."""
+
+
+def mutants(system: System) -> dict[Mutant, str]:
+    """Return each conjunct and each update of a system with its text, in the order of the actions."""
+    found: dict[Mutant, str] = {}
+    parts = {conjunct: line(term) for conjunct, term in conjuncts(system).items()}
+    for name, schema in named_actions(system).items():
+        found |= {conjunct: text for conjunct, text in parts.items() if conjunct.action == name}
+        updates = schema.action.then
+        found |= {SkippedUpdate(name, n, len(updates)): _update(u) for n, u in enumerate(updates, 1)}
+    return found
+
+
+def _update(update: Update) -> str:
+    """Return an update as text that fits in a line: `stored[bookie] := yes if sent[bookie]`."""
+    condition = "" if same(update.when, TRUE) else f" if {line(update.when, 60)}"
+    return f"{line(update.target, 60)} := {line(update.value, 60)}{condition}"
+
+
+def is_idle(system: System, mutant: Mutant) -> bool:
+    """Return whether constants alone say that the change has no effect.
+
+    The conjunct is always true, the update never applies, or the action never happens.
+    """
+    folding, action = Folding(constants(system)), named_actions(system)[mutant.action].action
+    if folding.term(action.when) is FALSE:
+        return isinstance(mutant, SkippedUpdate)
+    if isinstance(mutant, SkippedUpdate):
+        return folding.term(action.then[mutant.position - 1].when) is FALSE
+    return folding.term(flattened(action.when)[mutant.position - 1]) is TRUE
+
+
+def changed(system: System, mutant: Mutant) -> System:
+    """Return the system with that change."""
+    if isinstance(mutant, Conjunct):
+        return without(system, mutant)
+    schema = named_actions(system)[mutant.action]
+    updates = schema.action.then
+    assert len(updates) == mutant.of, f"{mutant}: the action has {len(updates)} updates"
+    left = (*updates[: mutant.position - 1], *updates[mutant.position :])
+    skipping = replace(schema, action=replace(schema.action, then=left))
+    return replace(system, actions=tuple(_exchanged(a, schema, skipping) for a in system.actions))
+
+
 def flattened(guard: Term) -> tuple[Term, ...]:
     """Return the conjuncts of a guard, those of nested conjunctions included.
 
@@ -54,7 +127,7 @@ def flattened(guard: Term) -> tuple[Term, ...]:
 def conjuncts(system: System) -> dict[Conjunct, Term]:
     """Return every conjunct of every guard, in the order of the actions."""
     found: dict[Conjunct, Term] = {}
-    for name, schema in _named(system).items():
+    for name, schema in named_actions(system).items():
         parts = flattened(schema.action.when)
         found |= {Conjunct(name, number, len(parts)): part for number, part in enumerate(parts, 1)}
     return found
@@ -89,7 +162,7 @@ def _at_work(system: System) -> dict[Conjunct, Term]:
 
 def without(system: System, conjunct: Conjunct) -> System:
     """Return the system with that conjunct left out of its guard."""
-    schema = _named(system)[conjunct.action]
+    schema = named_actions(system)[conjunct.action]
     rest, _ = _split(schema, conjunct)
     weakened = replace(schema, action=replace(schema.action, when=rest))
     return replace(system, actions=tuple(_exchanged(a, schema, weakened) for a in system.actions))
@@ -114,7 +187,7 @@ def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
     space = _Relaxed(system, left_out)
     numbers = {conjunct: number for number, conjunct in enumerate(chosen, 1)}
     actions = system.actions
-    for name, schema in _named(system).items():
+    for name, schema in named_actions(system).items():
         parts = flattened(schema.action.when)
         places = [Conjunct(name, number, len(parts)) for number in range(1, len(parts) + 1)]
         optional = (
@@ -132,7 +205,7 @@ def needed(system: System, conjunct: Conjunct) -> Term:
     If none is reachable, the rest of the guard implies the conjunct, and the system without it has the same
     executions. The term may read choices, as guards do.
     """
-    schema = _named(system)[conjunct.action]
+    schema = named_actions(system)[conjunct.action]
     rest, left_out = _split(schema, conjunct)
     situation = all_of(rest, ~left_out)
     for parameter in schema.parameters:
@@ -142,7 +215,7 @@ def needed(system: System, conjunct: Conjunct) -> Term:
 
 def oversteps(system: System, conjunct: Conjunct, concrete: Concrete, state: State) -> Iterator[GroundAction]:
     """Yield the actions of `without` that are possible in the state only without the conjunct."""
-    schema = _named(system)[conjunct.action]
+    schema = named_actions(system)[conjunct.action]
     rest, left_out = _split(schema, conjunct)
     situation = all_of(rest, ~left_out)
     weaker = without(system, conjunct)
@@ -165,7 +238,7 @@ def _exchanged(item: Schema | Group, old: Schema, new: Schema) -> Schema | Group
     return new if item is old else item
 
 
-def _named(system: System) -> Mapping[str, Schema]:
+def named_actions(system: System) -> Mapping[str, Schema]:
     """Return the actions by unique names; those with the same name get their index sets."""
     times = Counter(schema.name for schema in system.schemas)
     named: dict[str, Schema] = {}
