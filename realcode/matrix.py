@@ -89,6 +89,7 @@ _RACES = {
     ("fence_atomic", "no"): UNDRIVABLE["admit add"],
     ("lac_read_in_change", "racing"): UNDRIVABLE["block acks"],
     ("add_ensemble", "when-made"): UNDRIVABLE["ignore failure"],
+    ("chained_changes", "one-difference"): UNDRIVABLE["note failure"],
     ("refused_change", "continues"): "the harness drives no writer whose change was refused",
     ("ensemble_change_commit", "local-first"): UNDRIVABLE["change locally"],
 }

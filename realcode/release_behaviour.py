@@ -20,11 +20,13 @@ ONE_AT_A_TIME: Mapping[str, Any] = {
     "lac_read_in_change": "blocked",
     "add_ensemble": "when-queued",
     "refused_change": "gives-up",
+    "chained_changes": "each-alone",
 }
 """The switches of rules that do not apply when the code is driven.
 
 The harness lets the code do one thing at a time, so races inside one method do not happen. It makes and
-queues an add in one call. It drives no writer further whose ensemble change was refused.
+queues an add in one call. It drives no writer further whose ensemble change was refused, and
+lets no write fail during an ensemble change.
 """
 
 
