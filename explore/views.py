@@ -13,7 +13,7 @@ from fencepost.encoding.forms.counterexample import (
     message_line,
 )
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.traces import TraceStep
+from fencepost.encoding.language.traces import TraceStep, shown_index
 from fencepost.explore.explorer import ActionCall, Explorer, Here, OfferedAction
 from fencepost.explore.paths import Move, Take
 
@@ -207,12 +207,12 @@ def _families(here: Here, counterexample: Counterexample) -> Iterator[VariableFa
     """Yield the families; those that say more than that a step was taken come first."""
     last = here.previous.state if here.previous is not None else here.state
     families: dict[str, list[Value]] = {}
-    for variable in counterexample.shown:
-        place, value = variable.place, here.explorer.replayer.concrete.value(here.state, variable)
-        moved, now = (here.state[place] != state[place] for state in (here.states[0], last))
-        index = ", ".join(map(show, variable.index))
-        families.setdefault(variable.family.name, []).append(
-            Value(variable.name, index, show(value), moved, now)
-        )
+    values = (here.explorer.replayer.shown(state) for state in (here.state, here.states[0], last))
+    own, first, before = values
+    for name, variable in counterexample.places.items():
+        value = own.get(name, False)  # a choice that is not shown is false
+        moved, now = (value != state.get(name, False) for state in (first, before))
+        index = ", ".join(map(show, shown_index(variable.family, variable.index)))
+        families.setdefault(variable.family.name, []).append(Value(name, index, show(value), moved, now))
     for family in sorted(families, key=lambda name: name not in counterexample.noted_families):
         yield VariableFamily(family, family in counterexample.noted_families, tuple(families[family]))

@@ -27,6 +27,7 @@ from fencepost.encoding.language.terms import (
     Equal,
     Family,
     If,
+    In,
     Less,
     Not,
     Parameter,
@@ -114,6 +115,8 @@ class Compiler:
                 return _joined(" or ", self._instances(bound, environment), "False")
             case AtLeast(count=count) as bound:
                 return f"({self._number(bound, environment)} >= {count})"
+            case In() as membership:
+                return self._membership(membership, environment)
             case other:
                 assert_never(other)
 
@@ -126,6 +129,14 @@ class Compiler:
 
     def _instances(self, term: Quantified | AtLeast, environment: Environment) -> list[str]:
         return [self.expression(term.body, {**environment, term.bound: value}) for value in term.bound.sort]
+
+    def _membership(self, term: In, environment: Environment) -> str:
+        """Return whether a value is in a set, as Python source: a constant if the state does not decide."""
+        member, chosen = (plain_index(part, environment) for part in (term.member, term.chosen))
+        if member and chosen:
+            return str(member[0] in term.sort.parts[chosen[0]])
+        parts = [self.expression(part, environment) for part in (term.member, term.chosen)]
+        return f"({parts[0]} in {self._name(term.sort.parts)}[{parts[1]}])"
 
     def _number(self, term: Quantified | AtLeast, environment: Environment) -> str:
         """Return the Python source of the number of values for which the body holds."""

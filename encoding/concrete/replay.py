@@ -11,7 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.receipts import check_receipts
@@ -20,8 +20,16 @@ from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import Parameter, Read, Term
-from fencepost.encoding.language.traces import Json, Sending, Subject, Trace, TraceStep, plain
+from fencepost.encoding.language.terms import Family, Parameter, Read, Term
+from fencepost.encoding.language.traces import (
+    Json,
+    Sending,
+    Subject,
+    Trace,
+    TraceStep,
+    plain,
+    shown_name,
+)
 
 
 class NotAnExecution(Exception):
@@ -79,7 +87,7 @@ class Replayer:
             self.subject.switches,
             name,
             self._faults(actions[: len(steps)], self._places(choices)),
-            self._shown(first),
+            self.shown(first),
             steps,
             self.subject.system,
         )
@@ -183,12 +191,29 @@ class Replayer:
         kinds += [action.schema.action.fault for action in actions]
         return dict(Counter(kind for kind in sorted(k for k in kinds if k)))
 
-    def _shown(self, state: State) -> dict[str, Json]:
-        return {
-            v.name: plain(self.concrete.value(state, v))
-            for v in self.system.variables
-            if v.place in self._changing or (v.is_choice and state[v.place] == 1)
-        }
+    def shown(self, state: State) -> dict[str, Json]:
+        """Return the state as a trace shows it: what may change, and the choices that are true."""
+        return self._values(
+            state,
+            (
+                v
+                for v in self.system.variables
+                if v.place in self._changing or (v.is_choice and state[v.place] == 1)
+            ),
+        )
+
+    def _values(self, state: State, variables: Iterable[Variable]) -> dict[str, Json]:
+        """Return the values of variables in a state, by name; those of a set or a sequence are one."""
+        found: dict[str, Json] = {}
+        for v in variables:
+            if (whole := v.family.whole) is None:
+                found[v.name] = plain(self.concrete.value(state, v))
+            elif (name := shown_name(v.family, v.index)) not in found:
+                found[name] = whole.text(whole.index(v.index), partial(self._part, state))
+        return found
+
+    def _part(self, state: State, family: Family, index: tuple[Value, ...]) -> Value:
+        return self.concrete.value(state, self.system.state.places[family, index])
 
     @cached_property
     def _changing(self) -> frozenset[int]:
@@ -212,11 +237,8 @@ class Replayer:
             return plain(self.concrete.evaluate(term, environment, state))
 
         arguments, actor = self.call(action, state)
-        changes = {
-            v.name: plain(self.concrete.value(after, v))
-            for v in self.system.variables
-            if state[v.place] != after[v.place]
-        }
+        changed = (v for v in self.system.variables if state[v.place] != after[v.place])
+        changes = self._values(after, changed)
         return TraceStep(
             index=index,
             action=action.schema.name,

@@ -11,10 +11,10 @@ from fencepost.encoding.concrete.receipts import is_as_sent
 from fencepost.encoding.forms.falsified import Falsified, falsified
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.patterns import families_read
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.state import Variable, named, show
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Term, Update
-from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain
+from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain, shown_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +165,31 @@ class Counterexample:
         first = self.trace.initial
         chosen = {family_of(name) for name in first}
         return tuple(
-            v for v in self.system.variables if v.name in first or (v.is_choice and v.family.name in chosen)
+            v
+            for v in self.system.variables
+            if shown_name(v.family, v.index) in first or (v.is_choice and v.family.name in chosen)
         )
+
+    @cached_property
+    def places(self) -> Mapping[str, Variable]:
+        """The values of the trace by name: the variable, or the first one of a set or a sequence."""
+        found: dict[str, Variable] = {}
+        for v in self.shown:
+            found.setdefault(shown_name(v.family, v.index), v)
+        return found
 
     def value(self, variable: Variable, index: int) -> Json:
         """Return the value of a variable after that many steps; choices not in the trace are false."""
+        if variable.family.whole is not None:
+            return plain(self.trace.value(variable.family, *variable.index, after=index))
         return self.trace.states[index].get(variable.name, False if variable.is_choice else _first(variable))
+
+    def shown_value(self, variable: Variable, index: int) -> Json:
+        """Return the same, but of a part of a set or a sequence the value of the whole."""
+        whole = variable.family.whole
+        if whole is None:
+            return self.value(variable, index)
+        return self.trace.states[index][named(whole, whole.index(variable.index))]
 
 
 def _first(variable: Variable) -> Json:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import assert_never
 
 from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.state import StateSpace, named, show
+from fencepost.encoding.language.state import StateSpace, show
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import (
     AllOf,
@@ -23,6 +23,7 @@ from fencepost.encoding.language.terms import (
     Equal,
     Family,
     If,
+    In,
     Less,
     Not,
     Parameter,
@@ -32,7 +33,7 @@ from fencepost.encoding.language.terms import (
     Term,
     node,
 )
-from fencepost.encoding.language.traces import Json, Trace, plain
+from fencepost.encoding.language.traces import Json, Trace, plain, shown_name
 
 MOST = 12
 """The number of state variables that the sentence names. The JSON form names all of them."""
@@ -104,14 +105,15 @@ def falsified(prop: Property, trace: Trace, state: StateSpace) -> Falsified:
     found = _Descent(trace).find(prop.holds, {})
     bound = (Bound(_sort_name(parameter.sort, state), plain(value)) for parameter, value in found.bound)
     values = (held(family, index, trace) for family, index in found.places)
-    return Falsified(tuple(dict.fromkeys(bound)), tuple(values))
+    return Falsified(tuple(dict.fromkeys(bound)), tuple(dict.fromkeys(values)))
 
 
 def held(family: Family, index: tuple[Value, ...], trace: Trace) -> Held:
     """Return a state variable with its last value, and the step that set it."""
-    name = named(family, index)
+    name, whole = shown_name(family, index), family.whole
     steps = (step.index for step in reversed(trace.steps) if name in step.changes)
-    return Held(name, plain(trace.value(family, *index)), next(steps, None))
+    value = trace.states[-1].get(name) if whole is not None else None
+    return Held(name, plain(trace.value(family, *index)) if value is None else value, next(steps, None))
 
 
 def _sort_name(sort: Sort, state: StateSpace) -> str:
@@ -183,6 +185,8 @@ class _Descent:
             case If(condition=condition, then=then, otherwise=otherwise):
                 taken = of(then if of(condition).value else otherwise)
                 return _from(taken.value, (of(condition), taken))
+            case In(member=member, chosen=chosen, sort=sort):
+                return _from(of(member).value in sort.parts[of(chosen).value], (of(member), of(chosen)))
             case Quantified() | AtLeast() as binder:
                 return self._bound(binder, environment)
             case other:

@@ -21,7 +21,7 @@ from fencepost.encoding.forms.counterexample import (
 from fencepost.encoding.forms.diagram import diagram, part, script, style
 from fencepost.encoding.forms.script import title
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.traces import Json, TraceStep
+from fencepost.encoding.language.traces import Json, TraceStep, shown_index
 from fencepost.encoding.versions import version
 
 
@@ -68,12 +68,12 @@ def terms(values: Mapping[str, Json], changed: Collection[str]) -> str:
 
 def _data(counterexample: Counterexample) -> str:
     """Return the data of the page's script, as JSON that cannot close the element that holds it."""
-    initial = {v.name: show(counterexample.value(v, 0)) for v in counterexample.shown}
+    initial = {name: show(counterexample.shown_value(v, 0)) for name, v in counterexample.places.items()}
     read_by_property = read_by(counterexample.prop)
     families: dict[str, list[dict[str, str]]] = {}
-    for v in counterexample.shown:
+    for name, v in counterexample.places.items():
         families.setdefault(v.family.name, []).append(
-            {"name": v.name, "index": ", ".join(map(show, v.index))}
+            {"name": name, "index": ", ".join(map(show, shown_index(v.family, v.index)))}
         )
     ordered = sorted(families, key=lambda name: name not in counterexample.noted_families)
     document = {

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.language.sets import SetFamily
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.traces import Json, plain
+from fencepost.encoding.language.traces import Json, plain, shown_index
 from fencepost.encoding.versions import version
 
 TAKEN = "mbt::actionTaken"
@@ -46,7 +47,7 @@ def _lines(values: Sequence[object]) -> str:
 def _families(counterexample: Counterexample) -> Mapping[str, list[Variable]]:
     """Return the variables of the trace, by family."""
     families: dict[str, list[Variable]] = {}
-    for variable in counterexample.shown:
+    for variable in counterexample.places.values():
         families.setdefault(variable.family.name, []).append(variable)
     return families
 
@@ -63,9 +64,20 @@ def _state(
 
 
 def _family(counterexample: Counterexample, group: Sequence[Variable], index: int) -> object:
-    if not group[0].index:
-        return _value(counterexample.value(group[0], index))
-    return {"#map": [[_key(v.index), _value(counterexample.value(v, index))] for v in group]}
+    if not shown_index(group[0].family, group[0].index):
+        return _of(counterexample, group[0], index)
+    return {"#map": [[_key(shown_index(v.family, v.index)), _of(counterexample, v, index)] for v in group]}
+
+
+def _of(counterexample: Counterexample, variable: Variable, index: int) -> object:
+    """Return a value of a state; a set is a `#set`."""
+    whole = variable.family.whole
+    shown = counterexample.shown_value(variable, index)
+    if whole is None:
+        return _value(shown)
+    found = whole.plain(str(shown))
+    members = [_value(plain(value)) for value in found]
+    return {"#set": sorted(members, key=str)} if isinstance(found, frozenset) else members
 
 
 def _key(index: Sequence[Value]) -> object:
@@ -81,10 +93,13 @@ def _value(value: Json) -> object:
 def _type(group: Sequence[Variable]) -> str:
     """Return the type of a family as Apalache writes it: `<<Str, Int>> -> Bool`."""
     first = group[0]
+    whole, shown = first.family.whole, shown_index(first.family, first.index)
     domain = _kind(first.domain.values[0])
-    if not first.index:
+    if isinstance(whole, SetFamily):
+        domain = f"Set({_kind(whole.of.values[0])})"
+    if not shown:
         return domain
-    kinds = [_kind(value) for value in first.index]
+    kinds = [_kind(value) for value in shown]
     key = kinds[0] if len(kinds) == 1 else f"<<{', '.join(kinds)}>>"
     return f"{key} -> {domain}"
 

@@ -27,6 +27,7 @@ from fencepost.encoding.language.terms import (
     Constant,
     Equal,
     If,
+    In,
     Less,
     Not,
     Parameter,
@@ -273,6 +274,10 @@ class Symbolic:
                 return reduce(lambda a, b: self._combined(max, (a, b)), values)
             case AtLeast(count=count) as each:
                 return truth(counted(count, list(self._instances(each, environment))))
+            case In(member=member, chosen=chosen, sort=sort):
+                return self._combined(
+                    lambda a, b: a in sort.parts[b], self._both(member, chosen, environment)
+                )
             case other:
                 assert_never(other)
 

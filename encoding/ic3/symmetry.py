@@ -19,7 +19,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.transitions import Transitions
 from fencepost.encoding.induction.proof_obligations import Statement, formula_of
 from fencepost.encoding.language.actions import GroundAction, Schema
-from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.sorts import Sort, SubsetSort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.solving.answers import No
 from fencepost.encoding.solving.logic import Formula, Renaming, conj, disj, iff, neg
@@ -64,7 +64,9 @@ class Exchange:
     other: Value
 
     def __call__(self, value: Value, sort: Sort) -> Value:
-        """Return what a value, of that sort, becomes."""
+        """Return what a value, of that sort, becomes. Of a set, each member becomes another."""
+        if isinstance(sort, SubsetSort):
+            return sort.named(frozenset(self(member, sort.of) for member in sort.parts[value]))
         if type(value) is not type(self.one) or (type(value) is int and sort is not self.sort):
             return value
         return self.other if value == self.one else self.one if value == self.other else value

@@ -16,7 +16,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import sorts_in, subterms
-from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.sorts import Sort, SubsetSort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant
@@ -35,17 +35,26 @@ def _orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
     """Return a key that is equal for all actions of an orbit.
 
     The key has the arguments, with interchangeable labels numbered in the order in which they occur. Two
-    sorts with the same labels are renamed together: the first of them stands for both.
+    sorts with the same labels are renamed together: the first of them stands for both. A set counts by its
+    members: equal keys tell of a renaming that turns the members of one set into those of the other.
     """
     numbers: dict[tuple[int, Value], int] = {}
-    pattern: list[object] = []
-    for value in action.arguments:
+
+    def numbered(value: Value) -> object:
         own = next((n for n, sort in enumerate(sorts) if _is_label_of(sort, value)), None)
         if own is None:
-            pattern.append(value)
+            return value
+        met = sum(sort == own for sort, _ in numbers)
+        return own, numbers.setdefault((own, value), met)
+
+    pattern: list[object] = []
+    for parameter, value in action.environment.items():
+        sort = parameter.sort
+        if isinstance(sort, SubsetSort):
+            members = (member for member in sort.of if member in sort.parts[value])
+            pattern.append(frozenset(map(numbered, members)))
         else:
-            met = sum(sort == own for sort, _ in numbers)
-            pattern.append((own, numbers.setdefault((own, value), met)))
+            pattern.append(numbered(value))
     return action.schema, tuple(pattern)
 
 
@@ -56,11 +65,14 @@ def interchangeable(symbolic: Symbolic, claims: Sequence[Statement]) -> list[Sor
     terms = list(subterms(*acts, *(claim.holds for claim in claims)))
     named = {term.value for term in terms if isinstance(term, Constant)}
     mentioned = sorts_in(system.state.families, terms)
+    sets = [sort for sort in mentioned if isinstance(sort, SubsetSort)]
+    named |= {member for sort in sets for value in named & {*sort.parts} for member in sort.of}
     constants = [v for v in system.variables if not v.is_choice and v.place not in symbolic.written]
     return [
         sort
         for sort in mentioned
         if len(sort) > 1
+        and not isinstance(sort, SubsetSort)
         and all(type(value) is str for value in sort.values)
         and named.isdisjoint(sort.values)
         and all(_is_whole(other, sort) for other in mentioned)

@@ -17,7 +17,26 @@ from fencepost.encoding.language.quantifiers import (
     forall_over,
     maximum,
 )
-from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, optional
+from fencepost.encoding.language.sets import (
+    Subset,
+    full,
+    is_in,
+    majority,
+    overlap,
+    set_of,
+    size,
+    those,
+)
+from fencepost.encoding.language.sorts import (
+    BOOL,
+    Sort,
+    Subsets,
+    integers,
+    labels,
+    members,
+    optional,
+    subsets,
+)
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import (
@@ -45,6 +64,8 @@ __all__ = [
     "Read",
     "Sort",
     "StateSpace",
+    "Subset",
+    "Subsets",
     "System",
     "Term",
     "TermLike",
@@ -62,19 +83,27 @@ __all__ = [
     "family",
     "forall",
     "forall_over",
+    "full",
     "if_",
     "implies",
     "in_turn",
     "integers",
+    "is_in",
     "is_one_of",
     "labels",
+    "majority",
     "maximum",
     "members",
     "message",
     "optional",
+    "overlap",
     "parameter",
     "require",
+    "set_of",
+    "size",
+    "subsets",
     "switch",
+    "those",
     "to_each",
     "variable",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import NoneType
+from typing import Any
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import (
@@ -18,8 +19,8 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
-from fencepost.encoding.language.quantifiers import bind
-from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.quantifiers import argument
+from fencepost.encoding.language.sorts import Sort, Subsets, Value
 from fencepost.encoding.language.state import StateSpace, show
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -55,13 +56,22 @@ class Action:
         """Validate the fields. Raises ModelError."""
         must_be("when=", self.when, (Term, bool), "write a term over the state, such as ~s.closed")
         must_be("then=", self.then, (list, tuple), "write a list of updates, such as [s.closed.set(True)]")
+        object.__setattr__(self, "then", tuple(_flat(self.then)))
         for update in self.then:
             must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
-        object.__setattr__(self, "then", tuple(self.then))
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
         must_be("note=", self.note, str, "write a text")
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
         object.__setattr__(self, "sent", tuple(self.sent))
+
+
+def _flat(then: Iterable[Any]) -> Iterator[Any]:
+    """Yield the updates; one of a set or of a sequence is several."""
+    for item in then:
+        if isinstance(item, list | tuple):
+            yield from item
+        else:
+            yield item
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +127,7 @@ class Schema:
                 yield (), sending
 
 
-def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Schema:
+def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets) -> Schema:
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
     Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
@@ -125,18 +135,19 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort) -> Sche
     """
     for sort in over:
         where = f"each({handler.__name__}): an index set"
-        must_be(where, sort, Sort, "write a sort of the state, such as s.entry")
+        must_be(where, sort, (Sort, Subsets), "write a sort of the state, such as s.entry")
     names = list(inspect.signature(handler).parameters)[1:]
-    parameters = tuple(bind(sort, name) for name, sort in zip(names, over, strict=False))
+    pairs = [argument(sort, name) for name, sort in zip(names, over, strict=False)]
+    parameters = tuple(parameter for parameter, _ in pairs)
     meaning = (inspect.getdoc(handler) or "").split("\n")[0]
     if len(names) != len(over):
         raise ModelError(
             f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, "
             f"but {len(over)} index sets are given"
         )
-    action = handler(state, *parameters)
+    action = handler(state, *(given for _, given in pairs))
     must_be(f"{handler.__name__}: the result", action, Action, "return Action(when=…, then=[…], actor=…)")
-    count_combinations(handler.__name__, over)
+    count_combinations(handler.__name__, (parameter.sort for parameter in parameters))
     for _, field_name, _, _ in string.Formatter().parse(action.note):
         if field_name is not None and field_name not in names:
             raise ModelError(

@@ -24,6 +24,7 @@ from fencepost.encoding.language.terms import (
     Equal,
     Family,
     If,
+    In,
     Less,
     Not,
     Plus,
@@ -209,6 +210,8 @@ def _simplified(term: Term) -> Term:
             return lift(left + sign * right)
         case If(condition=Constant(value=value), then=then, otherwise=otherwise):
             return then if value else otherwise
+        case In(member=Constant(value=member), chosen=Constant(value=chosen), sort=sort):
+            return _truth(member in sort.parts[chosen])
         case Quantified(quantifier="count", bound=bound, body=Constant(value=value)):
             return lift(len(bound.sort) if value else 0) if bound.sort.counted else term
         case Quantified(body=Constant() as body):

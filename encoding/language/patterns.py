@@ -15,6 +15,7 @@ from fencepost.encoding.language.terms import (
     Equal,
     Family,
     If,
+    In,
     Less,
     Not,
     Parameter,
@@ -42,6 +43,8 @@ def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
             return replace(choice, condition=parts[0], then=parts[1], otherwise=parts[2])
         case Quantified() | AtLeast() as binder:
             return replace(binder, body=parts[0])
+        case In() as membership:
+            return replace(membership, member=parts[0], chosen=parts[1])
         case Constant() | Parameter():
             return term
         case other:

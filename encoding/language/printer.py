@@ -14,6 +14,7 @@ from fencepost.encoding.language.terms import (
     Constant,
     Equal,
     If,
+    In,
     Less,
     Not,
     Parameter,
@@ -84,6 +85,8 @@ def _text(term: Term, names: Names, depth: int) -> str:
             return _bound(quantifier, bound, body, names, depth)
         case AtLeast(count=count, bound=bound, body=body):
             return _bound(f"at least {names.get(kind, count)}", bound, body, names, depth)
+        case In(member=member, chosen=chosen):
+            return _infix("in", member, chosen, names, depth)
         case other:
             assert_never(other)
 
@@ -115,7 +118,7 @@ def _precedence(term: Term) -> int:
             return _ATOM
         case Plus():
             return _SUM
-        case Equal() | Less() | Not():
+        case Equal() | Less() | Not() | In():
             return _COMPARED
     return _LOOSE
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
-from fencepost.encoding.language.sorts import Sort
+from fencepost.encoding.language.sorts import Sort, Subsets
 from fencepost.encoding.language.terms import AtLeast, Parameter, Quantified, Term, TermLike, Update, as_type
 
 _fresh = itertools.count()
@@ -19,22 +19,34 @@ def bind(sort: Sort, name: str | None = None) -> Parameter:
     return Parameter(sort.type, name or f"{sort.name}~{next(_fresh)}", sort)
 
 
-def _quantified(quantifier: str, sort: Sort, body: Callable[[Any], TermLike], expected: str) -> Term:
-    bound = bind(sort)
-    return Quantified(expected, quantifier, bound, as_type(body(bound), expected))
+@singledispatch
+def argument(sort: Any, name: str | None = None) -> tuple[Parameter, Any]:
+    """Return a new parameter over `sort`, and what a function of the author gets for it.
+
+    They are the same, but for the subsets of a sort (`sets`).
+    """
+    bound = bind(sort, name)
+    return bound, bound
 
 
-def forall(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+def _quantified(
+    quantifier: str, sort: Any, body: Callable[[Any], TermLike], expected: str, kind: str | None = None
+) -> Term:
+    bound, given = argument(sort)
+    return Quantified(kind or expected, quantifier, bound, as_type(body(given), expected))
+
+
+def forall(sort: Sort | Subsets, body: Callable[[Any], TermLike]) -> Term:
     """Return the term that says: `body` holds for every value of `sort`."""
     return _quantified("forall", sort, body, "bool")
 
 
-def exists(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+def exists(sort: Sort | Subsets, body: Callable[[Any], TermLike]) -> Term:
     """Return the term that says: `body` holds for some value of `sort`."""
     return _quantified("exists", sort, body, "bool")
 
 
-def forall_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
+def forall_over(sorts: Sequence[Sort | Subsets], body: Callable[..., TermLike]) -> Term:
     """Return the term that says: `body` holds for all combinations of values of the sorts.
 
     For example: `forall_over((bookie, entry), lambda b, e: …)`.
@@ -42,14 +54,14 @@ def forall_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
     return _nested(forall, sorts, body)
 
 
-def exists_over(sorts: Sequence[Sort], body: Callable[..., TermLike]) -> Term:
+def exists_over(sorts: Sequence[Sort | Subsets], body: Callable[..., TermLike]) -> Term:
     """Return the term that says: `body` holds for some combination of values of the sorts."""
     return _nested(exists, sorts, body)
 
 
 def _nested(
-    quantify: Callable[[Sort, Callable[[Any], TermLike]], Term],
-    sorts: Sequence[Sort],
+    quantify: Callable[[Sort | Subsets, Callable[[Any], TermLike]], Term],
+    sorts: Sequence[Sort | Subsets],
     body: Callable[..., TermLike],
 ) -> Term:
     first, *others = sorts
@@ -67,21 +79,20 @@ def everywhere(sort: Sort, update: Callable[[Any], Update]) -> list[Update]:
     return [replace(inner, over=(bound, *inner.over))]
 
 
-def maximum(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+def maximum(sort: Sort | Subsets, body: Callable[[Any], TermLike]) -> Term:
     """Return the term for the largest integer that `body` takes over `sort`."""
     return _quantified("maximum", sort, body, "int")
 
 
-def count(sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+def count(sort: Sort | Subsets, body: Callable[[Any], TermLike]) -> Term:
     """Return the term for the number of values of `sort` for which `body` holds.
 
     For example, a majority has voted: `count(server, lambda s: voted[s]) * 2 > 3`.
     """
-    bound = bind(sort)
-    return Quantified("int", "count", bound, as_type(body(bound), "bool"))
+    return _quantified("count", sort, body, "bool", "int")
 
 
-def at_least(number: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
+def at_least(number: int, sort: Sort | Subsets, body: Callable[[Any], TermLike]) -> Term:
     """Return the term that says: `body` holds for `number` or more values of `sort`.
 
     Raises TypeError unless the number is a plain integer of 0 or more.
@@ -92,5 +103,5 @@ def at_least(number: int, sort: Sort, body: Callable[[Any], TermLike]) -> Term:
             f"at_least({given:.80}, …): the count is an integer of 0 or more, which no state changes; "
             "count(sort, …) may be compared with a term"
         )
-    bound = bind(sort)
-    return AtLeast("bool", number, bound, as_type(body(bound), "bool"))
+    bound, given = argument(sort)
+    return AtLeast("bool", number, bound, as_type(body(given), "bool"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -139,7 +139,7 @@ def labels(name: str, prefix: str, count: int) -> Sort:
     return Sort(name, tuple(f"{prefix}{i}" for i in range(1, count + 1)))
 
 
-def subsets(name: str, of: Sort, size: int) -> Sort:
+def combinations(name: str, of: Sort, size: int) -> Sort:
     """Return the sort of the subsets of `size` labels of a sort, with values such as `b1 b3`.
 
     Raises ValueError if there are none.
@@ -150,8 +150,8 @@ def subsets(name: str, of: Sort, size: int) -> Sort:
     return Sort(name, tuple(values or "nobody" for values in chosen))
 
 
-def is_in(value: Value, subset: Value) -> bool:
-    """Return whether a value is in a subset, one of the `subsets` of its sort."""
+def is_part(value: Value, subset: Value) -> bool:
+    """Return whether a value is in a subset, one of the `combinations` of its sort."""
     return str(value) in str(subset).split()
 
 
@@ -202,3 +202,66 @@ def type_of(value: Value) -> str:
 
 
 _VALUES = "a value is a bool, an int, a label (a string) or a member of an Enum"
+
+
+_MARKS = set(",:{}[]")
+"""The characters with which sets and sequences are written."""
+
+
+def must_be_plain_words(sort: Sort, where: str) -> None:
+    """Raise ModelError if a value of the sort has a character with which sets and sequences are written."""
+    for value in sort.listed or ():
+        label = value.value if isinstance(value, Enum) else value
+        if isinstance(label, str) and _MARKS & set(label):
+            raise ModelError(f"{where}: the value {label!r} has one of , : {{ }} [ ]; rename it")
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """The type of the subsets of a sort."""
+
+    of: Sort
+
+    def __post_init__(self) -> None:
+        """Validate the sort. Raises ModelError."""
+        if not isinstance(self.of, Sort):
+            raise ModelError(f"subsets: {explain_no_sort(self.of)}")
+        must_be_plain_words(self.of, f"subsets({self.of.name})")
+
+
+def subsets(of: Sort) -> Subsets:
+    """Return the type of the subsets of a sort: of a state variable, an argument, or a quantifier."""
+    return Subsets(of)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSort(Sort):
+    """All subsets of a sort, the empty one first, with values such as `{b1, b3}`."""
+
+    of: Sort = BOOL
+
+    @cached_property
+    def parts(self) -> dict[Value, frozenset[Value]]:
+        """The members of each value."""
+        return dict(zip(self.values, map(frozenset, _subsets(self.of)), strict=True))
+
+    def named(self, members: frozenset[Value]) -> Value:
+        """Return the value that has these members."""
+        return braced(value for value in self.of if value in members)
+
+
+def table_of_subsets(of: Sort) -> SubsetSort:
+    """Return the sort of all subsets of a sort. Raises ModelError if they are too many."""
+    name = f"subsets of {of.name}"
+    if 2 ** len(of) > MOST_VALUES:
+        raise _too_large(name, 2 ** len(of))
+    return SubsetSort(name, tuple(map(braced, _subsets(of))), of=of)
+
+
+def braced(values: Iterable[Value]) -> str:
+    """Return a set as people write it: `{b1, b3}`."""
+    return f"{{{', '.join(str(v.value) if isinstance(v, Enum) else str(v) for v in values)}}}"
+
+
+def _subsets(of: Sort) -> Iterator[tuple[Value, ...]]:
+    return itertools.chain.from_iterable(itertools.combinations(of, size) for size in range(len(of) + 1))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import assert_never
 
-from fencepost.encoding.language.sorts import BOOL, Sort, Value, members
+from fencepost.encoding.language.sorts import BOOL, Sort, SubsetSort, Value, members
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import (
@@ -19,6 +19,7 @@ from fencepost.encoding.language.terms import (
     Constant,
     Equal,
     If,
+    In,
     Less,
     Not,
     Parameter,
@@ -125,13 +126,15 @@ class SourceWriter:
                 return f"{quantifier}({self.below(bound, body)})"
             case AtLeast(count=count, bound=bound, body=body):
                 return f"at_least({self.spelled.get(term, count)}, {self.below(bound, body)})"
+            case In(member=member, chosen=chosen):
+                return f"is_in({self.text(member)}, {self.text(chosen)})"
             case other:
                 assert_never(other)
 
     def part(self, term: Term) -> str:
         """Return a part of a larger term, in parentheses if it needs them."""
         text = self.text(term)
-        whole = isinstance(term, Constant | Parameter | Read | Quantified | AtLeast | If)
+        whole = isinstance(term, Constant | Parameter | Read | Quantified | AtLeast | If | In)
         negated = isinstance(term, Not) and not isinstance(term.operand, Equal | Less)
         return text if whole or negated else f"({text})"
 
@@ -151,6 +154,8 @@ class SourceWriter:
                 return f"{own}.domain"
             if sort in family.over:
                 return f"{own}.over[{family.over.index(sort)}]"
+        if isinstance(sort, SubsetSort):
+            return f"subsets({self.sort(sort.of)})"
         values = sort.values
         if sort == BOOL:
             return "BOOL"

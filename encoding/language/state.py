@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import itertools
 from abc import ABCMeta
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial, update_wrapper, wraps
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import count_combinations
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import BOOL, Sort, Value
-from fencepost.encoding.language.terms import Family, Read, Term, TermLike
+from fencepost.encoding.language.sets import Initial, SetFamily, SetVariable
+from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value
+from fencepost.encoding.language.terms import Family, Read, Term, TermLike, Whole
 
 
-def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family:
+@overload
+def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family: ...
+@overload
+def family(domain: Subsets, *over: Sort, initial: Initial = None) -> SetFamily: ...
+def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily:
     """Declare a state variable for each combination of values of `over`."""
+    if isinstance(domain, Subsets):
+        return SetFamily(domain, over, initial)
     return Family(domain, over, initial, None)
 
 
-def variable(domain: Sort, initial: Value | None = None) -> Read:
+@overload
+def variable(domain: Sort, initial: Value | None = None) -> Read: ...
+@overload
+def variable(domain: Subsets, initial: Iterable[Value] | None = None) -> SetVariable: ...
+def variable(domain: Any, initial: Any = None) -> Any:
     """Declare a single state variable; the attribute it is assigned to becomes the term that reads it."""
-    return cast(Read, Family(domain, (), initial, None))
+    return family(domain, initial=initial)
 
 
 def choice(*over: Sort, fault: str) -> Family:
@@ -32,7 +43,7 @@ def choice(*over: Sort, fault: str) -> Family:
     return Family(BOOL, over, None, fault)
 
 
-def named(family: Family, index: tuple[object, ...]) -> str:
+def named(family: Family | Whole, index: tuple[object, ...]) -> str:
     """Return the name of a member of a family: `stored[b1, 2]`."""
     return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
 
@@ -95,7 +106,7 @@ class StateSpace(metaclass=_Frozen):
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute, and declare it if it is a family.
 
         Raises ModelError for too many variables, for a family that is declared again, and once the state
@@ -108,17 +119,24 @@ class StateSpace(metaclass=_Frozen):
             )
         if any(family.name == name for family in self.families):
             raise ModelError(f"{name}: is declared twice; rename one")
+        if isinstance(value, Family | Whole) and hasattr(StateSpace, name):
+            raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
+        if isinstance(value, Whole):
+            value.name = name
+            self._declare(name, value.families[0])
         if isinstance(value, Family):
-            if hasattr(StateSpace, name):
-                raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
-            object.__setattr__(value, "name", name)
-            families: list[Family] = self.__dict__.setdefault("_families", [])
-            places = self.__dict__.get("_places", 0)
-            self.__dict__["_places"] = places + count_combinations(name, value.over, places)
-            families.append(value)
-            if not value.over:
-                value = value[()]
+            self._declare(name, value)
+        if isinstance(value, Family | SetFamily) and not value.over:
+            value = value[()]
         super().__setattr__(name, value)
+
+    def _declare(self, name: str, family: Family) -> None:
+        """Declare a family under a name. Raises ModelError for too many variables."""
+        object.__setattr__(family, "name", name)
+        families: list[Family] = self.__dict__.setdefault("_families", [])
+        places = self.__dict__.get("_places", 0)
+        self.__dict__["_places"] = places + count_combinations(name, family.over, places)
+        families.append(family)
 
     @property
     def families(self) -> tuple[Family, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields
 
 from fencepost.encoding.language.patterns import rebuilt
+from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
@@ -69,6 +70,8 @@ def _label(part: object) -> Hashable:
     match part:
         case Parameter(sort=sort):
             return sort
+        case Sort():
+            return part
         case Family() | str() | int():
             return part
     return None

@@ -9,7 +9,8 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, type_of
+from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, type_of
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """A term, or a plain value that becomes a constant."""
@@ -134,6 +135,8 @@ class Family(RefusesPython):
     initial: Value | Callable[..., Value] | None
     fault: str | None
     name: str = field(default="", init=False)
+    whole: Whole | None = field(default=None, init=False)
+    """The set or the sequence that the variables are parts of."""
 
     def __post_init__(self) -> None:
         """Raise ModelError if the domain or an index set is not a sort."""
@@ -168,6 +171,37 @@ class Family(RefusesPython):
         if callable(self.initial):
             return self.initial(*index)
         return self.domain.values[0] if self.initial is None else self.initial
+
+
+class Whole(RefusesPython, ABC):
+    """A set or a sequence for each index, which several variables of the state make up together.
+
+    Terms read its parts. Traces show it whole, as one value. The first of its `families` has its name.
+    """
+
+    name: str = ""
+
+    def __init__(self, over: tuple[Sort, ...], *families: Family) -> None:
+        """Take the index sets, and the families that have the parts."""
+        self.over, self.families = over, families
+        for family in families:
+            object.__setattr__(family, "whole", self)
+
+    def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the index of the whole that has a part at this index."""
+        return part[: len(self.over)]
+
+    @abstractmethod
+    def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
+        """Return the whole at an index as people write it. `value` has the values of its parts."""
+
+    @abstractmethod
+    def plain(self, text: str) -> Collection[Value]:
+        """Return the value that `text` wrote, as a frozenset or a tuple."""
+
+    @abstractmethod
+    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
+        """Return the value of a part of the whole that `text` wrote."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,6 +289,15 @@ class AtLeast(Term):
     body: Term
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class In(Term):
+    """The condition that `member` is in `chosen`, a value of the sort of all subsets of its sort."""
+
+    member: Term
+    chosen: Term
+    sort: SubsetSort
+
+
 @dataclass(frozen=True)
 class Update:
     """An update of `target` to `value` if `when` holds, for all values of `over`.
@@ -339,7 +382,7 @@ def as_type(value: TermLike, wanted: str) -> Term:
 
 
 Node: TypeAlias = (
-    Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast
+    Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast | In
 )
 """The kinds of terms."""
 
@@ -364,6 +407,8 @@ def children(term: Term) -> tuple[Term, ...]:
             return (condition, then, otherwise)
         case Quantified(body=body) | AtLeast(body=body):
             return (body,)
+        case In(member=member, chosen=chosen):
+            return (member, chosen)
         case Constant() | Parameter():
             return ()
         case other:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from fencepost.encoding.language.sets import SetVariable
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
-from fencepost.encoding.language.terms import Family, Read
+from fencepost.encoding.language.terms import Family, Read, Whole
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.trace/2"
@@ -23,6 +24,9 @@ PATH_SCHEMA = "fencepost.path/2"
 """The form of an execution that violates nothing: a trace without a property."""
 
 Json = bool | int | str
+
+Declared = Family | Read | Whole | SetVariable
+"""A family, or a single variable as its state space has it."""
 
 
 @dataclass(frozen=True)
@@ -113,32 +117,45 @@ class Trace:
             for earlier in self.steps[: step.index - 1]
         )
 
-    def value(self, of: Family | Read, *index: Value, after: int | None = None) -> Any:
+    def value(self, of: Declared, *index: Value, after: int | None = None) -> Any:
         """Return the value of a variable after a step: 0 is the initial state, None the last one.
 
         A trace leaves out variables that never change. They have their initial values.
         """
-        variable = _family(of)
-        shown = self.states[-1 if after is None else after].get(named(variable, index))
+        state, variable = self.states[-1 if after is None else after], _family(of)
+        if isinstance(variable, Whole):
+            shown = state.get(named(variable, index))
+            return variable.plain(str(shown) if shown is not None else variable.text(index, _initially))
+        shown = state.get(shown_name(variable, index))
         if shown is None:
             return variable.initially(index)
+        if variable.whole is not None:
+            return variable.whole.part(str(shown), variable, index)
         return next(value for value in variable.domain if plain(value) == shown)
 
     def last_change(
-        self, of: Family | Read, *index: Value, to: Value | None = None, before: int | None = None
+        self, of: Declared, *index: Value, to: Value | None = None, before: int | None = None
     ) -> TraceStep:
         """Return the last step that changed the variable, to a value and before a step if these are given.
 
         There must be such a step.
         """
-        name, earlier = named(_family(of), index), self.steps if before is None else self.steps[: before - 1]
+        name, earlier = (
+            self._shown_name(of, index),
+            self.steps if before is None else self.steps[: before - 1],
+        )
         changes = (step for step in reversed(earlier) if name in step.changes)
-        return next(step for step in changes if to is None or step.changes[name] == plain(to))
+        return next(step for step in changes if to is None or self.value(of, *index, after=step.index) == to)
 
-    def changed(self, step: TraceStep, of: Family | Read) -> list[tuple[Value, ...]]:
+    @staticmethod
+    def _shown_name(of: Declared, index: tuple[Value, ...]) -> str:
+        family = _family(of)
+        return shown_name(family, index) if isinstance(family, Family) else named(family, index)
+
+    def changed(self, step: TraceStep, of: Declared) -> list[tuple[Value, ...]]:
         """Return the indices at which a step changed a family, in order."""
         family = _family(of)
-        return [i for i in itertools.product(*family.over) if named(family, i) in step.changes]
+        return [i for i in itertools.product(*family.over) if self._shown_name(family, i) in step.changes]
 
     def in_flight(self) -> list[Sending]:
         """Return the messages that were sent, are not lost, and were never received."""
@@ -162,9 +179,25 @@ class Trace:
         }
 
 
-def _family(of: Family | Read) -> Family:
+def shown_name(family: Family, index: tuple[Value, ...]) -> str:
+    """Return the name under which a trace shows a variable: of a part of a set, that of the set."""
+    return named(family if family.whole is None else family.whole, shown_index(family, index))
+
+
+def shown_index(family: Family, index: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the index under which a trace shows a variable: of a part of a set, that of the set."""
+    return index if family.whole is None else family.whole.index(index)
+
+
+def _family(of: Declared) -> Family | Whole:
     """Return the family. A single variable is given as the term that reads it."""
+    if isinstance(of, SetVariable):
+        return of.whole
     return of.family if isinstance(of, Read) else of
+
+
+def _initially(family: Family, index: tuple[Value, ...]) -> Value:
+    return family.initially(index)
 
 
 def _step_to_json(step: TraceStep) -> dict[str, object]:

@@ -7,7 +7,7 @@ from functools import cache
 
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Script, Some
 from fencepost.encoding.language.quantifiers import forall, forall_over
-from fencepost.encoding.language.sorts import Value, is_in
+from fencepost.encoding.language.sorts import Value, is_part
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, if_, implies, lift
 from fencepost.properties.bookkeeper.common_invariants import took
@@ -123,7 +123,7 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
             if before[-1] == 0:
                 shown = ", ".join(map(str, before))
                 return lift(at_first[f"{name}[{shown}]"] == value)
-            return all_of(*(member(*before, b) == is_in(b, value) for b in s.bookie))
+            return all_of(*(member(*before, b) == is_part(b, value) for b in s.bookie))
 
         return ByValue(holds)
 
@@ -242,11 +242,11 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
 
 def _every_member(s: Ledger, holds: Callable[[Value], Term]) -> Some:
     """Return a choice of a quorum all of whose bookies satisfy the predicate."""
-    return Some(lambda quorum: all_of(*(holds(b) for b in s.bookie if is_in(b, quorum))))
+    return Some(lambda quorum: all_of(*(holds(b) for b in s.bookie if is_part(b, quorum))))
 
 
 def _placed(s: Ledger, client: Value, entry: Value) -> Some:
     """Return a choice of the write set on which the client's list places the entry."""
     return Some(
-        lambda write_set: all_of(*(is_home(s, client, entry, b) == is_in(b, write_set) for b in s.bookie))
+        lambda write_set: all_of(*(is_home(s, client, entry, b) == is_part(b, write_set) for b in s.bookie))
     )

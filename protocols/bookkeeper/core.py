@@ -25,12 +25,12 @@ from fencepost.encoding.language.quantifiers import everywhere, exists, forall, 
 from fencepost.encoding.language.sorts import (
     BOOL,
     Sort,
+    combinations,
     integers,
-    is_in,
+    is_part,
     labels,
     members,
     of_any_size,
-    subsets,
 )
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Axiom, System
@@ -126,9 +126,9 @@ class Core(StateSpace):
         self.writer = variable(client, initial="w")
         self.no_entry = variable(entry, initial=0)
         self.before = family(BOOL, entry, entry, initial=lambda e, f: e < f)
-        self.in_write_set = family(BOOL, bookie, write_set, initial=is_in)
-        self.in_ack_quorum = family(BOOL, bookie, self.ack_quorum, initial=is_in)
-        self.in_absent_quorum = family(BOOL, bookie, self.absent_quorum, initial=is_in)
+        self.in_write_set = family(BOOL, bookie, write_set, initial=is_part)
+        self.in_ack_quorum = family(BOOL, bookie, self.ack_quorum, initial=is_part)
+        self.in_absent_quorum = family(BOOL, bookie, self.absent_quorum, initial=is_part)
 
         # Metadata store: the status, the last entry of a closed ledger, and the write set of each entry.
         self.status = variable(members(CoreStatus))
@@ -161,9 +161,9 @@ class Core(StateSpace):
         self.bookie = labels("bookie", "b", p.bookies)
         self.client = Sort("client", ("w", *(f"r{i}" for i in range(1, p.recoverers + 1))))
         self.entry = integers(0, p.entries)
-        self.write_set = subsets("write set", self.bookie, p.write_quorum)
-        self.ack_quorum = subsets("ack quorum", self.bookie, p.ack_quorum)
-        self.absent_quorum = subsets("absent quorum", self.bookie, p.absent)
+        self.write_set = combinations("write set", self.bookie, p.write_quorum)
+        self.ack_quorum = combinations("ack quorum", self.bookie, p.ack_quorum)
+        self.absent_quorum = combinations("absent quorum", self.bookie, p.absent)
 
     def _open_sorts(self) -> None:
         self.bookie, self.client, self.entry = map(of_any_size, ("bookie", "client", "entry"))

@@ -16,7 +16,7 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import exists, forall
-from fencepost.encoding.language.sorts import BOOL, integers, is_in, labels, subsets
+from fencepost.encoding.language.sorts import BOOL, combinations, integers, is_part, labels
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Axiom, Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
@@ -47,8 +47,8 @@ class Count(StateSpace):
 
     def __init__(self) -> None:
         self.pump = labels("pump", "p", 3)
-        self.pair = subsets("pair", self.pump, 2)
-        self.member = family(BOOL, self.pump, self.pair, initial=is_in)
+        self.pair = combinations("pair", self.pump, 2)
+        self.member = family(BOOL, self.pump, self.pair, initial=is_part)
         self.ran = family(BOOL, self.pump)
         self.amount = variable(integers(0, MOST))
 
@@ -79,7 +79,7 @@ def pieces_of(s: Tank) -> dict[str, Any]:
     c = Count()
 
     def fills(pump: str) -> list[CoreStep]:
-        pair = Some(lambda pair: all_of(*(s.ran[p] for p in s.pump if is_in(p, pair))))
+        pair = Some(lambda pair: all_of(*(s.ran[p] for p in s.pump if is_part(p, pair))))
         return [
             CoreStep("turn on", (lift(pump),)),
             CoreStep("fill", (pair,), when=~s.full, leaving=lift(s.full == TRUE)),
