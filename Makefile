@@ -1,4 +1,4 @@
-# The commands: make quick, make test, make test-long, make lint, make dev, make site, make bench, make formats, make mutants,
+# The commands: make quick, make test, make test-long, make lint, make dev, make site, make bench, make corpus, make formats, make mutants,
 # make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
@@ -6,7 +6,7 @@ BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: quick test test-long test-bookkeeper lint dev site bench formats mutants durations browser java clean
+.PHONY: quick test test-long test-bookkeeper lint dev site bench corpus formats mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -35,6 +35,9 @@ site: .venv/installed      ## the pages of docs/ as a site: open site/index.html
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
+
+corpus: .venv/installed    ## the table of docs/corpus.md: other people's protocols; half an hour
+	$(BIN)/python benchmarks/corpus.py
 
 formats: dev               ## the JSON Schemas in docs/formats/, after a change of a document
 	PYTHONPATH=tests $(BIN)/python -m support.formats
