@@ -66,3 +66,8 @@ def given(files: Mapping[str, str]) -> list[str]:
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
     return [word for name in files for word in ("--from", name)]
+
+
+def notes(advice: Advice) -> list[str]:
+    """Return the notes of all files."""
+    return [note for source in advice.sources.values() for note in source.notes]
