@@ -39,7 +39,15 @@ WAYS: Mapping[str, Sequence[str]] = {
 }
 """The options of each way; `abc` is ic3 with ABC as its search."""
 
-OTHERS = ("bookkeeper 3/3/2 N=3 L=2", "bookkeeper 3/3/2 N=4 L=2")
+OTHERS = (
+    "bookkeeper 3/3/2 N=3 L=2",
+    "bookkeeper 3/3/2 N=4 L=2",
+    "bookkeeper 3/3/2 N=4 L=3",
+    "guaranteed-write-quorum",
+    "ledger-chain 4x3",
+    "verified-log-02",
+    "verified-log-04",
+)
 """The rows of found.py that are taken as they are."""
 
 HOLDING = (*CLEAN, "adds-answered")
@@ -113,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="ABC as the search of IC3, in whole processes.")
     parser.add_argument("words", nargs="*", metavar="WORD", help="only rows whose names contain every WORD")
     parser.add_argument("--file", nargs="+", metavar="FILE", help="a file and its settings, as the only row")
+    parser.add_argument("--way", action="append", choices=WAYS, help="only this way (repeatable)")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each row (default: 3)")
     arguments = parser.parse_args()
     if PROGRAM is None:
@@ -121,9 +130,10 @@ def main() -> None:
     if arguments.file:
         file, *settings = arguments.file
         rows = [Row(" ".join(arguments.file), file, dict(text.split("=", 1) for text in settings))]
-    print(f"| instance | {' | '.join(WAYS)} |\n|{'---|' * (len(WAYS) + 1)}")
+    ways = arguments.way or list(WAYS)
+    print(f"| instance | {' | '.join(ways)} |\n|{'---|' * (len(ways) + 1)}")
     for row in rows:
-        runs: dict[str, list[Run]] = {way: [] for way in WAYS}
+        runs: dict[str, list[Run]] = {way: [] for way in ways}
         for _ in range(arguments.runs):
             for way, found in runs.items():
                 found.append(measured(row, way))
