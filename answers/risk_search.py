@@ -10,8 +10,11 @@ from typing import Any
 from fencepost.answers.risks import LOSSES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import violations_by_the_writer
-from fencepost.answers.without_spare import violations_by_rounds, violations_without_spare
-from fencepost.encoding.check import check
+from fencepost.answers.without_spare import (
+    results_of,
+    violations_by_rounds,
+    violations_without_spare,
+)
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict, worst
 from fencepost.encoding.errors import TIME_OUT, BadInput
@@ -188,7 +191,7 @@ def _decided(
     chosen = choose(instance.system, properties)
     results = first(instance, chosen, limits) if first else ()
     if not results:
-        results = check(instance, chosen, limits.of(instance.system)).results
+        results = results_of(instance, chosen, limits)
     verdict = worst(result.verdict for result in results)
     said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
     broken = next((r.property for r in results if r.trace is not None), None)

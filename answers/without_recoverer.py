@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
-from fencepost.answers.without_spare import by_rounds, carried_over
-from fencepost.encoding.check import check
+from fencepost.answers.without_spare import by_rounds, carried_over, results_of
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.language.actions import GroundAction
@@ -63,4 +62,4 @@ def violations_by_the_writer(
     alone = WriterAlone(instance)
     budgets = {fault: 0 for fault in ("lost",) if fault in alone.system.faults}
     searched = replace(by_rounds(limits), budgets=budgets)
-    return carried_over(check(alone, asked, searched.of(alone.system)).results, instance)
+    return carried_over(results_of(alone, asked, searched), instance)

@@ -11,7 +11,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.saved_traces import saved_actions
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
-from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.protocol import Checkable, Instance
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Trace
 
@@ -36,8 +36,15 @@ def violations_without_spare(
     asked = [prop for prop in small.properties(*(p.name for p in properties)) if not prop.traps]
     if small.parameters == parameters or not asked:
         return ()
-    found = check(small, asked, by_rounds(limits).of(small.system)).results
-    return carried_over(found, instance)
+    return carried_over(results_of(small, asked, by_rounds(limits)), instance)
+
+
+def results_of(instance: Checkable, properties: Sequence[Property], limits: Limits) -> tuple[Result, ...]:
+    """Return the results of a check. Raises KeyboardInterrupt if Ctrl-C ended it."""
+    outcome = check(instance, properties, limits.of(instance.system))
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return outcome.results
 
 
 CONFLICTS = 10_000
@@ -53,7 +60,7 @@ def violations_by_rounds(
     instance: Instance, properties: Sequence[Property], limits: Limits
 ) -> tuple[Result, ...]:
     """Search the instance by rounds, before anybody tries to prove something, and return the violations."""
-    found = check(instance, properties, by_rounds(limits).of(instance.system)).results
+    found = results_of(instance, properties, by_rounds(limits))
     return found if any(result.trace is not None for result in found) else ()
 
 

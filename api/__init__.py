@@ -1,4 +1,4 @@
-"""Fencepost for Python: `check`, `count`, `load` and `quorum`, their results, and the error `BadInput`.
+"""Fencepost for Python: `check`, `advise`, `count`, `load`, `quorum`, their results, and `BadInput`.
 
 Each name is imported when it is first used, so `import fencepost` costs nothing that is not needed.
 """
@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fencepost.advised import Advised, advise
     from fencepost.checks import check, count, load
     from fencepost.encoding.enumeration.count import StateCount
     from fencepost.encoding.errors import BadInput
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fencepost.sizes import Quorum, quorum
 
 __all__ = [
+    "Advised",
     "BadInput",
     "Checked",
     "CheckedProperty",
@@ -24,6 +26,7 @@ __all__ = [
     "Protocol",
     "Quorum",
     "StateCount",
+    "advise",
     "check",
     "count",
     "load",
@@ -32,6 +35,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
     _MODULES = {
+        "Advised": "advised",
         "BadInput": "encoding.errors",
         "Checked": "results",
         "CheckedProperty": "results",
@@ -39,6 +43,7 @@ if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
         "Protocol": "encoding.language.protocol",
         "Quorum": "sizes",
         "StateCount": "encoding.enumeration.count",
+        "advise": "advised",
         "check": "checks",
         "count": "checks",
         "load": "checks",

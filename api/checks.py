@@ -15,6 +15,9 @@ from fencepost.answers.requests import (
     small_instances,
 )
 from fencepost.answers.witness_hints import with_hints
+from fencepost.arguments import number, texts
+from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
+from fencepost.cli.options.settings import budgets as read_budgets
 from fencepost.encoding.check import check as checked
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
@@ -26,8 +29,6 @@ from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
 from fencepost.encoding.language.state import show
 from fencepost.results import Checked
-
-MOST_SECONDS = 1e7
 
 
 def load(file: str | Path) -> Protocol:
@@ -58,31 +59,20 @@ def check(
     """
     if minimize is not None and minimize not in list(Minimize):
         raise BadInput(f"minimize={minimize}: valid: {', '.join(Minimize)}")
-    _must_be_number("timeout", timeout, 0, MOST_SECONDS)
-    if timeout == 0:
-        raise BadInput("timeout=0: must be a number above 0")
-    for name, number, least in (
-        ("bound", bound, 0),
-        ("rounds", rounds, 1),
-        ("jobs", jobs, 1),
-        *((f"budgets[{fault!r}]", most, 0) for fault, most in (budgets or {}).items()),
-    ):
-        if number is not None:
-            _must_be_whole(name, number, least)
     limits = Limits(
-        bound=bound,
-        rounds=rounds,
-        budgets=dict(budgets or {}),
+        bound=None if bound is None else number("bound", bound, STEPS),
+        rounds=None if rounds is None else number("rounds", rounds, ROUNDS),
+        budgets=read_budgets([f"{fault}={most}" for fault, most in (budgets or {}).items()]),
         minimize=Minimize(minimize or "steps"),
         patience=Patience() if minimize is None else None,
-        timeout=float(timeout),
+        timeout=number("timeout", timeout, SECONDS),
         solver=solver,
-        jobs=jobs,
-        engines=_texts(engines),
+        jobs=number("jobs", jobs, COUNT),
+        engines=texts(engines),
         enumeration_first=True,
     )
     family, made = _family(protocol), _settings(settings)
-    request = request_of(family, made, _texts(properties), release, limits)
+    request = request_of(family, made, texts(properties), release, limits)
     small = small_instances(family, made, request)
     refuse_uncheckable(request.system, request.limits)
     asked = Asked(request)
@@ -105,12 +95,11 @@ def count(
     With `symmetry`, states that differ in a renaming only are visited once. `states` limits the states
     visited: then `is_complete` is false. Raises BadInput.
     """
-    if states is not None:
-        _must_be_whole("states", states, 1)
+    most = None if states is None else number("states", states, LIMIT)
     instance = _family(protocol).instance(_settings(settings), release)
-    asked = instance.properties(*_texts(properties))
+    asked = instance.properties(*texts(properties))
     sent_at_most_once(instance.system)
-    *_, counted = count_states(instance.system, asked, symmetry, states)
+    *_, counted = count_states(instance.system, asked, symmetry, most)
     return counted
 
 
@@ -130,18 +119,3 @@ def _ask(request: Request, limits: Limits) -> Outcome:
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome
-
-
-def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _must_be_whole(name: str, number: object, least: int) -> None:
-    if isinstance(number, bool) or not isinstance(number, int):
-        raise BadInput(f"{name}={number!r}: must be a whole number, {least} or more")
-    _must_be_number(name, number, least, 100_000)
-
-
-def _must_be_number(name: str, number: object, least: float, most: float) -> None:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not least <= number <= most:
-        raise BadInput(f"{name}={number!r}: must be a number from {least:g} to {most:,.0f}")

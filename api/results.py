@@ -77,7 +77,7 @@ class Counterexample:
 
     def _repr_html_(self) -> str:
         """Return the steps as a table, which notebooks show."""
-        return _table(COLUMNS, self._rows())
+        return table(COLUMNS, self._rows())
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +162,7 @@ class Checked(Sequence[CheckedProperty]):
 
     def _repr_html_(self) -> str:
         """Return the verdicts as a table, which notebooks show."""
-        return _table(("property", "verdict"), [(r.property, r.sentence) for r in self._results])
+        return table(("property", "verdict"), [(r.property, r.sentence) for r in self._results])
 
 
 def _result(one: CheckedRequest, result: Result, known: Sequence[str]) -> CheckedProperty:
@@ -182,7 +182,7 @@ def _result(one: CheckedRequest, result: Result, known: Sequence[str]) -> Checke
     )
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a table in HTML without styles or scripts, which a forge shows too."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)

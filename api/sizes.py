@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from fencepost.arguments import number
 from fencepost.cli.commands.quorum import as_text
+from fencepost.cli.options.numbers import SIZE
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.placement import read_racks
@@ -50,8 +52,12 @@ def quorum(
 
     N is the sum of `racks`, which are written as for `--racks`, or else E, unless it is given.
     """
-    configuration = Configuration(ensemble, write_quorum, ack_quorum)
+    configuration = Configuration(
+        number("ensemble", ensemble, SIZE),
+        number("write_quorum", write_quorum, SIZE),
+        number("ack_quorum", ack_quorum, SIZE),
+    )
     placed = read_racks(racks, ensemble) if racks is not None else None
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else ensemble
-    return Quorum(Deployment(configuration, bookies, racks=placed))
+    return Quorum(Deployment(configuration, number("bookies", bookies, SIZE), racks=placed))

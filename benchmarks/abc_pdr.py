@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
@@ -23,8 +23,11 @@ from fencepost.encoding.language.system import System
 PROGRAM = next((name for name in ("yosys-abc", "berkeley-abc", "abc") if shutil.which(name)), None)
 """The name of the program; None where it is not installed."""
 
-SCRIPT = "&r circuit.aig; &put; pdr -a -T {seconds}"
+SCRIPT = "&r circuit.aig; &put; pdr -a {options} -T {seconds}"
 """The commands. `&r` keeps latches without initial value free; `read_aiger` would take them as 0."""
+
+WITH_INVARIANT = "-z -s -f -e -d -I invariant.pla"
+"""The options of `yosys-abc` for the solver of rIC3, and for a file with the invariant over all latches."""
 
 _ASSERTED = re.compile(r"^Output +(\d+) was (?:trivially )?asserted in frame", re.MULTILINE)
 _SUM = re.compile(r"^Properties: +All = (\d+)\. .* Disproved = (\d+)\. Undecided = (\d+)\.", re.MULTILINE)
@@ -39,9 +42,11 @@ class Answer:
     """The verdict on each bad output by its name; `UNDECIDED` after the time limit."""
     clauses: int | None
     """The clauses of the invariant that proves what holds; None if ABC names none."""
+    invariant: str = ""
+    """The file of the invariant, which is written with WITH_INVARIANT only."""
 
 
-def pdr(circuit: Circuit, seconds: int) -> Answer:
+def pdr(circuit: Circuit, seconds: int, options: str = "") -> Answer:
     """Return the answer of ABC within so many seconds, as ABC counts them (Debian's: processor seconds).
 
     On a busy machine it may wait four times as long, and is ended then. Raises RuntimeError for any other
@@ -51,14 +56,16 @@ def pdr(circuit: Circuit, seconds: int) -> Answer:
     names = [name for name, _ in circuit.bad]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "circuit.aig").write_bytes(circuit.aiger([]))
-        command = [PROGRAM, "-q", SCRIPT.format(seconds=seconds)]
+        command = [PROGRAM, "-q", SCRIPT.format(options=options, seconds=seconds)]
         try:
             run = subprocess.run(
                 command, cwd=folder, check=False, capture_output=True, text=True, timeout=4 * seconds
             )
         except subprocess.TimeoutExpired:
             return Answer(dict.fromkeys(names, Verdict.UNDECIDED), None)
-    return read_answer(names, run.stdout)
+        file = Path(folder, "invariant.pla")
+        written = file.read_text(encoding="utf-8") if file.exists() else ""
+    return replace(read_answer(names, run.stdout), invariant=written)
 
 
 def read_answer(names: Sequence[str], output: str) -> Answer:

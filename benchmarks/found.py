@@ -125,9 +125,9 @@ class Run:
 
 def by_abc(row: Row) -> Run:
     """Ask ABC about a row."""
-    circuit, used, begun = row.circuit, _processor_seconds(), time.perf_counter()
+    circuit, used, begun = row.circuit, processor_seconds(), time.perf_counter()
     answer = pdr(circuit, TIMEOUT)
-    seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
+    seconds, processor = time.perf_counter() - begun, processor_seconds() - used
     worst = min(answer.verdicts.values(), key=list(Verdict).index)
     return Run(worst, seconds, processor, answer.clauses)
 
@@ -136,9 +136,9 @@ def by_check(row: Row) -> Run:
     """Ask `fencepost check` about a row: start, search, judge and witnesses, with invariants hidden."""
     command = [sys.executable, "-m", "fencepost.cli", "check", *row.arguments, "--drop-declared"]
     command += ["--engine", "ic3", "--format", "json", "--timeout", str(TIMEOUT)]
-    used, begun = _processor_seconds(), time.perf_counter()
+    used, begun = processor_seconds(), time.perf_counter()
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
-    seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
+    seconds, processor = time.perf_counter() - begun, processor_seconds() - used
     results = json.loads(ended.stdout)["results"]
     worst = min((Verdict(result["verdict"]) for result in results), key=list(Verdict).index)
     clauses = {clause["text"] for result in results for clause in result["found"]}
@@ -149,7 +149,7 @@ WAYS: Mapping[str, Callable[[Row], Run]] = {"fencepost": by_check, "ABC pdr": by
 """The programs that are compared, by the name of their columns."""
 
 
-def _processor_seconds() -> float:
+def processor_seconds() -> float:
     """Return the processor seconds of all ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

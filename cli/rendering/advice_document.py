@@ -97,6 +97,11 @@ ADVICE = k.document(
 
 
 def as_json(advice: Advice) -> str:
+    """Return the document as text."""
+    return json.dumps(document(advice), indent=2)
+
+
+def document(advice: Advice) -> dict[str, Any]:
     """Return the document `fencepost.advice/3`."""
     content = {
         "answer": advice.answer.value,
@@ -130,7 +135,7 @@ def as_json(advice: Advice) -> str:
         "deciding": [loss.name for loss in advice.deciding],
         "undecided": [loss.name for loss in advice.open],
     }
-    return json.dumps(k.headed(ADVICE, content), indent=2)
+    return k.headed(ADVICE, content)
 
 
 def _loss(loss: Loss) -> dict[str, Any]:

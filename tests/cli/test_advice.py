@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 
 from fencepost.answers.advice import Advice, Answer, State, judged
+from fencepost.answers.advice_search import CONFLICTS, advice_on
 from fencepost.answers.affected import bugs_of_releases, has
+from fencepost.answers.asked_setup import accepted, unasked
 from fencepost.answers.better import better_setups
 from fencepost.answers.known import decide
 from fencepost.answers.public_losses import PUBLIC_LOSSES, public_losses
-from fencepost.answers.risk_search import Finding, _needed, instance_of, not_asked, shown
+from fencepost.answers.risk_search import Finding, _needed, instance_of, shown
 from fencepost.answers.risks import LOSSES, OF_SETTINGS, VARIANTS, Risk, _table, risks, unmet
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import WriterAlone, violations_by_the_writer
 from fencepost.answers.without_spare import replayed_in, violations_without_spare
-from fencepost.cli.commands.advise import CODES, CONFLICTS, FORMS, _accepted, advice_on
+from fencepost.cli.commands.advise import CODES, FORMS
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.cli.process.conclusion import Conclusion
@@ -292,18 +294,18 @@ def test_losses_are_ranked_by_what_must_coincide() -> None:
     ]
 
 
-def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> None:
+def test_public_losses_that_are_not_checked_are_asked_and_can_beaccepted() -> None:
     """The headline once said that no loss is known on 4.16.1. Planted: a public loss does not count."""
     asked = setup((2, 2, 2), 2, "4.17.1", storage="db")
     said = replace(advice_of("bare-fence", SETTLED, asked), public=public_losses("4.17.1", asked.traits))
     assert said.answer is Answer.NO
     assert "the search found no loss, but public reports name some" in headline(said)
     assert "Public reports name PR 4462 and PR 4607 in this release." in headline(said)
-    one = replace(said, accepted=_accepted(["4462"]))
+    one = replace(said, accepted=accepted(["4462"]))
     assert (one.answer, [loss.name for loss in one.deciding]) == (Answer.CONDITIONS, ["PR 4607"])
     assert "Public reports name PR 4607 in this release." in headline(one)
     assert "step 1 below is against it." in headline(one)
-    assert replace(said, accepted=_accepted(["4462", "PR 4607"])).answer is Answer.YES
+    assert replace(said, accepted=accepted(["4462", "PR 4607"])).answer is Answer.YES
 
 
 def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
@@ -475,15 +477,15 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
         return finding(Verdict.UNDECIDED)
 
     for name in ("shown", "shown_small"):
-        monkeypatch.setattr(f"fencepost.cli.commands.advise.{name}", nothing_found)
+        monkeypatch.setattr(f"fencepost.answers.advice_search.{name}", nothing_found)
 
     def nothing_else(at: Setup, mended: object, limits: Limits) -> Finding:
         asked.append((limits.jobs, limits.conflicts))
         return SETTLED
 
-    monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", nothing_else)
+    monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    *before, advice = advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0)
+    *before, advice = advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0)
     assert set(asked) == {(1, CONFLICTS)}
     names = [risk.bug.name for risk, _ in advice.losing]
     assert names == [risk.bug.name for risk in risks(setup_) if risk.loses]
@@ -503,23 +505,21 @@ def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyP
         asked.append("")
         return SETTLED
 
-    monkeypatch.setattr("fencepost.cli.commands.advise.shown", nothing_found)
-    monkeypatch.setattr("fencepost.cli.commands.advise.anything_else", nothing_else)
+    monkeypatch.setattr("fencepost.answers.advice_search.shown", nothing_found)
+    monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    list(advice_on(setup_, Deployment(setup_.configuration, 6), {}, {}, frozenset(), 300.0))
+    list(advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0))
     assert asked[-4:] == ["", "#4651", "stale-ensemble", "#3005"]
 
 
 def killed_after(found: int, bug: str) -> Callable[..., Iterator[Advice]]:
     """Return a stand-in for `advice_on` that finds this bug and is then killed."""
 
-    def asking(setup_: Setup, deployment: Deployment, *others: Any) -> Iterator[Advice]:
-        losing = [risk for risk in risks(setup_) if risk.loses]
-        rest = not_asked(None, setup_)
-        here = replace(finding(Verdict.VIOLATED), shown_on=dict(setup_.sizes) | {"entries": 1})
-        by_risk = [(r, here if r.bug.name == bug else not_asked(r, setup_)) for r in losing]
-        for known in ([(r, not_asked(r, setup_)) for r in losing], by_risk)[: found + 1]:
-            yield Advice(setup_, deployment, {}, {}, known, [], [], rest, frozenset())
+    def asking(unasked: Advice, *_: Any) -> Iterator[Advice]:
+        here = replace(finding(Verdict.VIOLATED), shown_on=dict(unasked.setup.sizes) | {"entries": 1})
+        by_risk = [(risk, here if risk.bug.name == bug else none) for risk, none in unasked.losing]
+        for known in (unasked.losing, by_risk)[: found + 1]:
+            yield replace(unasked, losing=known, public=[], other=[])
         raise KeyboardInterrupt
 
     return asking
@@ -690,13 +690,14 @@ broker:
 """An overlay for the chart: some of the sizes, and other values for bookies."""
 
 
-def quick_advice(setup: Setup, deployment: Deployment, *others: Any) -> Iterator[Advice]:
+def quick_advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
     """Return advice on the setup without asking a question."""
-    sources, set_by, accepted, _ = others
-    settled = replace(SETTLED, shown_on=dict(setup.sizes) | {"entries": 1})
-    losing = [(risk, settled) for risk in risks(setup) if risk.loses]
-    losing = [(r, replace(f, verdict=VERDICTS.get(r.bug.name, f.verdict))) for r, f in losing]
-    yield Advice(setup, deployment, sources, set_by, losing, [], [], settled, accepted)
+    settled = replace(SETTLED, shown_on=dict(unasked.setup.sizes) | {"entries": 1})
+    losing = [
+        (risk, replace(settled, verdict=VERDICTS.get(risk.bug.name, settled.verdict)))
+        for risk, _ in unasked.losing
+    ]
+    yield replace(unasked, losing=losing, public=[], other=[], rest=settled)
 
 
 VERDICTS = dict.fromkeys(("journalSyncData=false", "journalWriteData=false", "BP-46-2"), Verdict.VIOLATED)

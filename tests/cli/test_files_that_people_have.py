@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
-from support.asking import CHART, QUORUMS, SIZES, Asking, given
+from support.asking import CHART, QUORUMS, SIZES, Asking, given, notes
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_a_bookies_key_is_read_in_its_own_section(asking: Asking) -> None:
     )
     answer = asking.advise({"values.yaml": values}, *SIZES)
     assert (answer.setup.sync, answer.setup.checks) == (False, False)
-    assert [note.partition(" ")[0] for note in answer.notes] == [
+    assert [note.partition(" ")[0] for note in notes(answer)] == [
         "standalone.configData.journalSyncData",
         "functions.configData.dataIntegrityChecking",
     ]
@@ -241,5 +241,5 @@ def test_a_refusal_is_true(
 def test_many_places_of_a_key_are_one_note(asking: Asking) -> None:
     """Planted: each place has a line, and the answer is no screen."""
     text = "".join(f"p{n}: {{configData: {{journalSyncData: 'true'}}}}\n" for n in range(500))
-    (note,) = asking.advise({"values.yaml": text}, *SIZES).notes
+    (note,) = notes(asking.advise({"values.yaml": text}, *SIZES))
     assert note.startswith("p0.configData.journalSyncData (and at 499 other places) is not read")

@@ -20,10 +20,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fencepost.answers.advice import Advice
-from fencepost.answers.public_losses import public_losses
 from fencepost.answers.risk_search import Finding
-from fencepost.answers.risks import risks
-from fencepost.answers.setups import Setup
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.encoding.documents import has_keys
@@ -34,7 +31,6 @@ from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
 from fencepost.encoding.language.protocol import load
 from fencepost.quorums import lemmas
-from fencepost.quorums.deployment import Deployment
 from fencepost.sweeps.rows import VERDICTS
 from fencepost.sweeps.store import opened
 from support.formats import (
@@ -339,14 +335,11 @@ def _quorums() -> Found:
 def _advised() -> tuple[str, Document]:
     """Return advice on a setup without any question: the first loss is settled, and no other is."""
 
-    def advice(setup: Setup, deployment: Deployment, *others: Any) -> Iterator[Advice]:
-        sources, set_by, accepted, _ = others
-        settled = Finding(Verdict.VIOLATED, setup.sizes, ["fencepost", "check"])
-        found = risks(setup)
-        losing = [(risk, settled) for risk in found if risk.loses]
+    def advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
+        settled = Finding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
+        every = [*(risk for risk, _ in unasked.losing), *unasked.other]
         rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out")
-        public = public_losses(setup.release, setup.traits)
-        yield Advice(setup, deployment, sources, set_by, losing, public, found, rest, accepted)
+        yield replace(unasked, losing=[(risk, settled) for risk, _ in unasked.losing], other=every, rest=rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fencepost.cli.commands.advise.advice_on", advice)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fencepost.answers.setups import Setup
+from fencepost.answers.advice import Advice
 from fencepost.cli.main import run
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Source
 
 QUORUMS = (
     'managedLedgerDefaultEnsembleSize: "2", managedLedgerDefaultWriteQuorum: "2", '
@@ -32,32 +29,16 @@ managedLedgerDefaultAckQuorum=2
 SIZES = ("-e", "2", "-w", "2", "-a", "2", "-n", "4")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The setup that `advise` makes of its files and options."""
-
-    setup: Setup
-    deployment: Deployment
-    sources: Mapping[str, Source]
-    set_by: Mapping[str, Setter]
-
-    @property
-    def notes(self) -> list[str]:
-        return [note for source in self.sources.values() for note in source.notes]
-
-
 class Asking:
     """Runs a command on files with these texts, by name. No question is asked."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
-        self.answers: list[Answer] = []
+        self.answers: list[Advice] = []
         self.deployments: list[Deployment] = []
 
-        def advised(
-            setup: Setup, deployment: Deployment, sources: Mapping[str, Source], set_by: Any, *_: Any
-        ) -> Any:
-            self.answers.append(Answer(setup, deployment, sources, dict(set_by)))
+        def advised(unasked: Advice, *_: Any) -> Any:
+            self.answers.append(unasked)
             raise SystemExit
 
         def calculated(deployment: Deployment, *_: Any) -> str:
@@ -67,7 +48,7 @@ class Asking:
         monkeypatch.setattr("fencepost.cli.commands.quorum.as_text", calculated)
         monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", advised)
 
-    def advise(self, files: Mapping[str, str], *options: str) -> Answer:
+    def advise(self, files: Mapping[str, str], *options: str) -> Advice:
         self._run("advise", files, options)
         return self.answers.pop()
 
@@ -85,3 +66,8 @@ def given(files: Mapping[str, str]) -> list[str]:
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
     return [word for name in files for word in ("--from", name)]
+
+
+def notes(advice: Advice) -> list[str]:
+    """Return the notes of all files."""
+    return [note for source in advice.sources.values() for note in source.notes]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import fencepost
 from fencepost.cli.main import run
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.language.protocol import Checkable
+from fencepost.encoding.language.system import Property
 
 FILE = Path(__file__).parents[3] / "examples" / "two_copies.py"
 PRESET = "bookkeeper-4.13"
@@ -83,12 +89,106 @@ def test_a_boolean_is_yes_or_no() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{"bound": -1}, {"rounds": 0}, {"timeout": 0}, {"jobs": True}, {"minimize": "x"}]
+    "limits",
+    [{"bound": -1}, {"rounds": 0}, {"rounds": 1001}, {"timeout": 0}, {"jobs": True}, {"minimize": "x"}],
 )
 def test_limits_that_mean_nothing_are_refused(limits: dict[str, object]) -> None:
     (name,) = limits
     with pytest.raises(fencepost.BadInput, match=f"^{name}="):
         fencepost.check(PRESET, **limits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ({"rounds": 1001}, ["--rounds=1001"]),
+        ({"bound": 1.5}, ["--bound=1.5"]),
+        ({"timeout": "soon"}, ["--timeout=soon"]),
+        ({"budgets": {"lost": -1}}, ["--budget=lost=-1"]),
+    ],
+)
+def test_numbers_have_the_bounds_of_the_command(
+    arguments: dict[str, Any], options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python once took 100,000 rounds, and the command 1,000. Planted: another bound in Python."""
+    with pytest.raises(fencepost.BadInput) as refused:
+        fencepost.check(PRESET, **arguments)
+    assert run(["check", PRESET, *options]) == 2
+    assert str(refused.value).partition("=")[2] in capsys.readouterr().err
+
+
+SETUP: dict[str, Any] = {"release": "4.17.3", "accept": "bare-fence", "storage": "sorted"}
+
+
+@pytest.mark.slow
+def test_advice_has_what_the_command_says(tmp_path: Path) -> None:
+    """Planted: the accepted loss is not handed on; another release."""
+    advised = fencepost.advise(1, 1, 1, 1, **SETUP)
+    options = [f"--{name}={value}" for name, value in SETUP.items()]
+    for form, said in (
+        ("text", advised.text() + "\n"),
+        ("json", json.dumps(advised.to_json(), indent=2) + "\n"),
+    ):
+        file = tmp_path / form
+        given = ["-e", "1", "-w", "1", "-a", "1", "-n", "1", *options, "--format", form]
+        assert run(["advise", *given, "--output", str(file)]) == 1
+        assert file.read_text(encoding="utf-8") == said
+    assert (advised.answer, advised.headline[:2]) == ("no", "No")
+    assert "bare-fence" not in advised.deciding
+    assert advised.undecided == []
+    assert {loss["name"] for loss in advised.losses} > set(advised.deciding)
+    assert advised.actions
+    assert advised.html().startswith("<!DOCTYPE html>")
+    assert advised._repr_html_().count("<tr>") == len(advised.actions) + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ({}, []),
+        ({"release": "4.1"}, ["--release=4.1"]),
+        ({"release": "4.17.3", "pulsar": "3.0.0"}, ["--release=4.17.3", "--pulsar=3.0.0"]),
+        ({"files": "missing.conf"}, ["--from=missing.conf"]),
+        ({"ensemble": 2, "write_quorum": 3, "ack_quorum": 1}, ["-e2", "-w3", "-a1"]),
+    ],
+)
+def test_a_bad_setup_raises_the_line_of_the_command(
+    arguments: dict[str, Any], options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: a message of another form in Python."""
+    with pytest.raises(fencepost.BadInput) as refused:
+        fencepost.advise(**arguments)
+    assert run(["advise", *options]) == 2
+    assert capsys.readouterr().err == f"fencepost: {refused.value}\n"
+
+
+def test_a_storage_or_a_size_that_is_none_is_refused() -> None:
+    """Planted: the storage is not looked at; a size is not read."""
+    with pytest.raises(
+        fencepost.BadInput, match=r"^--storage dbs: no such storage \(did you mean db\?\); valid: "
+    ):
+        fencepost.advise(3, 3, 2, 4, storage="dbs")
+    with pytest.raises(fencepost.BadInput, match=r"^ensemble=2\.5: must be a whole number"):
+        fencepost.advise(2.5, 2, 2, 4)  # type: ignore[arg-type]
+    with pytest.raises(fencepost.BadInput, match=r"^ensemble=2\.5: must be a whole number"):
+        fencepost.quorum(2.5, 2, 2)  # type: ignore[arg-type]
+
+
+def test_an_interrupt_ends_the_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that Ctrl-C had ended once counted as undecided, and the next one began.
+
+    Planted: the outcome of an interrupted check is used.
+    """
+    asked: list[object] = []
+
+    def interrupted(instance: Checkable, properties: Sequence[Property], limits: Limits) -> Outcome:
+        asked.append(instance)
+        return Outcome((), 0.0, True, {})
+
+    monkeypatch.setattr("fencepost.answers.without_spare.check", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fencepost.advise(1, 1, 1, 1, release="4.17.3")
+    assert len(asked) == 1
 
 
 def test_the_calculator_says_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,125 @@
+"""The setup that `advise` is asked about, from options and from the files of a deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fencepost.answers.advice import Advice
+from fencepost.answers.affected import bugs_of_releases
+from fencepost.answers.known import full_names
+from fencepost.answers.public_losses import FEATURES, PUBLIC_LOSSES, public_losses
+from fencepost.answers.risk_search import not_asked
+from fencepost.answers.risks import OF_SETTINGS, risks
+from fencepost.answers.setups import Setup
+from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
+from fencepost.protocols.bookkeeper.releases import NEWEST, listed
+from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.setters import Setter
+from fencepost.quorums.settings import STORAGES
+from fencepost.quorums.sources import Files, read_files
+from fencepost.quorums.stripes import Configuration
+
+
+def asked_setup(
+    ensemble: int | None = None,
+    write_quorum: int | None = None,
+    ack_quorum: int | None = None,
+    bookies: int | None = None,
+    *,
+    release: str | None = None,
+    pulsar: str | None = None,
+    files: Iterable[str] = (),
+    journal: bool | None = None,
+    sync: bool | None = None,
+    checks: bool | None = None,
+    storage: str | None = None,
+    accept: Sequence[str] = (),
+) -> Advice:
+    """Return the advice before any question: the setup, the setter of each value, and what to ask.
+
+    A value is that of its option, else of the last file that has it, else the default. Raises BadInput.
+    """
+    if pulsar is not None and release is not None:
+        raise BadInput(f"--pulsar {pulsar}: not with --release {release}; leave one of them out")
+    if storage not in (None, *STORAGES.values()):
+        near = did_you_mean(storage or "", STORAGES.values())
+        raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES.values())}")
+    in_pulsar = None if pulsar is None else pulsar_release(pulsar)
+    said = read_files(files)
+    set_by: dict[str, Setter] = {}
+
+    def value(name: str, flag: str, option: object, default: object) -> Any:
+        found, set_by[name] = said.chosen(name, flag, option, default)
+        return found
+
+    def size(name: str, flag: str, option: int | None) -> int:
+        found = value(name, flag, option, None)
+        if found is None:
+            raise BadInput(
+                f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
+            )
+        return int(found)
+
+    configuration = Configuration(
+        size("ensemble", "-e", ensemble),
+        size("write_quorum", "-w", write_quorum),
+        size("ack_quorum", "-a", ack_quorum),
+    )
+    number = size("bookies", "-n", bookies)
+    flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
+    known = listed(value("release", flag, given, NEWEST))
+    said = said.known_to(known)
+    of_pulsar = said.pulsar or in_pulsar is not None
+    setup = Setup(
+        configuration,
+        number,
+        known,
+        value("journal", "--journal", journal, True),
+        value("checks", "--checks", checks, False),
+        value("storage", "--storage", storage, "db" if of_pulsar else "sorted"),
+        value("sync", "--sync", sync, True),
+        _features(said),
+    )
+    is_sorted, setter = said.chosen("sorted_storage", default=True)
+    if setup.storage == "sorted" and storage is None and not is_sorted:
+        setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
+    deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
+    first = unasked(setup, deployment)
+    return replace(
+        first, sources=dict(said.sources), set_by=set_by, accepted=accepted(accept), pulsar=in_pulsar
+    )
+
+
+def unasked(setup: Setup, deployment: Deployment) -> Advice:
+    """Return the advice on a setup before any question is asked: nothing is decided."""
+    found = risks(setup)
+    return Advice(
+        setup,
+        deployment,
+        sources={},
+        set_by={},
+        losing=[(risk, not_asked(risk, setup)) for risk in found if risk.loses],
+        public=public_losses(setup.release, setup.traits),
+        other=[risk for risk in found if not risk.loses],
+        rest=not_asked(None, setup),
+        accepted=frozenset(),
+    )
+
+
+def accepted(names: Sequence[str]) -> frozenset[str]:
+    """Return the losses of these names, which the answer leaves out. Raises BadInput."""
+    known = [bug[0] for bug in bugs_of_releases()]
+    return full_names([*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ")
+
+
+def _features(said: Files) -> frozenset[str]:
+    """Return the settings of the files that some public loss needs and that no model has."""
+    values = said.unmodelled
+    found = {
+        feature.name for key, feature in FEATURES.items() if key in values and feature.is_in(values[key])
+    }
+    others = {"ephemeral-disks": not said.persistent, "no-autorecovery": not said.autorecovery}
+    return frozenset(found | {name for name, holds in others.items() if holds})
