@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import corpus
 import pytest
-from _pytest.mark.structures import ParameterSet
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.exploration import explore
