@@ -24,7 +24,7 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import library
-from fencepost.realcode.release_behaviour import SECOND_COPY
+from fencepost.realcode.release_behaviour import SECOND_COPY, rules_of_client
 from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
 from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
 
@@ -101,11 +101,12 @@ class Conformance:
         return sum(found.runs for found in self.found.values())
 
 
-def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
+def grounds(protocol: str, settings: Settings, storage: str, release: str) -> list[Ground]:
     """Return the instances to run: a set that covers every action, or the one that `settings` names.
 
-    A bookie treats the second copy of an entry as its storage does. Raises BadInput for a protocol that is
-    not modelled after the code.
+    A bookie treats the second copy of an entry as its storage does. The client queues adds and continues
+    after a refused change as its release does. Raises BadInput for a protocol that is not modelled after the
+    code.
     """
     found = find(protocol)
     if not isinstance(found.defaults, BookKeeperParameters):
@@ -114,8 +115,8 @@ def grounds(protocol: str, settings: Settings, storage: str) -> list[Ground]:
         )
     several = found.defaults.crashes == 0 and not {"bookies", "crashes"} & set(settings)
     chosen = INSTANCES if several else ({},)
-    copies = {"second_copy": SECOND_COPY[storage]}
-    return [Ground(found.instance({**copies, **instance, **settings}.items())) for instance in chosen]
+    own = {"second_copy": SECOND_COPY[storage], **rules_of_client(release, found.defaults)}
+    return [Ground(found.instance({**own, **instance, **settings}.items())) for instance in chosen]
 
 
 def none_fired(grounds: Sequence[Ground]) -> Counter[str]:

@@ -68,7 +68,9 @@ def code_observations(
         if inside["up"] and int(name[1:]) <= bookies:
             found |= _inside(name, inside, entries)
     for entry in range(1, entries + 1):
-        results = {told.split(": ")[-1] for told in look["told"] if told.startswith(f"{WRITER}: add {entry}:")}
+        results = {
+            told.split(": ")[-1] for told in look["told"] if told.startswith(f"{WRITER}: add {entry}:")
+        }
         found[f"acknowledged[{entry}]"] = "OK" in results
         found[f"{UNANSWERED}[{entry}]"] = entry in pushed and not results
     for told in look["told"]:

@@ -10,6 +10,7 @@ from enum import Enum
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
@@ -315,6 +316,20 @@ def _as_release(run: Reproduction) -> bool:
     said = _said_by(own, run.trace)
     agrees = all(not differences(said[s.index], s.observations) for s in run.steps if s.index < len(said))
     stops = len(said) - 1
+    if run.ending is not Ending.REPRODUCED and stops == len(run.trace.steps):
+        return agrees and not _is_violated(own, run.trace)
     return agrees and (
         run.ending is Ending.REPRODUCED or run.step is None or stops <= run.step + 1 or stops == 0
     )
+
+
+def _is_violated(system: System, trace: Trace) -> bool:
+    """Return whether the trace's steps violate its property in that system, too."""
+    choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
+    actions = [_action(system, step.action, step.arguments) for step in trace.steps]
+    (prop,) = choose(system, (trace.property,))
+    try:
+        Replayer(system, trace.subject).replay(prop, [a for a in actions if a is not None], choices)
+    except NotAnExecution:
+        return False
+    return True

@@ -68,6 +68,8 @@ ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fa
 Each run aims at one of them and seldom takes another, or any of them among its first steps.
 """
 SELDOM = 0.02
+LATE = 0.5
+"""The probability that a run pushes few entries before the writer's first ensemble change is over."""
 
 AT_ONCE = {
     "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
@@ -79,6 +81,8 @@ In the model other actions may come between.
 """
 
 ELSEWHERE = {
+    "ignore failure": "not of an entry with AQ acks, not during a change, and not with a refused entry that "
+    "has AQ acks: the code notes the failure and handles it with a later one (delayedWriteFailedBookies)",
     "begin change": "a recoverer replaces a bookie in one call, so its commit follows at once. A client that "
     "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
     "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "
@@ -138,7 +142,8 @@ class Ground:
         (state,) = self.replayer.follow([], lost)
         longest = chance.randint(SHORTEST, LONGEST)
         fired = Counter() if fired is None else fired
-        (ending,) = chance.choices(ENDINGS, [1 / (1 + fired[name]) for name in ENDINGS])
+        (ending,) = chance.choices(self.endings, [1 / (1 + fired[name]) for name in self.endings])
+        late = chance.random() < LATE
         actions: list[GroundAction] = []
         while len(actions) < longest:
             following = {
@@ -150,11 +155,18 @@ class Ground:
             allowed = list(self.allowed(actions, state, following))
             if not allowed:
                 break
-            seldom = [name for name in ENDINGS if name != ending or len(actions) < SHORTEST]
+            seldom = [name for name in self.endings if name != ending or len(actions) < SHORTEST]
+            seldom += ["push"] if late and _awaits_change(actions) else []
             action = _chosen(allowed, chance, fired, seldom)
             actions.append(action)
             state = following[action]
         return ConformanceRun(lost, tuple(actions))
+
+    @property
+    def endings(self) -> Collection[str]:
+        """The actions that end a run. A refused change ends none if the writer continues after it."""
+        continues = self.ledger.parameters.refused_change == "continues"
+        return [name for name in ENDINGS if not (continues and name == "abandon change")]
 
     def allowed(
         self, before: Sequence[GroundAction], state: State, following: Mapping[GroundAction, State]
@@ -181,6 +193,10 @@ class Ground:
     ) -> bool:
         """Return whether the code cannot take the action there, by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
+        if name == "ignore failure":
+            client, _, entry, _ = action.arguments
+            later = self.ledger.complete(client, entry) | self.ledger.changing(client)
+            return bool(noted) or bool(evaluate(later, {}, state))
         if name == "begin change":
             client, _, entry, _ = action.arguments
             if evaluate(self.ledger.complete(client, entry), {}, state):
@@ -265,6 +281,13 @@ def _begun_by_recoverer(before: Sequence[GroundAction]) -> object:
     if before and before[-1].schema.name == "begin change" and before[-1].arguments[0] != WRITER:
         return before[-1].arguments[0]
     return None
+
+
+def _awaits_change(before: Sequence[GroundAction]) -> bool:
+    """Return whether the writer has pushed an entry and has not yet ended an ensemble change."""
+    over = ("commit change", "abandon change")
+    pushed = any(action.schema.name == "push" for action in before)
+    return pushed and not any(a.schema.name in over and a.arguments[0] == WRITER for a in before)
 
 
 def _replaces(change: GroundAction, noted: Collection[tuple[Value, Value]]) -> bool:

@@ -99,12 +99,10 @@ def command(
         )
     else:
         storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or RUNS
-        ground = grounds(
-            protocol, dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings), storage
-        )
-        found = Conformance(
-            Setting(library(folder).release, storage), protocol, seed, asked, fired=none_fired(ground)
-        )
+        release = library(folder).release
+        given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
+        ground = grounds(protocol, given, storage, release)
+        found = Conformance(Setting(release, storage), protocol, seed, asked, fired=none_fired(ground))
         _taken(found, ground, folder, timeout, transcript, log)
     emit(json.dumps(as_json(found), indent=2) if form == "json" else as_text(found), output)
     return int(_exit_code(found))

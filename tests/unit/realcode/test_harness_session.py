@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -220,6 +220,14 @@ def test_a_release_is_driven_with_the_switches_of_its_preset() -> None:
     assert mending("4.17.4", "db", V4_13) == {"recovery_reads_fence": "yes", "recovery_floor": "fragment"}
     assert mending("4.17.4", "sorted", TODAY) == {"second_copy": "dropped"}
     assert as_driven("4.13.0", "sorted", TODAY).recovery_reads_fence == "no"
+
+
+def test_the_client_does_what_the_instance_asks_for_and_the_release_does() -> None:
+    # Planted: both switches fixed to the mend. No add waited, and no writer continued.
+    asks = replace(TODAY, add_ensemble="when-made", refused_change="continues")
+    assert mending("4.17.4", "db", asks) == mending("4.17.4", "db", TODAY) == {}
+    assert mending("4.8.0", "db", asks).items() >= {"add_ensemble": "when-queued"}.items()
+    assert mending("4.8.0", "db", asks).items() >= {"refused_change": "gives-up"}.items()
 
 
 def test_what_was_seen_is_what_the_switches_of_the_release_say() -> None:

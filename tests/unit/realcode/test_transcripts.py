@@ -51,6 +51,10 @@ ENDINGS = {
     ("key-without-entry", "4.17.4", "sorted"): (REPRODUCED, None),
     ("key-without-entry-db", "4.13.0", "db"): (REFUSED, 7),
     ("phantom-read", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("refused-change", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("stale-ensemble", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("stale-ensemble-hang", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("stale-ensemble-hang", "4.17.4", "sorted"): (REPRODUCED, None),
     ("too-few-copies", "4.17.4", "interleaved"): (REPRODUCED, None),
     ("too-few-copies", "4.17.4", "sorted"): (REFUSED, 27),
     ("too-few-copies-2", "4.17.4", "sorted"): (REPRODUCED, None),
@@ -130,6 +134,47 @@ def test_a_storage_that_drops_the_second_copy_goes_the_way_of_the_model_that_doe
     lines = [(start.replace("sorted", "db"), versions), *rest]
     run = reproduce(kept_trace("too-few-copies"), replace(transcript.setting, storage="db"), Playback(lines))
     assert (run.ending, run.as_release) == (Ending.PARTED, False)
+
+
+HANGS = ("stale-ensemble-hang", "refused-change")
+
+
+@pytest.mark.parametrize("bug", HANGS)
+def test_a_hang_is_judged_after_everything_left_is_delivered(bug: str) -> None:
+    run = played(bug, "4.17.4")
+    assert (
+        run.reason == "everything under way was delivered and answered, and the add of entry 2 has no answer"
+    )
+    delivers = [line for line, _ in transcript_of(bug, "4.17.4").lines if line.startswith("deliver")]
+    assert len(delivers) > sum(step.action.startswith("handle") for step in run.trace.steps)
+
+
+@pytest.mark.parametrize("bug", HANGS)
+def test_an_add_that_is_answered_at_last_is_no_hang(bug: str) -> None:
+    # Planted: the last answer of the code, changed. The application gets a result of the add.
+    transcript = transcript_of(bug, "4.17.4")
+    *lines, (last, answer) = transcript.lines
+    content = json.loads(answer)
+    content["ok"]["told"].append("w: add 2: OK")
+    session = Playback([*lines, (last, json.dumps(content))])
+    run = reproduce(kept_trace(bug), transcript.setting, session)
+    assert (run.ending, run.reason) == (
+        Ending.PARTED,
+        "the code agrees to the end, and nothing is violated there",
+    )
+
+
+def test_an_add_that_waits_is_made_before_the_change_and_queued_after_it() -> None:
+    lines = [line.split()[0] for line, _ in transcript_of("stale-ensemble", "4.17.4").lines]
+    make = lines.index("make")
+    assert lines[make + 1] == "metadata" and "push" in lines[make:]
+
+
+def test_an_add_that_is_made_only_when_it_is_queued_is_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Planted: no add waits. The code would take the new ensemble.
+    monkeypatch.setattr("fencepost.realcode.drive.writers.make_waiting", lambda code, change: None)
+    with pytest.raises(OutOfStep, match="asked: metadata client=w; recorded: make client=w content=2"):
+        played("stale-ensemble", "4.17.4")
 
 
 def test_there_is_an_ending_for_each_transcript() -> None:
