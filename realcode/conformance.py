@@ -23,7 +23,7 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
-from fencepost.realcode.library import library
+from fencepost.realcode.library import Library
 from fencepost.realcode.release_behaviour import SECOND_COPY, rules_of_client
 from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
 from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
@@ -145,13 +145,13 @@ def start(grounds: Sequence[Ground], setting: Setting, session: HarnessSession) 
 
 @contextmanager
 def driven(
-    found: Conformance, grounds: Sequence[Ground], folder: Path, log: Path | None = None
+    found: Conformance, grounds: Sequence[Ground], lib: Library, log: Path | None = None
 ) -> Iterator[HarnessSession]:
-    """Run the code in that folder, with the bookies that these instances need.
+    """Run the code, with the bookies that these instances need.
 
     Raises BadInput if the code cannot be set up so.
     """
-    with running(library(folder), log) as session:
+    with running(lib, log) as session:
         try:
             found.setting = start(grounds, found.setting, session)
             yield session

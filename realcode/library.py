@@ -16,9 +16,10 @@ from pathlib import Path
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.commutation_cache import cache_folder
-from fencepost.protocols.bookkeeper.releases import ordered
+from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS, listed, ordered
 
-RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
+RUN_AS = re.compile(r"(?:(?P<version>[\w.-]{1,60}) as )?(?P<release>\d{1,4}\.\d{1,4}\.\d{1,4})")
+"""A release as files name it, with the code's version before it if that is another."""
 SERVER_JAR = re.compile(r"bookkeeper-server-(\d+\.\d+\.\d+)([.-][\w.-]*)?\.jar")
 OLDEST = (4, 13, 0)
 """The first release that the harness supports. Metadata names bookies by id since 4.12."""
@@ -32,6 +33,9 @@ class Library:
 
     folder: Path
     release: str
+    """The release whose rules the code is compared with: its own, or the one that the user gives."""
+    version: str
+    """The version in the name of its jar, such as 4.19.0-SNAPSHOT."""
 
     @cached_property
     def jars(self) -> tuple[Path, ...]:
@@ -44,12 +48,16 @@ class Library:
         return f"{self.folder}/*"
 
 
-def library(folder: Path) -> Library:
-    """Return the release whose jars are in that folder; raise BadInput if it cannot be driven."""
+def library(folder: Path, release: str | None = None) -> Library:
+    """Return the release whose jars are in that folder, to be compared with that release or with its own.
+
+    Raises BadInput if it cannot be driven, and if a release is given that was not read.
+    """
     valid = "give the lib folder of a BookKeeper distribution, 4.13.0 or later"
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; {valid}")
-    found = sorted(m[1] for p in folder.glob("*.jar") if (m := SERVER_JAR.search(p.name)) is not None)
+    jars = {m[1]: m for p in folder.glob("*.jar") if (m := SERVER_JAR.search(p.name)) is not None}
+    found = sorted(jars)
     if not found:
         raise BadInput(f"{folder}: has no bookkeeper-server-VERSION.jar in it; {valid}")
     if len(found) > 1:
@@ -58,7 +66,20 @@ def library(folder: Path) -> Library:
         )
     if ordered(found[0]) < OLDEST:
         raise BadInput(f"{folder}: release {found[0]} is not one that can be driven; {valid}")
-    return Library(folder.resolve(), found[0])
+    if release is not None and ordered(listed(release)) < OLDEST:
+        raise BadInput(f"{release}: is not one that can be driven; give 4.13.0 or later")
+    version = "".join(filter(None, jars[found[0]].groups()))
+    return Library(folder.resolve(), release or found[0], version)
+
+
+def with_rules(lib: Library) -> Library:
+    """Return the library; raise BadInput if its release was not read, so that no rules of it are known."""
+    if lib.release not in TAGS:
+        raise BadInput(
+            f"{lib.folder}: version {lib.version} is none of the releases that were read, up to {NEWEST}; "
+            f"give the release whose rules it has, such as --release {NEWEST}"
+        )
+    return lib
 
 
 def jdk(tool: str) -> str:

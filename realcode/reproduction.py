@@ -24,6 +24,7 @@ from fencepost.realcode.drive.recoverers import drive_on
 from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
 from fencepost.realcode.judgement import unanswered, violated
+from fencepost.realcode.library import Library
 from fencepost.realcode.observations import Observations, differences, model_observations
 from fencepost.realcode.release_behaviour import as_driven, mending
 
@@ -69,6 +70,18 @@ class Setting:
     storage: str
     zookeeper: str = ""
     jdk: str = ""
+    version: str = ""
+    """The version of the code, if it is compared with the rules of another release."""
+
+    @property
+    def code(self) -> str:
+        """The release as texts and files have it; `4.19.0-SNAPSHOT as 4.18.0` if it is run as another."""
+        return f"{self.version} as {self.release}" if self.version else self.release
+
+
+def setting_of(lib: Library, storage: str) -> Setting:
+    """Return the setting of a library that is not started yet."""
+    return Setting(lib.release, storage, version=lib.version if lib.version != lib.release else "")
 
 
 @dataclass(frozen=True)

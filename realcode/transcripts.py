@@ -25,7 +25,7 @@ from fencepost.encoding.documents import (
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import Trace
 from fencepost.realcode.harness_session import Playback, dumped
-from fencepost.realcode.library import RELEASE
+from fencepost.realcode.library import RUN_AS
 from fencepost.realcode.reproduction import STORAGES, Ending, Reproduction, Setting
 
 SCHEMA = "fencepost.transcript/2"
@@ -122,7 +122,7 @@ def head(schema: str, day: str, setting: Setting, protocol: str) -> dict[str, ob
     return {
         "schema": schema,
         "recorded": day,
-        "bookkeeper": setting.release,
+        "bookkeeper": setting.code,
         "storage": setting.storage,
         "zookeeper": setting.zookeeper,
         "jdk": setting.jdk,
@@ -147,11 +147,14 @@ def read_run(
     if found != schema:
         raise other_schema(path, found, schema)
     has_keys(first, keys, f"{path}: line 1")
-    setting = Setting(*(first[name] for name in ("bookkeeper", "storage", "zookeeper", "jdk")))
-    if RELEASE.fullmatch(setting.release) is None:
+    code = RUN_AS.fullmatch(first["bookkeeper"])
+    if code is None:
         raise BadInput(
-            f"{path}: bookkeeper is {shown(setting.release)}; it must be a release, such as 4.17.3"
+            f"{path}: bookkeeper is {shown(first['bookkeeper'])}; it must be a release, such as 4.17.3"
         )
+    setting = Setting(
+        code["release"], *(first[name] for name in ("storage", "zookeeper", "jdk")), code["version"] or ""
+    )
     if not lines:
         raise BadInput(f"{path}: ends after its first line; {hint}")
     where, last = lines[-1]

@@ -18,6 +18,7 @@ from fencepost.cli.options.realcode import (
     log_option,
     playback_option,
     refuse,
+    release_option,
     storage_option,
     transcript_option,
 )
@@ -29,8 +30,8 @@ from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.conformance import Conformance, conform, drive, driven, grounds, none_fired
 from fencepost.realcode.harness_session import HarnessFailed, OutOfStep
-from fencepost.realcode.library import library
-from fencepost.realcode.reproduction import STORAGES, Setting
+from fencepost.realcode.library import Library, library, with_rules
+from fencepost.realcode.reproduction import STORAGES, setting_of
 from fencepost.realcode.run_files import RecordedRun, RunFile, read_run_file
 from fencepost.realcode.runs import ConformanceRun, Ground
 from fencepost.realcode.transcripts import today
@@ -44,6 +45,7 @@ TOLD = 50
 @click.argument("protocol", required=False, metavar="PROTOCOL", shell_complete=protocol_names)
 @settings_option
 @library_option
+@release_option
 @storage_option
 @playback_option("the runs and the answers")
 @log_option
@@ -63,6 +65,7 @@ TOLD = 50
 def command(
     protocol: str | None,
     folder: Path | None,
+    release: str | None,
     asked: int | None,
     seed: int | None,
     storage: str | None,
@@ -83,6 +86,7 @@ def command(
         unused = {
             "PROTOCOL": protocol,
             "--bookkeeper": folder,
+            "--release": release,
             "--runs": asked,
             "--seed": seed is not None,
             "--storage": storage,
@@ -99,11 +103,11 @@ def command(
         )
     else:
         storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or RUNS
-        release = library(folder).release
+        lib = with_rules(library(folder, release))
         given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
-        ground = grounds(protocol, given, storage, release)
-        found = Conformance(Setting(release, storage), protocol, seed, asked, fired=none_fired(ground))
-        _taken(found, ground, folder, timeout, transcript, log)
+        ground = grounds(protocol, given, storage, lib.release)
+        found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))
+        _taken(found, ground, lib, timeout, transcript, log)
     emit(json.dumps(as_json(found), indent=2) if form == "json" else as_text(found), output)
     return int(_exit_code(found))
 
@@ -111,7 +115,7 @@ def command(
 def _taken(
     found: Conformance,
     ground: Sequence[Ground],
-    folder: Path,
+    lib: Library,
     timeout: float,
     transcript: str | None,
     log: Path | None,
@@ -126,7 +130,7 @@ def _taken(
     ends = time.monotonic() + timeout - elapsed()
     with (
         StatusLine(f"BookKeeper {found.setting.release} starts") as status,
-        driven(found, ground, folder, log) as session,
+        driven(found, ground, lib, log) as session,
     ):
         begun = time.monotonic()
         try:

@@ -16,6 +16,7 @@ from fencepost.cli.options.realcode import (
     log_option,
     playback_option,
     refuse,
+    release_option,
     storage_option,
     transcript_option,
 )
@@ -27,15 +28,15 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.realcode.harness_session import OutOfStep, Recording, running
-from fencepost.realcode.library import Library, library
+from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import (
     STORAGES,
     Ending,
     Reproduction,
-    Setting,
     as_code_can,
     bookkeeper_of,
     reproduce,
+    setting_of,
 )
 from fencepost.realcode.transcripts import read_transcript, recorded
 
@@ -50,6 +51,7 @@ EXITS = {
 @grouped_command(example="fencepost reproduce found/bookkeeper-4.13.no-divergence.json --bookkeeper LIB")
 @click.argument("trace", type=click.Path())
 @library_option
+@release_option
 @storage_option
 @option(
     "--property",
@@ -67,6 +69,7 @@ EXITS = {
 def command(
     trace: str,
     folder: Path | None,
+    release: str | None,
     storage: str | None,
     name: str | None,
     transcript: str | None,
@@ -83,7 +86,13 @@ def command(
     """
     counterexample = _counterexample(Path(trace), name)
     if playback is not None:
-        unused = {"--bookkeeper": folder, "--storage": storage, "--log": log, "--transcript": transcript}
+        unused = {
+            "--bookkeeper": folder,
+            "--release": release,
+            "--storage": storage,
+            "--log": log,
+            "--transcript": transcript,
+        }
         refuse("--playback", unused)
         run = _played(counterexample, playback)
     elif folder is None:
@@ -91,7 +100,9 @@ def command(
             "--bookkeeper: missing; give the lib folder of a BookKeeper distribution, or --playback FILE"
         )
     else:
-        run = _driven(counterexample, library(folder), storage or STORAGES[0], transcript, log)
+        run = _driven(
+            counterexample, with_rules(library(folder, release)), storage or STORAGES[0], transcript, log
+        )
     emit(_written(run, counterexample, form), output)
     return int(EXITS[run.ending])
 
@@ -119,7 +130,7 @@ def _driven(
     counterexample: Counterexample, lib: Library, storage: str, transcript: str | None, log: Path | None
 ) -> Reproduction:
     with StatusLine(f"BookKeeper {lib.release} starts"), running(lib, log) as harness:
-        recording, setting = Recording(harness), Setting(lib.release, storage)
+        recording, setting = Recording(harness), setting_of(lib, storage)
         run = Reproduction(counterexample.trace, setting, (), Ending.UNDRIVABLE, None, "the harness failed")
         try:
             run = reproduce(counterexample.trace, setting, recording)

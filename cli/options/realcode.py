@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CODE, Choice, option
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.reproduction import STORAGES
@@ -19,6 +20,13 @@ library_option: Callable[[Any], Any] = option(
     metavar="LIB",
     group=CODE,
     help="The lib folder of a BookKeeper distribution.",
+)
+release_option: Callable[[Any], Any] = option(
+    "--release",
+    metavar="R",
+    shell_complete=release_names,
+    group=CODE,
+    help="Compare with the rules of this release, for a LIB of another version.",
 )
 storage_option: Callable[[Any], Any] = option(
     "--storage",

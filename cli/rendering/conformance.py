@@ -109,7 +109,7 @@ def as_json(found: Conformance) -> dict[str, object]:
     """Return the same, for programs."""
     content = {
         "protocol": found.protocol,
-        "bookkeeper": found.setting.release,
+        "bookkeeper": found.setting.code,
         "storage": found.setting.storage,
         "zookeeper": found.setting.zookeeper,
         "jdk": found.setting.jdk,

@@ -37,7 +37,7 @@ def spoken(setting: Setting) -> str:
     """Return a release with the versions that ran with it."""
     parts = [f"{setting.storage} storage"]
     parts += [f"ZooKeeper {setting.zookeeper}", f"JDK {setting.jdk}"] if setting.zookeeper else []
-    return f"BookKeeper {setting.release} ({', '.join(parts)})"
+    return f"BookKeeper {setting.code} ({', '.join(parts)})"
 
 
 def beside(code: CodeStep) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _side(value: object) -> str:
 
 def ending(run: Reproduction, counterexample: Counterexample) -> str:
     """How it ended, in a sentence or two."""
-    release = run.setting.release
+    release = run.setting.code
     match run.ending:
         case Ending.REPRODUCED:
             differs = sum(bool(step.differs) for step in run.steps)
@@ -119,7 +119,7 @@ def as_json(run: Reproduction) -> dict[str, object]:
     """Return everything that was seen."""
     content = {
         "trace": run.trace.to_json(),
-        "bookkeeper": run.setting.release,
+        "bookkeeper": run.setting.code,
         "storage": run.setting.storage,
         "zookeeper": run.setting.zookeeper,
         "jdk": run.setting.jdk,

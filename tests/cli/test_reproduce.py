@@ -73,6 +73,7 @@ HOSTILE = {
     "Missing argument 'TRACE'": [],
     "--bookkeeper: missing": ["TRACE"],
     "--bookkeeper: not with --playback": ["TRACE", "--playback", OLD, "--bookkeeper", "lib"],
+    "--release: not with --playback": ["TRACE", "--playback", OLD, "--release", "4.17.4"],
     "--transcript: not with --playback": ["TRACE", "--playback", OLD, "--transcript", "t.json"],
     "lib: no such folder": ["TRACE", "--bookkeeper", "lib"],
     "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.jsonl")],

@@ -28,8 +28,9 @@ from fencepost.realcode.harness_session import (
     answering,
     opened,
 )
-from fencepost.realcode.library import Library, compiled, jdk, library
+from fencepost.realcode.library import Library, compiled, jdk, library, with_rules
 from fencepost.realcode.release_behaviour import SECOND_COPY, as_driven, is_there, mending, seen
+from fencepost.realcode.reproduction import setting_of
 from support.processes import gone
 from support.realcode import crashing_code, kept_trace
 
@@ -78,6 +79,24 @@ def test_the_release_is_that_of_the_server_jar(tmp_path: Path) -> None:
     assert library(lib(tmp_path / "a", NAME.format("4.17.3"))).release == "4.17.3"
     assert library(lib(tmp_path / "b", "bookkeeper-server-4.18.0.jar")).release == "4.18.0"
     assert library(lib(tmp_path / "c", NAME.format("4.19.0-SNAPSHOT"))).release == "4.19.0"
+
+
+def test_a_library_of_another_version_runs_as_the_release_that_is_given(tmp_path: Path) -> None:
+    folder = lib(tmp_path / "lib", NAME.format("4.19.0-SNAPSHOT"))
+    with pytest.raises(BadInput, match=r"version 4\.19\.0-SNAPSHOT is none of .* such as --release"):
+        with_rules(library(folder))
+    found = with_rules(library(folder, "4.18.0"))
+    assert setting_of(found, "db").code == "4.19.0-SNAPSHOT as 4.18.0"
+    assert setting_of(library(lib(tmp_path / "b", NAME.format("4.17.3"))), "db").code == "4.17.3"
+
+
+@pytest.mark.parametrize(
+    ("release", "says"),
+    [("4.99.0", "4.99.0: not one of the"), ("4.12.1", "4.12.1: is not one that can be driven; give 4.13.0")],
+)
+def test_a_release_whose_rules_are_not_there_is_one_line(tmp_path: Path, release: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        library(lib(tmp_path / "lib", NAME.format("4.19.0-SNAPSHOT")), release)
 
 
 def test_no_jdk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,4 +282,4 @@ def test_every_known_bug_of_the_code_has_its_execution() -> None:
 
 def test_a_library_is_its_folder(tmp_path: Path) -> None:
     folder = lib(tmp_path / "lib", NAME.format("4.17.3"), "a.jar")
-    assert [jar.name for jar in Library(folder, "4.17.3").jars] == ["a.jar", NAME.format("4.17.3")]
+    assert [jar.name for jar in Library(folder, "4.17.3", "4.17.3").jars] == ["a.jar", NAME.format("4.17.3")]

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from fencepost.realcode.matrix import cell
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import as_driven, refused_at
 from fencepost.realcode.reproduction import Ending, Reproduction, _said_by, bookkeeper_of, reproduce
-from fencepost.realcode.transcripts import Transcript
+from fencepost.realcode.transcripts import Transcript, read_transcript
 from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
 from support.tiers import each_third
 
@@ -188,6 +189,16 @@ def test_a_transcript_says_on_what_it_was_made() -> None:
         assert (setting.release, setting.storage) == (release, storage)
         assert (transcript.protocol, transcript.property) == (trace.protocol, trace.property)
         assert transcript.recorded and setting.zookeeper and setting.jdk
+
+
+def test_a_transcript_says_which_version_ran_as_which_release(tmp_path: Path) -> None:
+    # Planted: only the release kept. A run of a release candidate would pass for one of the release.
+    transcript = transcript_of("stale-ensemble", "4.17.4")
+    setting = replace(transcript.setting, version="4.19.0-SNAPSHOT")
+    path = tmp_path / "run.jsonl"
+    path.write_text(replace(transcript, setting=setting).to_json_lines(), encoding="utf-8")
+    assert '"bookkeeper": "4.19.0-SNAPSHOT as 4.17.4"' in path.read_text(encoding="utf-8")
+    assert read_transcript(path).setting == setting
 
 
 def test_the_mended_model_goes_where_the_code_goes() -> None:
