@@ -20,6 +20,7 @@ from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_l
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
+from fencepost.properties.ledger_copies.safety import copies_properties
 from fencepost.properties.verified_log.invariants import log_invariants
 from fencepost.properties.verified_log.safety import verified_log_properties
 from fencepost.protocols import ledger_chain as chains
@@ -35,6 +36,9 @@ from fencepost.protocols.bookkeeper.parameters import (
 from fencepost.protocols.bookkeeper.releases import NEWEST, as_in
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.protocols.ledger_copies.state import Copies
+from fencepost.protocols.ledger_copies.system import copies
 from fencepost.protocols.verified_log import parameters as stages
 from fencepost.protocols.verified_log.log import verified_log as segment_log
 
@@ -85,6 +89,13 @@ def ledger_chain(parameters: chains.ChainParameters) -> System:
     return replace(
         system, properties=chain_properties(system.state), invariants=chain_invariants(system.state)
     )
+
+
+def ledger_copies(parameters: CopiesParameters) -> System:
+    """Build the copies of a closed ledger with their properties."""
+    system = copies(parameters)
+    assert isinstance(system.state, Copies)
+    return replace(system, properties=copies_properties(system.state))
 
 
 _SOURCES = (
@@ -138,6 +149,12 @@ _TWEAKS_NOT_MODELLED = (
     "more than one bookie replaced in one step",
     "crashes and restarts of bookies",
 )
+
+_COPIES_UNMODELLED = (
+    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, unclean metadata reads"
+)
+
+_COPIES_NOT_MODELLED = ("open ledgers and their recovery: every fragment is closed",)
 
 _VERIFIED_LOG_SOURCES = (
     (
@@ -258,6 +275,20 @@ PROTOCOLS: dict[str, Protocol] = {
                 "lost or late answers of the metadata store",
                 "trimming the list, and readers of the log",
             ),
+        ),
+        Protocol(
+            name="ledger-copies",
+            summary="the copies of a closed BookKeeper ledger: re-replication, `recover`, and the collector of "
+            "over-replicated ledgers, with mends (as released: --set recover_lock=no --set "
+            "update_checks=old-bookie)",
+            defaults=CopiesParameters(),
+            build=ledger_copies,
+            sources=(
+                "Apache BookKeeper: LedgerFragmentReplicator, BookKeeperAdmin, MetadataUpdateLoop, "
+                "ReplicationWorker, ScanAndCompareGarbageCollector",
+            ),
+            not_modelled=_COPIES_NOT_MODELLED,
+            unmodelled=_COPIES_UNMODELLED,
         ),
         _stage("01", "the failure-free case, with one segment", stages.STAGE_01),
         _stage("02", "with a coordinator, lost messages, crashes and time-outs", stages.STAGE_02),

@@ -1,0 +1,1 @@
+"""The properties of a closed ledger's copies."""

@@ -1,0 +1,73 @@
+"""Properties of a closed ledger's copies."""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term, any_of, implies
+from fencepost.protocols.ledger_copies.state import Copies
+
+
+def copies_properties(s: Copies) -> tuple[Property, ...]:
+    """Return the properties of a closed ledger's copies."""
+    return (acked_copies_readable(s), copies_complete(s), no_bookie_twice(s))
+
+
+_WITNESS = "a re-replication has written another bookie into the metadata"
+
+
+def _rewritten(s: Copies) -> Term:
+    """Return whether some fragment names a bookie that the writer did not name."""
+    p = s.parameters
+    return any_of(*(s.is_named(f, b) for f in s.fragment for b in s.bookie if b not in p.first_ensemble(f)))
+
+
+def acked_copies_readable(s: Copies) -> Property:
+    """Return the property that no acknowledged entry is lost by fewer losses than AQ."""
+
+    def is_readable(e: Term) -> Term:
+        return exists_over(
+            (s.fragment, s.bookie), lambda f, b: s.belongs(e, f) & s.is_named(f, b) & s.copy[b, e]
+        )
+
+    too_many = at_least(s.parameters.ack_quorum, s.bookie, lambda b: s.lost[b])
+    return Property(
+        name="acked-copies-readable",
+        meaning="while fewer than AQ bookies have lost their disks since the ledger was last found fully "
+        "replicated, each entry has a copy on a bookie that the metadata names",
+        holds=too_many | forall(s.entry, is_readable),
+        witness=_rewritten(s) & exists(s.bookie, lambda b: s.lost[b]) & ~too_many,
+        witness_meaning=f"{_WITNESS}, and a bookie has lost its disks",
+    )
+
+
+def copies_complete(s: Copies) -> Property:
+    """Return the property that the metadata names only bookies with a copy."""
+
+    def holds(f: Term, i: Term, e: Term) -> Term:
+        has_copy = exists(s.bookie, lambda b: (s.ensemble[f, i] == b) & s.copy[b, e])
+        return implies(s.vouched[f, i] & s.belongs(e, f), has_copy)
+
+    return Property(
+        name="copies-complete",
+        meaning="a bookie that the writer or a re-replication has put into the metadata holds every entry of "
+        "the fragment, unless it has lost its disks since",
+        holds=forall_over((s.fragment, s.position, s.entry), holds),
+        witness=_rewritten(s),
+        witness_meaning=_WITNESS,
+    )
+
+
+def no_bookie_twice(s: Copies) -> Property:
+    """Return the property that an ensemble has as many bookies as positions."""
+
+    def differ(f: Term, i: Term, j: Term) -> Term:
+        return implies(i < j, s.ensemble[f, i] != s.ensemble[f, j])
+
+    return Property(
+        name="no-bookie-twice",
+        meaning="no fragment of the metadata names one bookie twice",
+        holds=forall_over((s.fragment, s.position, s.position), differ),
+        witness=_rewritten(s),
+        witness_meaning=_WITNESS,
+    )

@@ -1,0 +1,82 @@
+"""What bookies do by themselves, and what happens to them: stops, lost disks, collecting ledgers."""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.terms import Parameter
+from fencepost.protocols.ledger_copies.state import NOBODY, Copies
+
+
+def stop(s: Copies, bookie: Parameter) -> Action:
+    """Stop a bookie, which keeps its copies."""
+    return Action(
+        when=s.live[bookie],
+        then=[s.live[bookie].set(False)],
+        actor=bookie,
+        note="stops",
+        fault="stops",
+    )
+
+
+def come_back(s: Copies, bookie: Parameter) -> Action:
+    """Start a bookie again, with the copies that it had."""
+    return Action(
+        when=~s.live[bookie],
+        then=[s.live[bookie].set(True)],
+        actor=bookie,
+        note="is back",
+    )
+
+
+def lose_disks(s: Copies, bookie: Parameter) -> Action:
+    """Lose every copy of a bookie. It may serve again as an empty bookie of the same name."""
+    has_something = exists(s.entry, lambda e: s.copy[bookie, e])
+    return Action(
+        when=has_something,
+        then=[
+            *(s.copy[bookie, e].set(False) for e in s.entry),
+            s.lost[bookie].set(True),
+            *(s.spoilt[r].set(True, when=s.busy[r] & (s.target[r] == bookie)) for r in s.replicator),
+            *(
+                s.vouched[f, i].set(False, when=s.ensemble[f, i] == bookie)
+                for f in s.fragment
+                for i in s.position
+            ),
+        ],
+        actor=bookie,
+        note="loses its disks",
+        fault="disks",
+    )
+
+
+def begin_collecting(s: Copies, bookie: Parameter) -> Action:
+    """Take the lock, and read that the metadata names the bookie in no fragment.
+
+    ScanAndCompareGarbageCollector.removeOverReplicatedledgers.
+    """
+    has_something = exists(s.entry, lambda e: s.copy[bookie, e])
+    return Action(
+        when=s.live[bookie]
+        & ~s.collecting[bookie]
+        & has_something
+        & (s.lock == NOBODY)
+        & ~s.is_named_at_all(bookie),
+        then=[s.collecting[bookie].set(True), s.lock.set(bookie)],
+        actor=bookie,
+        note="takes the lock, and reads that the metadata does not name it",
+    )
+
+
+def collect(s: Copies, bookie: Parameter) -> Action:
+    """Delete the ledger, and release the lock (GarbageCleaner.clean)."""
+    return Action(
+        when=s.collecting[bookie],
+        then=[
+            s.collecting[bookie].set(False),
+            *(s.copy[bookie, e].set(False) for e in s.entry),
+            s.lock.set(NOBODY, when=s.lock == bookie),
+        ],
+        actor=bookie,
+        note="deletes the over-replicated ledger",
+    )

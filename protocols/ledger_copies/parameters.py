@@ -1,0 +1,74 @@
+"""The sizes of an instance of `ledger-copies`, and the rules of the code and of its mends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.encoding.language.parameters import parameter, require, switch
+
+_REPLICATOR = "LedgerFragmentReplicator.updateEnsembleInfo, MetadataUpdateLoop.writeLoop"
+
+
+@dataclass(frozen=True)
+class CopiesParameters:
+    """One instance. The first value of each rule is the mend, and the last one the code."""
+
+    bookies: int = parameter(3, "bookies, among them those that are spare")
+    write_quorum: int = parameter(2, "WQ: bookies of an ensemble; each stores every entry of the fragment")
+    ack_quorum: int = parameter(2, "AQ: copies without which an entry is not acknowledged")
+    entries: int = parameter(1, "entries of the ledger, all acknowledged")
+    fragments: int = parameter(1, "fragments of the ledger; each has an ensemble of its own")
+    workers: int = parameter(1, "replication workers of auto-recovery", least=0)
+    operators: int = parameter(1, "operators who call `bookkeeper shell recover`", least=0)
+
+    recover_lock: str = switch(
+        ("yes", "no"),
+        "`recover` takes the lock of under-replicated ledgers as a replication worker does, or no lock",
+        "BookKeeperAdmin.recoverLedger takes none in any release; the first value is a mend",
+    )
+    update_checks: str = switch(
+        ("as-read", "old-bookie"),
+        "a re-replication writes the metadata only in the version in which it chose its target, or in any "
+        "version whose ensemble still has the bookie to replace",
+        f"{_REPLICATOR}; the first value is a mend",
+    )
+    session: str = switch(
+        ("kept", "lost"),
+        "the ZooKeeper session that holds a lock lasts as long as the work, or may end before",
+        "ZkLedgerUnderreplicationManager: the lock is an ephemeral node",
+    )
+    collector: str = switch(
+        ("yes", "no"),
+        "bookies delete over-replicated ledgers, or never do",
+        "ScanAndCompareGarbageCollector.removeOverReplicatedledgers; "
+        "gcOverreplicatedLedgerWaitTime, a setting, is one day by default",
+    )
+
+    def __post_init__(self) -> None:
+        """Check the sizes. Raises BadInput."""
+        sizes = {name: getattr(self, name) for name in ("ack_quorum", "write_quorum", "bookies")}
+        ordered = self.ack_quorum <= self.write_quorum <= self.bookies
+        require("ack_quorum <= write_quorum <= bookies", ordered, sizes, "copies go to several bookies")
+        counts = {"fragments": self.fragments, "entries": self.entries}
+        require("fragments <= entries", self.fragments <= self.entries, counts, "each fragment has an entry")
+        spare = self.fragments == 1 or self.bookies > self.write_quorum
+        require(
+            "bookies > write_quorum if fragments > 1",
+            spare,
+            {**sizes, **counts},
+            "without a spare bookie the ensemble cannot change",
+        )
+        people = {"workers": self.workers, "operators": self.operators}
+        require("workers + operators >= 1", self.workers + self.operators >= 1, people, "somebody copies")
+
+    def fragment_of(self, entry: int) -> int:
+        """Return the fragment of an entry. The fragments are about equally long."""
+        return 1 + (entry - 1) * self.fragments // self.entries
+
+    def entries_of(self, fragment: int) -> tuple[int, ...]:
+        """Return the entries of a fragment, in order."""
+        return tuple(e for e in range(1, self.entries + 1) if self.fragment_of(e) == fragment)
+
+    def first_ensemble(self, fragment: int) -> tuple[str, ...]:
+        """Return the bookies that the writer gave the fragment: each fragment begins one bookie later."""
+        return tuple(f"b{(fragment - 1 + i) % self.bookies + 1}" for i in range(self.write_quorum))

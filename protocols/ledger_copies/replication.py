@@ -1,0 +1,176 @@
+"""Re-replication of a fragment: read the metadata, copy the entries, write the metadata.
+
+Auto-recovery and `bookkeeper shell recover` do the same work in the same class. Auto-recovery holds the lock
+of the under-replicated ledger meanwhile.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.quantifiers import exists, forall_over
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, if_
+from fencepost.protocols.ledger_copies.state import NOBODY, Copies
+
+
+def _may_replace(s: Copies, replicator: Parameter, fragment: Parameter, target: Parameter) -> Term:
+    """Return whether the bookie is live and not in the ensemble (BookKeeperAdmin.getReplacementBookies)."""
+    return ~s.busy[replicator] & s.live[target] & ~s.is_named(fragment, target)
+
+
+def take_ledger(
+    s: Copies, worker: Parameter, fragment: Parameter, position: Parameter, target: Parameter
+) -> Action:
+    """Take the lock of a ledger, find a bookie that fails the check, and choose another bookie.
+
+    ZkLedgerUnderreplicationManager.getLedgerToRereplicate, LedgerChecker.checkLedger,
+    BookKeeperAdmin.replicateLedgerFragment.
+    """
+    fails = exists(s.bookie, lambda b: (s.ensemble[fragment, position] == b) & ~s.passes_check(b, fragment))
+    return Action(
+        when=_may_replace(s, worker, fragment, target) & (s.lock == NOBODY) & fails,
+        then=[*s.begins(worker, fragment, position, target), s.lock.set(worker)],
+        actor=worker,
+        note="takes the lock, reads the metadata, and will copy fragment {fragment} to {target}",
+    )
+
+
+def recover_bookie(
+    s: Copies, operator: Parameter, fragment: Parameter, position: Parameter, target: Parameter
+) -> Action:
+    """Begin to copy a bookie's entries to another, for an operator (BookKeeperAdmin.recoverLedger)."""
+    locks = s.parameters.recover_lock == "yes"
+    return Action(
+        when=_may_replace(s, operator, fragment, target) & ((s.lock == NOBODY) if locks else True),
+        then=[
+            *s.begins(operator, fragment, position, target),
+            *([s.lock.set(operator)] if locks else []),
+        ],
+        actor=operator,
+        note="reads the metadata, and will copy fragment {fragment} to {target}"
+        + (", under the lock" if locks else ", without a lock"),
+    )
+
+
+def copy_entry(s: Copies, replicator: Parameter, entry: Parameter) -> Action:
+    """Read an entry from a bookie of the ensemble that was read, and add it to the target.
+
+    LedgerFragmentReplicator.recoverLedgerFragmentEntry.
+    """
+    return Action(
+        when=s.busy[replicator]
+        & s.belongs(entry, s.own_fragment[replicator])
+        & ~s.copied[replicator, entry]
+        & can_be_read(s, replicator, entry)
+        & takes_copies(s, replicator),
+        then=[
+            s.copied[replicator, entry].set(True),
+            *(s.copy[b, entry].set(True, when=s.target[replicator] == b) for b in s.bookie),
+        ],
+        actor=replicator,
+        note="copies entry {entry} to its target",
+    )
+
+
+def can_be_read(s: Copies, replicator: TermLike, entry: TermLike) -> Term:
+    """Return whether a live bookie of the ensemble that the replicator has read has the entry."""
+    return exists(s.bookie, lambda b: s.in_own_ensemble(replicator, b) & s.live[b] & s.copy[b, entry])
+
+
+def takes_copies(s: Copies, replicator: TermLike) -> Term:
+    """Return whether the target answers."""
+    return exists(s.bookie, lambda b: (s.target[replicator] == b) & s.live[b])
+
+
+def _still_named(s: Copies, replicator: TermLike) -> Term:
+    return exists(s.bookie, lambda b: (s.failed[replicator] == b) & s.in_own_ensemble(replicator, b))
+
+
+def _finished(s: Copies, replicator: TermLike) -> Term:
+    return s.busy[replicator] & s.has_copied_all(replicator)
+
+
+def read_again(s: Copies, replicator: Parameter) -> Action:
+    """Read the metadata again after a conflict (MetadataUpdateLoop.updateLocalValueFromStore)."""
+    own = s.own_fragment[replicator]
+    return Action(
+        when=_finished(s, replicator) & ~s.is_latest[replicator] & _still_named(s, replicator),
+        then=[
+            s.is_latest[replicator].set(True),
+            *(s.own_ensemble[replicator, i].set(s.ensemble[own, i]) for i in s.position),
+        ],
+        actor=replicator,
+        note="cannot write the metadata (bad version), and reads it again",
+    )
+
+
+def start_over(s: Copies, replicator: Parameter) -> Action:
+    """End the re-replication because the metadata has changed since it began (a mend)."""
+    return Action(
+        when=_finished(s, replicator) & ~s.is_latest[replicator],
+        then=s.ends(replicator),
+        actor=replicator,
+        note="cannot write the metadata (bad version), and will begin again",
+    )
+
+
+def update_ensemble(s: Copies, replicator: Parameter, fragment: Parameter) -> Action:
+    """Replace the bookie by the target, by compare-and-set (LedgerFragmentReplicator.updateEnsembleInfo)."""
+    own, failed = s.own_ensemble, s.failed[replicator]
+    replaced = {i: own[replicator, i] == failed for i in s.position}
+    target = s.target[replicator]
+    return Action(
+        when=_finished(s, replicator)
+        & (s.own_fragment[replicator] == fragment)
+        & s.is_latest[replicator]
+        & _still_named(s, replicator),
+        then=[
+            *(s.ensemble[fragment, i].set(if_(replaced[i], target, own[replicator, i])) for i in s.position),
+            *(s.vouched[fragment, i].set(~s.spoilt[replicator], when=replaced[i]) for i in s.position),
+            *(s.is_latest[r].set(False, when=replicator != r) for r in s.replicator),
+            *s.ends(replicator),
+        ],
+        actor=replicator,
+        note="writes its target into the metadata of fragment {fragment} (compare-and-set)",
+    )
+
+
+def find_replaced(s: Copies, replicator: Parameter) -> Action:
+    """End because the metadata no longer names the bookie (the loop's `needsTransformation`)."""
+    return Action(
+        when=_finished(s, replicator) & ~_still_named(s, replicator),
+        then=s.ends(replicator),
+        actor=replicator,
+        note="finds that the metadata names the bookie no longer, and writes nothing",
+    )
+
+
+def give_up(s: Copies, replicator: Parameter) -> Action:
+    """End after an error, or because the process stops (BKException.Code.LedgerRecoveryException)."""
+    return Action(
+        when=s.busy[replicator],
+        then=s.ends(replicator),
+        actor=replicator,
+        note="gives up; the copies made stay where they are",
+    )
+
+
+def find_replicated(s: Copies) -> Action:
+    """Find nothing missing while nobody copies (ReplicationWorker.rereplicate, markLedgerReplicated)."""
+    named_pass = forall_over((s.fragment, s.bookie), lambda f, b: ~s.is_named(f, b) | s.passes_check(b, f))
+    return Action(
+        when=named_pass & ~exists(s.replicator, lambda r: s.busy[r]) & exists(s.bookie, lambda b: s.lost[b]),
+        then=[s.lost[b].set(False) for b in s.bookie],
+        actor="auditor",
+        note="finds every fragment fully replicated",
+    )
+
+
+def end_session(s: Copies, holder: Parameter) -> Action:
+    """End the ZooKeeper session of a holder, and with it the lock; the holder goes on."""
+    return Action(
+        when=(s.lock == holder) & (holder != NOBODY),
+        then=[s.lock.set(NOBODY)],
+        actor="zk",
+        note="ends the session of {holder}, and removes its lock",
+        fault="sessions",
+    )
