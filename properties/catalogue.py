@@ -150,9 +150,7 @@ _TWEAKS_NOT_MODELLED = (
     "crashes and restarts of bookies",
 )
 
-_COPIES_UNMODELLED = (
-    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, unclean metadata reads"
-)
+_COPIES_UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, deletion and reuse of a ledger, storages"
 
 _COPIES_NOT_MODELLED = ("open ledgers and their recovery: every fragment is closed",)
 
@@ -278,14 +276,16 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             name="ledger-copies",
-            summary="the copies of a closed BookKeeper ledger: re-replication, `recover`, and the collector of "
-            "over-replicated ledgers, with mends (as released: --set recover_lock=no --set "
+            summary="the copies of a closed BookKeeper ledger: re-replication, `recover`, and the "
+            "collector of over-replicated ledgers, with mends (as released: --set recover_lock=no --set "
             "update_checks=old-bookie)",
             defaults=CopiesParameters(),
             build=ledger_copies,
             sources=(
-                "Apache BookKeeper: LedgerFragmentReplicator, BookKeeperAdmin, MetadataUpdateLoop, "
-                "ReplicationWorker, ScanAndCompareGarbageCollector",
+                (
+                    "Apache BookKeeper: LedgerFragmentReplicator, BookKeeperAdmin, MetadataUpdateLoop, "
+                    "ReplicationWorker, ScanAndCompareGarbageCollector"
+                ),
             ),
             not_modelled=_COPIES_NOT_MODELLED,
             unmodelled=_COPIES_UNMODELLED,

@@ -60,7 +60,7 @@ def _beginnings(s: Copies) -> list[Schema]:
     """Return the actions by which workers and operators begin."""
     where = (s.fragment, s.position, s.bookie)
     return [
-        each(begin, s, Sort(name, labels, part_of="replicator"), *where)
+        each(begin, s, Sort(name, labels, part_of="holder"), *where)
         for begin, name, labels in (
             (take_ledger, "worker", s.worker_names),
             (recover_bookie, "operator", s.operator_names),
