@@ -150,7 +150,9 @@ _TWEAKS_NOT_MODELLED = (
     "crashes and restarts of bookies",
 )
 
-_COPIES_UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, deletion and reuse of a ledger, storages"
+_COPIES_UNMODELLED = (
+    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, deletion, storages"
+)
 
 _COPIES_NOT_MODELLED = ("open ledgers and their recovery: every fragment is closed",)
 
