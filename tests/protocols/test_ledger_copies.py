@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from conjuncts import Conjunct, without
+from fencepost.answers.weakened_systems import Conjunct, without
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import BadInput
