@@ -19,7 +19,8 @@ _WITNESS = "a re-replication has written another bookie into the metadata"
 def _rewritten(s: Copies) -> Term:
     """Return whether some fragment names a bookie that the writer did not name."""
     p = s.parameters
-    return any_of(*(s.is_named(f, b) for f in s.fragment for b in s.bookie if b not in p.first_ensemble(f)))
+    fragments = range(1, p.fragments + 1)
+    return any_of(*(s.is_named(f, b) for f in fragments for b in s.bookie if b not in p.first_ensemble(f)))
 
 
 def acked_copies_readable(s: Copies) -> Property:

@@ -304,6 +304,7 @@ FAMILIES = {
     "BookKeeper without the journal": ("bookkeeper-no-journal",),
     "Tweaks of BookKeeper": ("bookkeeper-guaranteed-write-quorum", "bookkeeper-unbounded"),
     "A chain of ledgers": ("ledger-chain",),
+    "The copies of a closed ledger": ("ledger-copies",),
     "The Verified Log": tuple(f"verified-log-0{stage}" for stage in range(1, 5)),
 }
 

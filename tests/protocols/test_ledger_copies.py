@@ -31,7 +31,6 @@ ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1}
 AS_RELEASED: Settings = {"recover_lock": "no", "update_checks": "old-bookie"}
 TWO_OPERATORS: Settings = {"workers": 0, "operators": 2, "collector": "no"}
 OPERATOR: Settings = {"workers": 0}
-UNLOCKED: Settings = {"recover_lock": "no", **TWO_OPERATORS}
 
 EXPECTED = read_by_instance(TABLES / "ledger-copies.toml")
 VIOLATED = [row for rows in EXPECTED for row in rows if row.steps]
@@ -94,8 +93,8 @@ def test_each_property_is_violated_under_the_rules_of_the_code_and_proved_with_t
     ("settings", "states"),
     [
         ({**ONE_COPY}, 1_024),
-        ({**ONE_COPY, "operators": 0, "session": "lost"}, 6_264),
-        ({**ONE_COPY, **AS_RELEASED, **TWO_OPERATORS}, 8_968),
+        pytest.param({**ONE_COPY, "operators": 0, "session": "lost"}, 6_264, marks=pytest.mark.slow),
+        pytest.param({**ONE_COPY, **AS_RELEASED, **TWO_OPERATORS}, 8_968, marks=pytest.mark.slow),
         pytest.param({**ONE_COPY, **AS_RELEASED}, 13_272, marks=pytest.mark.slow),
         pytest.param({**OPERATOR}, 30_432, marks=pytest.mark.slow),
         pytest.param({"operators": 0}, 30_432, marks=pytest.mark.slow),
@@ -127,11 +126,7 @@ def test_a_lock_does_not_keep_a_worker_without_session_from_writing() -> None:
 @pytest.mark.parametrize(
     ("settings", "conjunct", "prop", "steps"),
     [
-        pytest.param(
-            OPERATOR, Conjunct("recover bookie", 4, 4), "copies-complete", 5, marks=pytest.mark.slow
-        ),
-        ({**ONE_COPY, **OPERATOR}, Conjunct("recover bookie", 4, 4), "acked-copies-readable", 5),
-        (UNLOCKED, Conjunct("update ensemble", 4, 5), "no-bookie-twice", 6),
+        ({**ONE_COPY, **OPERATOR}, Conjunct("recover bookie", 4, 4), "acked-copies-readable", 8),
         ({**ONE_COPY, **OPERATOR}, Conjunct("update ensemble", 2, 5), "copies-complete", 2),
         ({**ONE_COPY, **OPERATOR}, Conjunct("begin collecting", 4, 5), "copies-complete", 5),
         ({**ONE_COPY, **OPERATOR}, Conjunct("begin collecting", 5, 5), "acked-copies-readable", 2),
