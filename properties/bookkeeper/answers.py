@@ -62,6 +62,9 @@ def pending_can_complete(s: Ledger) -> Invariant:
 def _can_complete(s: Ledger, entry: Term) -> Term:
     """Return whether AQ bookies have acked the entry, may still answer, or are being replaced."""
 
+    if s.has_chains:
+        return _positions_can_complete(s, entry)
+
     def possible(b: Term) -> Term:
         replaced = (s.failed[WRITER] == b) & exists(
             s.fragment,
@@ -72,14 +75,30 @@ def _can_complete(s: Ledger, entry: Term) -> Term:
     return at_least(s.parameters.ack_quorum, s.bookie, possible)
 
 
+def _positions_can_complete(s: Ledger, entry: Term) -> Term:
+    """Return whether AQ positions have an ack, or have a bookie that may still answer (chained changes).
+
+    A change that is under way is left to the caller.
+    """
+
+    def possible(i: Term) -> Term:
+        may_answer = exists_over(
+            (s.fragment, s.bookie), lambda f, b: s.is_at(WRITER, f, i, b) & _awaits(s, f, entry, b)
+        )
+        return any_of(s.ack_at[WRITER, entry, i] != NO_BOOKIE, may_answer)
+
+    return at_least(s.parameters.ack_quorum, s.position, possible)
+
+
 def _may_answer(s: Ledger, entry: Term, bookie: Term) -> Term:
     """Return whether an answer that counts may still come, if nothing was lost."""
 
-    def outstanding(f: Term) -> Term:
-        index = WRITER, f, entry, bookie
-        return s.add_sent(*index) & ~s.add_answered[index] & s.counts(*index)
+    return exists(s.fragment, lambda f: _awaits(s, f, entry, bookie))
 
-    return exists(s.fragment, outstanding)
+
+def _awaits(s: Ledger, fragment: Term, entry: Term, bookie: Term) -> Term:
+    index = WRITER, fragment, entry, bookie
+    return s.add_sent(*index) & ~s.add_answered[index] & s.counts(*index)
 
 
 def _is_resent(s: Ledger, entry: Term, bookie: Term) -> Term:

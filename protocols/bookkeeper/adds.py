@@ -159,6 +159,12 @@ class Adds(Fencing):
         """Return more updates for an entry that is queued."""
         return []
 
+    def noted_when_acked(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Return more updates for an ack that is received."""
+        return []
+
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
         """Return whether an add replaces the copy that the bookie already has, and its LAC.
 
@@ -342,6 +348,7 @@ def receive_ack(
         then=[
             s.add_answered[index].set(True),
             s.acked[client, entry, bookie].set(True, when=s.counts(*index)),
+            *s.noted_when_acked(*index),
         ],
         actor=client,
         received=add_answer(s, *index, False),

@@ -197,7 +197,7 @@ def commit_change(
     )
 
 
-def _with_spare(
+def with_spare(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> dict[Value, Term]:
     """Return the client's ensemble with the spare bookie in the failed one's position."""
@@ -212,7 +212,7 @@ def installs(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> list[Update]:
     """Return the updates that put the new fragment into the client's copy of the metadata."""
-    ensemble = _with_spare(s, client, fragment, failed, spare)
+    ensemble = with_spare(s, client, fragment, failed, spare)
     return [
         s.own_last_fragment[client].set(fragment + 1),
         s.own_first[client, fragment + 1].set(s.first_of_new(client)),
@@ -224,7 +224,7 @@ def publishes(
     s: Changes, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> list[Update]:
     """Return the updates that put the new fragment into the metadata store, if it goes there now."""
-    ensemble = _with_spare(s, client, fragment, failed, spare)
+    ensemble = with_spare(s, client, fragment, failed, spare)
     when = s.publishes_changes(client)
     return [
         s.last_fragment.set(fragment + 1, when=when),

@@ -8,7 +8,15 @@ from fencepost.encoding.language.actions import Group, Schema, each, in_turn
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import System
 from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
-from fencepost.protocols.bookkeeper.layers import boot, crashes, durability, old_rules, published, stale_adds
+from fencepost.protocols.bookkeeper.layers import (
+    boot,
+    chained_changes,
+    crashes,
+    durability,
+    old_rules,
+    published,
+    stale_adds,
+)
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -88,12 +96,24 @@ def _changes(s: Ledger, client: Sort) -> Actions:
         yield each(published.resend, s, client, s.fragment, s.entry)
     if p.ensemble_change == "two-step":
         yield from _beginnings(s, client)
-    if client is s.writer and p.add_ensemble == "when-made":
+    if client is s.writer and (p.add_ensemble == "when-made" or s.has_chains):
         yield each(stale_adds.ignore_failure, s, client, s.fragment, s.entry, s.bookie)
-    if p.possible_fragments > 1:
+    if client is s.writer and s.has_chains:
+        yield from _chains(s, client)
+    elif p.possible_fragments > 1:
         yield each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
     yield each(changes.try_invalid_fragment, s, client, s.fragment, s.bookie)
     yield each(changes.abandon_change, s, client, s.fragment, s.bookie)
+
+
+def _chains(s: Ledger, client: Sort) -> Actions:
+    yield each(chained_changes.note_failure, s, client, s.fragment, s.entry, s.bookie)
+    if s.parameters.possible_fragments > 1:
+        later = s.bookie, s.bookie, s.position
+        yield each(chained_changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
+        yield each(chained_changes.commit_and_continue, s, client, _earlier(s), *later)
+        yield each(chained_changes.continue_change, s, client, s.fragment, s.position)
+        yield each(chained_changes.end_change, s, client, s.fragment)
 
 
 def _earlier(s: Ledger) -> Sort:

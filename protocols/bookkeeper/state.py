@@ -16,7 +16,14 @@ from fencepost.protocols.bookkeeper.adds import Adds
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers import old_rules, published, refused_changes, stale_adds, storages
+from fencepost.protocols.bookkeeper.layers import (
+    chained_changes,
+    old_rules,
+    published,
+    refused_changes,
+    stale_adds,
+    storages,
+)
 from fencepost.protocols.bookkeeper.layers.published import Published
 from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
@@ -73,6 +80,14 @@ LEAVES: Mapping[str, Callable[..., list[Update]]] = {
     "gives-up": Adds.leaves,
     "continues": refused_changes.fails_adds,
 }
+ACKS_KEPT: Mapping[str, Callable[..., list[Update]]] = {
+    "each-alone": Adds.noted_when_acked,
+    "one-difference": chained_changes.keeps_ack,
+}
+COMPLETE: Rules = {"each-alone": Adds.complete, "one-difference": chained_changes.complete_by_position}
+FAILED: Rules = {"each-alone": Adds.has_failed, "one-difference": chained_changes.has_failed}
+LOST: Rules = {"each-alone": Adds.lost_on_the_way, "one-difference": chained_changes.is_lost_again}
+NEWCOMER: Rules = {"each-alone": Adds.is_newcomer, "one-difference": chained_changes.is_new_in_chain}
 LAC_READ: Rules = {"blocked": Changes.first_of_new, "racing": old_rules.first_above_lac_read}
 MAY_COMMIT: Rules = {"at-close": Changes.may_commit, "at-once": published.may_commit}
 REUSE_ENSEMBLES: Rules = {"yes": Changes.is_new_ensemble, "no": published.has_new_members}
@@ -117,8 +132,40 @@ class Ledger(Published):
         return CHANGING[self.parameters.ensemble_change_commit](self, client)
 
     def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """Apply the rule of `add_ensemble`."""
+        """Apply the rule of `add_ensemble`, or of `chained_changes`: then adds keep their ensembles."""
+        if self.has_chains:
+            return chained_changes.answers_op(self, client, fragment, entry, bookie)
         return COUNTS[self.parameters.add_ensemble](self, client, fragment, entry, bookie)
+
+    @property
+    def has_chains(self) -> bool:
+        """Whether ensemble changes of the writer follow one another in chains."""
+        return self.parameters.chained_changes == "one-difference"
+
+    def noted_when_acked(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Apply the rule of `chained_changes`."""
+        return ACKS_KEPT[self.parameters.chained_changes](self, client, fragment, entry, bookie)
+
+    def complete(self, client: TermLike, entry: TermLike) -> Term:
+        """Apply the rule of `chained_changes`."""
+        return COMPLETE[self.parameters.chained_changes](self, client, entry)
+
+    def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
+        """Apply the rule of `chained_changes` to the writer. A recoverer has no chains."""
+        rule = self.parameters.chained_changes if client.sort is self.writer else "each-alone"
+        return FAILED[rule](self, client, entry, bookie)
+
+    def lost_on_the_way(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
+        """Apply the rule of `chained_changes`."""
+        return LOST[self.parameters.chained_changes](self, client, fragment, entry, bookie)
+
+    def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
+        """Apply the rule of `chained_changes`."""
+        return NEWCOMER[self.parameters.chained_changes](self, client, fragment, bookie)
 
     def may_queue_in(self, client: TermLike, fragment: TermLike) -> Term:
         """Apply the rule of `add_ensemble`."""
@@ -146,7 +193,8 @@ class Ledger(Published):
 
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Apply the rule of `ensemble_change`."""
-        return ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
+        begun = ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
+        return begun & ~self.idle[client] if self.has_chains else begun
 
     def may_abandon(self, client: TermLike) -> Term:
         """Apply the rule of `refused_change`."""

@@ -126,6 +126,13 @@ class Switches:
         "LedgerHandle.handleUnrecoverableErrorDuringAdd: the handle stays open, and changingEnsemble stays "
         "true, since 4.9; not reported",
     )
+    chained_changes: str = switch(
+        ("each-alone", "one-difference"),
+        "each ensemble change withdraws acks and sends again by comparing with the ensemble before it, or "
+        "changes that follow one another are compared once, with the ensemble before the first of them",
+        "LedgerHandle.ensembleChangeLoop: diffEnsemble(origEnsemble, …), delayedWriteFailedBookies; since "
+        "4.9; not reported",
+    )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
         "the writer uses a new ensemble after the metadata store has it, or before",
