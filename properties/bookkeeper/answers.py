@@ -61,7 +61,6 @@ def pending_can_complete(s: Ledger) -> Invariant:
 
 def _can_complete(s: Ledger, entry: Term) -> Term:
     """Return whether AQ bookies have acked the entry, may still answer, or are being replaced."""
-
     if s.has_chains:
         return _positions_can_complete(s, entry)
 
@@ -92,7 +91,6 @@ def _positions_can_complete(s: Ledger, entry: Term) -> Term:
 
 def _may_answer(s: Ledger, entry: Term, bookie: Term) -> Term:
     """Return whether an answer that counts may still come, if nothing was lost."""
-
     return exists(s.fragment, lambda f: _awaits(s, f, entry, bookie))
 
 
