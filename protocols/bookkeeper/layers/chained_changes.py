@@ -173,39 +173,36 @@ def _ends(
         & (s.pushed_in[client, e] != fragment)
         & ~s.resent[client, fragment, e]
         & ~_acknowledged_in_passing(s, client, e, differs)
+        & any_of(*(differs[i] for i in places[e]))
         for e in s.entry
     }
-    withdrawn = [(e, i, moved[e] & differs[i]) for e in s.entry for i in places[e]]
-    updates = [
+
+    def loses_ack(e: Value, b: Value) -> Term:
+        return moved[e] & any_of(*(differs[i] & (s.ack_at[client, e, i] == b) for i in places[e]))
+
+    def again(e: Value) -> Broadcast:
+        def sent(b: Parameter) -> Message:
+            new = any_of(*(differs[i] & (lift(last[i]) == b) for i in places[e]))
+            lost = s.sent_again_lost[client, fragment, e, b]
+            return add(s, client, fragment, e, b, lost=lost, when=moved[e] & new)
+
+        return to_each(s.bookie, sent)
+
+    return [
         s.failed[client].set(NO_BOOKIE),
         s.idle[client].set(False),
         *(
             s.held[client, e].set(fragment, when=s.pending(client, e) & any_of(*differs.values()))
             for e in s.entry
         ),
-        *(s.ack_at[client, e, i].set(NO_BOOKIE, when=when) for e, i, when in withdrawn),
+        *(s.acked[client, e, b].set(False, when=loses_ack(e, b)) for e in s.entry for b in s.bookie),
         *(
-            s.acked[client, e, b].set(
-                False, when=any_of(*(w & (s.ack_at[client, e, i] == b) for of, i, w in withdrawn if of == e))
-            )
+            s.ack_at[client, e, i].set(NO_BOOKIE, when=moved[e] & differs[i])
             for e in s.entry
-            for b in s.bookie
+            for i in places[e]
         ),
-        *(
-            s.resent[client, fragment, e].set(True, when=any_of(*(w for of, _, w in withdrawn if of == e)))
-            for e in s.entry
-        ),
-    ]
-
-    def again(e: Value) -> Broadcast:
-        def sent(b: Parameter) -> Message:
-            here = any_of(*(w & (lift(last[i]) == b) for of, i, w in withdrawn if of == e))
-            lost = s.sent_again_lost[client, fragment, e, b]
-            return add(s, client, fragment, e, b, lost=lost, when=here)
-
-        return to_each(s.bookie, sent)
-
-    return updates, [again(e) for e in s.entry]
+        *(s.resent[client, fragment, e].set(True, when=moved[e]) for e in s.entry),
+    ], [again(e) for e in s.entry]
 
 
 def _stands_in(s: ChainedChanges, entry: Value, position: Value) -> bool:
