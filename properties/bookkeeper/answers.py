@@ -61,7 +61,7 @@ def pending_can_complete(s: Ledger) -> Invariant:
 
 def _can_complete(s: Ledger, entry: Term) -> Term:
     """Return whether AQ bookies have acked the entry, may still answer, or are being replaced."""
-    if s.has_chains:
+    if s.parameters.has_chains:
         return _positions_can_complete(s, entry)
 
     def possible(b: Term) -> Term:

@@ -96,9 +96,9 @@ def _changes(s: Ledger, client: Sort) -> Actions:
         yield each(published.resend, s, client, s.fragment, s.entry)
     if p.ensemble_change == "two-step":
         yield from _beginnings(s, client)
-    if client is s.writer and (p.add_ensemble == "when-made" or s.has_chains):
+    if client is s.writer and (p.add_ensemble == "when-made" or p.has_chains):
         yield each(stale_adds.ignore_failure, s, client, s.fragment, s.entry, s.bookie)
-    if client is s.writer and s.has_chains:
+    if client is s.writer and p.has_chains:
         yield from _chains(s, client)
     elif p.possible_fragments > 1:
         yield each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)

@@ -76,6 +76,14 @@ class BookKeeperParameters(Switches, Sizes):
         return self.crashes_lose_entries or self.disks > 0 or self.reimages > 0
 
     @property
+    def has_chains(self) -> bool:
+        """Whether ensemble changes may follow one another in a chain that is compared once.
+
+        With two fragments no position loses its bookie and gets it back, so the comparison changes nothing.
+        """
+        return self.chained_changes == "one-difference" and self.possible_fragments > 2
+
+    @property
     def boots_in_steps(self) -> bool:
         """Whether a crashed bookie goes through the whole boot sequence."""
         return self.crashes > 0 and self.boot == "whole"

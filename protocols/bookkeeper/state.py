@@ -133,39 +133,39 @@ class Ledger(Published):
 
     def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Apply the rule of `add_ensemble`, or of `chained_changes`: then adds keep their ensembles."""
-        if self.has_chains:
+        if self.parameters.has_chains:
             return chained_changes.answers_op(self, client, fragment, entry, bookie)
         return COUNTS[self.parameters.add_ensemble](self, client, fragment, entry, bookie)
 
     @property
-    def has_chains(self) -> bool:
-        """Whether ensemble changes of the writer follow one another in chains."""
-        return self.parameters.chained_changes == "one-difference"
+    def chained_changes(self) -> str:
+        """The rule of `chained_changes`; that of the mend if two fragments leave it without effect."""
+        return "one-difference" if self.parameters.has_chains else "each-alone"
 
     def noted_when_acked(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> list[Update]:
         """Apply the rule of `chained_changes`."""
-        return ACKS_KEPT[self.parameters.chained_changes](self, client, fragment, entry, bookie)
+        return ACKS_KEPT[self.chained_changes](self, client, fragment, entry, bookie)
 
     def complete(self, client: TermLike, entry: TermLike) -> Term:
         """Apply the rule of `chained_changes`."""
-        return COMPLETE[self.parameters.chained_changes](self, client, entry)
+        return COMPLETE[self.chained_changes](self, client, entry)
 
     def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
         """Apply the rule of `chained_changes` to the writer. A recoverer has no chains."""
-        rule = self.parameters.chained_changes if client.sort is self.writer else "each-alone"
+        rule = self.chained_changes if client.sort is self.writer else "each-alone"
         return FAILED[rule](self, client, entry, bookie)
 
     def lost_on_the_way(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> Term:
         """Apply the rule of `chained_changes`."""
-        return LOST[self.parameters.chained_changes](self, client, fragment, entry, bookie)
+        return LOST[self.chained_changes](self, client, fragment, entry, bookie)
 
     def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
         """Apply the rule of `chained_changes`."""
-        return NEWCOMER[self.parameters.chained_changes](self, client, fragment, bookie)
+        return NEWCOMER[self.chained_changes](self, client, fragment, bookie)
 
     def may_queue_in(self, client: TermLike, fragment: TermLike) -> Term:
         """Apply the rule of `add_ensemble`."""
@@ -194,7 +194,7 @@ class Ledger(Published):
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Apply the rule of `ensemble_change`."""
         begun = ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
-        return begun & ~self.idle[client] if self.has_chains else begun
+        return begun & ~self.idle[client] if self.parameters.has_chains else begun
 
     def may_abandon(self, client: TermLike) -> Term:
         """Apply the rule of `refused_change`."""

@@ -131,7 +131,7 @@ class Switches:
         "each ensemble change withdraws acks and sends again by comparing with the ensemble before it, or "
         "changes that follow one another are compared once, with the ensemble before the first of them",
         "LedgerHandle.ensembleChangeLoop: diffEnsemble(origEnsemble, …), delayedWriteFailedBookies; since "
-        "4.9; not reported",
+        "4.9; issue 4459",
     )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),

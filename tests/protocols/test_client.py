@@ -1,4 +1,4 @@
-"""The client (layers/stale_adds, layers/refused_changes): adds that wait, and changes that are refused."""
+"""The client (layers): adds that wait, changes that are refused, and chains of changes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.fold import constants
+from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import ONE_OF_TWO
@@ -31,6 +32,50 @@ CHANGE: tuple[Step, ...] = (
     ("begin change", "w", 1, 1, "b1"),
     ("commit change", "w", 1, "b1", "b2"),
 )
+CHAINED: Settings = {
+    **ONE_OF_TWO,
+    "entries": 3,
+    "inflight": 3,
+    "fragments": 3,
+    "chained_changes": "one-difference",
+}
+TWO_PLACES: Settings = {
+    **CHAINED,
+    "bookies": 4,
+    "ensemble": 2,
+    "write_quorum": 2,
+    "fragments": 4,
+}
+AND_BACK: tuple[Step, ...] = (
+    ("create ledger",),
+    ("push", 1, 1),
+    ("push", 1, 2),
+    ("begin change", "w", 1, 1, "b1"),
+    ("note failure", "w", 1, 2, "b1"),
+    ("commit and continue", "w", 1, "b1", "b2", 1),
+    ("push", 2, 3),
+    ("note failure", "w", 2, 3, "b2"),
+    ("continue change", "w", 2, 1),
+    ("commit change", "w", 2, "b2", "b1"),
+)
+"""b1 is replaced by b2 and b2 by b1, and the comparison finds no difference."""
+
+GAVE_ACK: tuple[Step, ...] = (
+    ("create ledger",),
+    ("push", 1, 1),
+    ("begin change", "w", 1, 1, "b1"),
+    ("note failure", "w", 1, 1, "b2"),
+    ("commit and continue", "w", 1, "b1", "b3", 2),
+    ("push", 2, 2),
+    ("push", 2, 3),
+    ("handle add", "w", 2, 2, "b3"),
+    ("receive ack", "w", 2, 2, "b3"),
+    ("note failure", "w", 2, 3, "b3"),
+    ("commit and continue", "w", 2, "b2", "b4", 1),
+    ("commit change", "w", 3, "b3", "b1"),
+)
+"""b3 stands in the ensemble for a while, acknowledges entry 2, and is replaced by b1, whom it replaced."""
+
 REFUSED: tuple[Step, ...] = (
     *CHANGE[:4],
     ("begin recovery", "r1"),
@@ -63,8 +108,13 @@ def recorded(settings: Settings, steps: Sequence[Step]) -> tuple[Trace, Ledger]:
 
 def waits_for_ever(settings: Settings, steps: Sequence[Step]) -> bool:
     """Return whether the property adds-answered is false after the last of these steps."""
+    return violates("adds-answered", settings, steps)
+
+
+def violates(name: str, settings: Settings, steps: Sequence[Step]) -> bool:
+    """Return whether the property is false after the last of these steps."""
     replayer, _ = replayer_of(tuple(settings.items()))
-    (prop,) = (p for p in replayer.system.properties if p.name == "adds-answered")
+    (prop,) = (p for p in replayer.system.properties if p.name == name)
     try:
         trace = replayer.replay(prop, actions_of(replayer, steps), [])
     except NotAnExecution:
@@ -77,9 +127,21 @@ def waits_for_ever(settings: Settings, steps: Sequence[Step]) -> bool:
 def test_a_rule_that_is_off_costs_nothing() -> None:
     """The state variables of both rules are constant in the presets, so folding takes them away."""
     off, state = replayer_of(tuple(TWO.items()))
-    assert {state.queued_in, state.dropped} <= set(constants(off.system))
+    assert {state.queued_in, state.dropped, *of_chains(state)} <= set(constants(off.system))
     on, state = replayer_of(tuple({**STALE, "refused_change": "continues"}.items()))
     assert not {state.queued_in, state.dropped} & set(constants(on.system))
+    chained, state = replayer_of(tuple(CHAINED.items()))
+    assert not of_chains(state) & set(constants(chained.system))
+
+
+def of_chains(state: Ledger) -> set[Family]:
+    return {state.held, state.ack_at, state.noted, state.idle, state.followed}
+
+
+def test_two_fragments_have_no_chain() -> None:
+    """Planted: the rule applies with two fragments too, and every release costs more."""
+    replayer, _ = replayer_of(tuple({**CHAINED, "fragments": 2}.items()))
+    assert replayer.system.find("note failure", ["w", "1", "1", "b1"]) is None
 
 
 @pytest.mark.slow
@@ -125,6 +187,9 @@ WAITING: list[tuple[str, Settings, Sequence[Step], bool]] = [
         [*CHANGE, ("push", 1, 2), GIVEN_UP],
         True,
     ),
+    ("a failure is noted", CHAINED, AND_BACK[:5], False),
+    ("the chain goes on", CHAINED, AND_BACK[:6], False),
+    ("a bookie left and came back", CHAINED, AND_BACK, True),
     ("a fence may come first", OPEN, REFUSED, False),
     ("an ack is under way", OPEN, [*REFUSED, HANDLED], False),
     ("the ack is received", OPEN, [*REFUSED, HANDLED, ACKED], True),
@@ -147,3 +212,45 @@ def test_a_refusal_answers_the_adds_of_a_writer_that_continues() -> None:
     trace, state = recorded(OPEN, steps)
     assert trace.value(state.dropped, "w") == 2
     assert not waits_for_ever(OPEN, steps)
+
+
+@pytest.mark.slow
+def test_the_end_of_a_chain_sends_again_where_the_ensemble_differs_from_the_first() -> None:
+    """Planted: the comparison is with the ensemble before the last change."""
+    trace, state = recorded(TWO_PLACES, GAVE_ACK)
+    sent = [(m.receiver, dict(m.fields)["entry"]) for m in trace.steps[-1].sent]
+    assert sent == [("b4", 1), ("b4", 2), ("b4", 3)]
+    assert trace.value(state.acked, "w", 2, "b3")
+
+
+@pytest.mark.slow
+def test_an_entry_is_lost_with_the_ack_of_a_bookie_that_left_again() -> None:
+    """Planted: the end of a chain withdraws the acks of all bookies that left during the chain."""
+    acked: list[Step] = [("handle add", "w", 4, 1, "b4"), ("receive ack", "w", 4, 1, "b4")]
+    lost = [*GAVE_ACK, *acked]
+    assert violates("ack-quorum-reached", TWO_PLACES, lost)
+    assert violates("acked-entries-readable", TWO_PLACES, lost)
+
+
+@pytest.mark.slow
+def test_an_ack_of_a_position_that_changed_is_withdrawn() -> None:
+    """Planted: acks stay at the end of a chain."""
+    steps = [
+        *GAVE_ACK[:7],
+        ("handle add", "w", 2, 2, "b2"),
+        ("receive ack", "w", 2, 2, "b2"),
+        ("note failure", "w", 2, 3, "b3"),
+        *GAVE_ACK[10:],
+    ]
+    trace, state = recorded(TWO_PLACES, steps)
+    assert not trace.value(state.acked, "w", 2, "b2")
+    assert trace.value(state.ack_at, "w", 2, 2) == "none"
+
+
+def test_an_answer_counts_by_the_ensemble_that_the_add_holds() -> None:
+    """Planted: an answer counts by the current ensemble."""
+    four = {**CHAINED, "entries": 4, "inflight": 4}
+    steps = [*AND_BACK[:7], ("push", 2, 4), ("note failure", "w", 2, 4, "b2"), *AND_BACK[8:]]
+    late: list[Step] = [("handle add", "w", 2, 3, "b2"), ("receive ack", "w", 2, 3, "b2")]
+    trace, state = recorded(four, [*steps, *late])
+    assert trace.value(state.ack_at, "w", 3, 1) == "b2"

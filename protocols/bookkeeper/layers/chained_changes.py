@@ -17,10 +17,12 @@ Nothing is withdrawn at such a position, and nothing is sent again:
 A noted failure of a bookie that the chain has replaced already makes a change that replaces nothing. Such an
 idle change lengthens the chain.
 
-The rules apply under `chained_changes=one-difference`. Mended (`each-alone`), each change is compared with
-the ensemble before it and ends before the next begins. The code replaces all noted bookies in one change. In
-the model one is replaced after the other, as if the others had failed a little later. An add that was made
-with the last ensemble of a chain is not sent again. The code sends it again to the same bookies.
+The rules apply under `chained_changes=one-difference` with three fragments or more. Mended (`each-alone`),
+each change is compared with the ensemble before it and ends before the next begins.
+
+The code replaces all noted bookies in one change. In the model one is replaced after the other, as if the
+others had failed a little later. An add that was made with the last ensemble of a chain is not sent again.
+The code sends it again to the same bookies.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ class ChainedChanges(RefusedChanges):
         """Whether the change under way replaces nothing, because the bookie is replaced already."""
         self.followed = family(BOOL, self.client, self.fragment)
         """Whether the chain went on after the change to that fragment."""
-        if parameters.chained_changes == "one-difference":
+        if parameters.has_chains:
             self.sent_again_lost = choice(self.client, self.fragment, self.entry, self.bookie, fault="lost")
 
 
