@@ -237,6 +237,7 @@ def test_an_ack_of_a_position_that_changed_is_withdrawn() -> None:
     """Planted: acks stay at the end of a chain."""
     steps = [
         *GAVE_ACK[:7],
+        ("handle add", "w", 1, 1, "b2"),
         ("handle add", "w", 2, 2, "b2"),
         ("receive ack", "w", 2, 2, "b2"),
         ("note failure", "w", 2, 3, "b3"),
