@@ -93,7 +93,7 @@ _SOURCES = (
     "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
 )
 
-_UNMODELLED = "not modelled of BookKeeper's client: chained ensemble changes, deletion"
+_UNMODELLED = "not modelled of BookKeeper's client: deletion"
 
 _ADDS_UNMODELLED = (
     "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
@@ -102,17 +102,12 @@ _ADDS_UNMODELLED = (
 """The line of the models whose adds are one step."""
 
 _ADDS_NOT_MODELLED = (
+    "chained ensemble changes: bookies that fail during a change, and one comparison over several changes",
     "the time between making an add and queueing it: the client chooses the ensemble when it makes the add",
     "a writer that continues after its ensemble change has failed",
 )
 
-_CLIENT_NOT_MODELLED = (
-    "chained ensemble changes: bookies that fail during a change, and one comparison over several changes",
-)
-"""The parts that every model of the client leaves out, in addition to deletion (docs/bookkeeper.md)."""
-
 _NOT_MODELLED = (
-    *_CLIENT_NOT_MODELLED,
     (
         "plain reads, tailing reads and long-poll reads (the property no-dirty-read covers the LAC that they "
         "return)"
@@ -124,14 +119,12 @@ _NOT_MODELLED = (
 
 _CORE_NOT_MODELLED = (
     *_ADDS_NOT_MODELLED,
-    *_CLIENT_NOT_MODELLED,
     "deletion",
     "messages, numbers, positions, fragments (`fencepost prove bookkeeper` ties them to the core)",
 )
 
 _TWEAKS_NOT_MODELLED = (
     *_ADDS_NOT_MODELLED,
-    *_CLIENT_NOT_MODELLED,
     "deletion",
     "plain reads: lac-entry-at-aq stands for them",
     "ensembles larger than the write quorum (striping)",
@@ -172,8 +165,8 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="bookkeeper",
             summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with "
-            "#4651, stale-ensemble and refused-change fixed, bugs of the client (as released: "
-            "--release 4.18.0)",
+            "#4651, stale-ensemble, refused-change, chained-changes and #4459 fixed, bugs of the client "
+            "(as released: --release 4.18.0)",
             defaults=TODAY,
             build=bookkeeper,
             sources=_SOURCES,

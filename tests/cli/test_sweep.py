@@ -265,7 +265,7 @@ def _summary(counted: str) -> str:
     return (
         f"10 cases: {counted}\n"
         "left out: 1 combinations that break a rule of their protocol\n"
-        "not modelled of BookKeeper's client: chained ensemble changes, deletion\n"
+        "not modelled of BookKeeper's client: deletion\n"
         "not modelled of BookKeeper's client: the time between making and queueing an add, "
         "chained ensemble changes, deletion\n"
         "fencepost sweep report out\n"

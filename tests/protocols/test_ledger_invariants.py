@@ -226,6 +226,18 @@ BUGS: dict[str, tuple[str, Settings, Settings, str]] = {
     "stale-ensemble": ("bookkeeper", ONE_OF_TWO, {"add_ensemble": "when-made"}, "confirmed-at-home"),
     "stale-ensemble-hang": ("bookkeeper", ONE_OF_TWO, {"add_ensemble": "when-made"}, "pending-can-complete"),
     "refused-change": ("bookkeeper", ONE_OF_TWO, {"refused_change": "continues"}, "pending-can-complete"),
+    "#4459": (
+        "bookkeeper",
+        {**ONE_OF_TWO, "entries": 2, "fragments": 3},
+        {"chained_changes": "one-difference"},
+        "pending-can-complete",
+    ),
+    "chained-changes": (
+        "bookkeeper",
+        {**ONE_OF_TWO, "entries": 2, "fragments": 3},
+        {"chained_changes": "one-difference"},
+        "confirmed-at-home",
+    ),
     "#4701": ("bookkeeper", PAIR, {"fence_atomic": "no"}, "absent-stays-absent"),
     "BP-46-1": (
         "bookkeeper-no-journal",
