@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequen
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import assert_never
+from typing import NoReturn, assert_never
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
@@ -20,6 +20,7 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named, show
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
+    UNDEFINED,
     AllOf,
     AnyOf,
     AtLeast,
@@ -207,6 +208,15 @@ def _joined(operator: str, parts: Iterable[str], empty: str) -> str:
     return f"({operator.join(parts) or empty})"
 
 
+def _refuser(action: GroundAction) -> Callable[[Value], NoReturn]:
+    """Return a function that raises ModelError: the step evaluates what is not defined."""
+
+    def refuse(reason: Value) -> NoReturn:
+        raise ModelError(f"{action.name} {reason}; bound it in the guard")
+
+    return refuse
+
+
 @dataclass(frozen=True)
 class Step:
     """A compiled action: its guard, and the state after it."""
@@ -310,12 +320,15 @@ class Concrete:
     def _compile(self, action: GroundAction) -> Step:
         environment = action.environment
         body = action.schema.action
-        compiler = Compiler(self.system, {"put": self._putter(action)})
+        compiler = Compiler(self.system, {"put": self._putter(action), "refuse": _refuser(action)})
         enabled = self._function(compiler, body.when, environment)
         thaw, freeze = ("bytearray", "bytes") if self.is_small else ("list", "tuple")
         lines = ["def after(s):", f" t = {thaw}(s)", " written = set()"]
         for update in body.then:
             condition = compiler.expression(update.when, environment)
+            if update.target.family is UNDEFINED:
+                lines.append(f" if {condition}: refuse({compiler.expression(update.value, environment)})")
+                continue
             value = compiler.expression(update.value, environment)
             lines.append(
                 f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.language.bounded_sequences import SequenceFamily
 from fencepost.encoding.language.sets import SetFamily
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable
@@ -70,7 +71,7 @@ def _family(counterexample: Counterexample, group: Sequence[Variable], index: in
 
 
 def _of(counterexample: Counterexample, variable: Variable, index: int) -> object:
-    """Return a value of a state; a set is a `#set`."""
+    """Return a value of a state; a set is a `#set`, a sequence a list."""
     whole = variable.family.whole
     shown = counterexample.shown_value(variable, index)
     if whole is None:
@@ -97,6 +98,8 @@ def _type(group: Sequence[Variable]) -> str:
     domain = _kind(first.domain.values[0])
     if isinstance(whole, SetFamily):
         domain = f"Set({_kind(whole.of.values[0])})"
+    if isinstance(whole, SequenceFamily):
+        domain = f"Seq({domain})"
     if not shown:
         return domain
     kinds = [_kind(value) for value in shown]

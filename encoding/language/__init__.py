@@ -4,6 +4,16 @@ Authors of protocols import from here. docs/own-protocol.md shows how.
 """
 
 from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.bounded_sequences import (
+    Sequence,
+    Sequences,
+    at,
+    is_prefix,
+    last,
+    length,
+    sequence_of,
+    sequences,
+)
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -62,6 +72,8 @@ __all__ = [
     "Property",
     "Protocol",
     "Read",
+    "Sequence",
+    "Sequences",
     "Sort",
     "StateSpace",
     "Subset",
@@ -72,6 +84,7 @@ __all__ = [
     "Trace",
     "all_of",
     "any_of",
+    "at",
     "at_least",
     "choice",
     "count",
@@ -90,7 +103,10 @@ __all__ = [
     "integers",
     "is_in",
     "is_one_of",
+    "is_prefix",
     "labels",
+    "last",
+    "length",
     "majority",
     "maximum",
     "members",
@@ -99,6 +115,8 @@ __all__ = [
     "overlap",
     "parameter",
     "require",
+    "sequence_of",
+    "sequences",
     "set_of",
     "size",
     "subsets",

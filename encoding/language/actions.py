@@ -17,6 +17,7 @@ from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_list,
 )
+from fencepost.encoding.language.definedness import checked
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
@@ -114,6 +115,11 @@ class Schema:
         yield (), (self.action.when, lift(self.action.actor))
         for update in self.action.then:
             yield update.over, (*update.target.index, update.value, update.when)
+        yield from self.messages
+
+    @property
+    def messages(self) -> Iterator[tuple[tuple[Parameter, ...], tuple[Term, ...]]]:
+        """The terms of the messages, each group with the parameters bound beside those of the action."""
         received = [] if self.action.received is None else [((), self.action.received)]
         for bound, message in [*received, *self.sent()]:
             yield bound, message.terms
@@ -154,9 +160,9 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
                 f"{handler.__name__}: its note names {{{field_name}}}, which is not an argument; "
                 f"valid: {', '.join(names)}"
             )
-    return Schema(
-        handler.__name__.replace("_", " "), meaning, parameters, replace(action, when=lift(action.when))
-    )
+    schema = Schema(handler.__name__.replace("_", " "), meaning, parameters, action)
+    when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
+    return replace(schema, action=replace(action, when=when, then=then))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Constant, Term, lift
+from fencepost.encoding.language.terms import UNDEFINED, Constant, Term, lift
 
 
 def dead_actions(written: System) -> Iterator[str]:
@@ -17,6 +17,7 @@ def dead_actions(written: System) -> Iterator[str]:
     folding = Folding(constants(written))
     for schema in written.schemas:
         updates = [u for u in schema.action.then if _is(False, folding.term(u.when))]
+        updates = [update for update in updates if update.target.family is not UNDEFINED]
         families = ", ".join(dict.fromkeys(update.target.family.name for update in updates))
         if _is(False, folding.term(lift(schema.action.when))):
             yield f"{schema.name} never happens: its guard is false for all arguments"

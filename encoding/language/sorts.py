@@ -260,7 +260,14 @@ def table_of_subsets(of: Sort) -> SubsetSort:
 
 def braced(values: Iterable[Value]) -> str:
     """Return a set as people write it: `{b1, b3}`."""
-    return f"{{{', '.join(str(v.value) if isinstance(v, Enum) else str(v) for v in values)}}}"
+    return f"{{{', '.join(map(written, values))}}}"
+
+
+def written(value: Value) -> str:
+    """Return a value as a member of a set and an item of a sequence is written."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value.value) if isinstance(value, Enum) else str(value)
 
 
 def _subsets(of: Sort) -> Iterator[tuple[Value, ...]]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import count_combinations
+from fencepost.encoding.language.bounded_sequences import SequenceFamily, Sequences, SequenceVariable
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import Initial, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value
@@ -22,10 +23,14 @@ from fencepost.encoding.language.terms import Family, Read, Term, TermLike, Whol
 def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family: ...
 @overload
 def family(domain: Subsets, *over: Sort, initial: Initial = None) -> SetFamily: ...
-def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily:
+@overload
+def family(domain: Sequences, *over: Sort, initial: Initial = None) -> SequenceFamily: ...
+def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily | SequenceFamily:
     """Declare a state variable for each combination of values of `over`."""
     if isinstance(domain, Subsets):
         return SetFamily(domain, over, initial)
+    if isinstance(domain, Sequences):
+        return SequenceFamily(domain, over, initial)
     return Family(domain, over, initial, None)
 
 
@@ -33,6 +38,8 @@ def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily:
 def variable(domain: Sort, initial: Value | None = None) -> Read: ...
 @overload
 def variable(domain: Subsets, initial: Iterable[Value] | None = None) -> SetVariable: ...
+@overload
+def variable(domain: Sequences, initial: Iterable[Value] | None = None) -> SequenceVariable: ...
 def variable(domain: Any, initial: Any = None) -> Any:
     """Declare a single state variable; the attribute it is assigned to becomes the term that reads it."""
     return family(domain, initial=initial)
@@ -123,10 +130,13 @@ class StateSpace(metaclass=_Frozen):
             raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
         if isinstance(value, Whole):
             value.name = name
-            self._declare(name, value.families[0])
+            for suffix, part in zip(value.suffixes, value.families, strict=True):
+                self._declare(f"{name}{suffix}", part)
+                if suffix:
+                    super().__setattr__(f"{name}{suffix}", part if part.over else part[()])
         if isinstance(value, Family):
             self._declare(name, value)
-        if isinstance(value, Family | SetFamily) and not value.over:
+        if isinstance(value, Family | SetFamily | SequenceFamily) and not value.over:
             value = value[()]
         super().__setattr__(name, value)
 

@@ -24,6 +24,7 @@ from fencepost.encoding.language.consistency import (
     must_be_distinct,
     nothing_leaks,
 )
+from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import StateSpace, Variable, show
 from fencepost.encoding.language.terms import (
@@ -55,6 +56,8 @@ class Property:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("a property", self.name, holds=self.holds, witness=self.witness)
+        for name in ("holds", "witness"):
+            object.__setattr__(self, name, total(getattr(self, name)))
         must_be(f"{self.name}: meaning=", self.meaning, str, "write what must hold, as a text")
         must_be(f"{self.name}: witness_meaning=", self.witness_meaning, str, "write the witness as a text")
         if self.explain is not None:
@@ -76,6 +79,7 @@ class Invariant:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         check_claim("an invariant", self.name, holds=self.holds)
+        object.__setattr__(self, "holds", total(self.holds))
         must_be(f"{self.name}: meaning=", self.meaning, str, "write what holds, as a text")
 
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TypeAlias, assert_never, cast
+from typing import ClassVar, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, type_of
+from fencepost.encoding.language.sorts import BOOL, Sort, SubsetSort, Value, explain_no_sort, type_of
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """A term, or a plain value that becomes a constant."""
@@ -180,6 +180,8 @@ class Whole(RefusesPython, ABC):
     """
 
     name: str = ""
+    suffixes: ClassVar[tuple[str, ...]] = ("",)
+    """The names of its families, after its own."""
 
     def __init__(self, over: tuple[Sort, ...], *families: Family) -> None:
         """Take the index sets, and the families that have the parts."""
@@ -272,6 +274,17 @@ class If(Term):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Partial(If):
+    """The value of `then`, which is defined only if `condition` holds (`definedness`).
+
+    Readings take it for the conditional. The step that evaluates it where it is not defined is reported for
+    this reason.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Quantified(Term):
     """The `forall`, `exists`, `maximum` or `count` of `body` over all values of `bound`."""
 
@@ -316,7 +329,16 @@ def lift(value: TermLike) -> Term:
     return value if isinstance(value, Term) else Constant(type_of(value), value)
 
 
+def undefined(reason: str, when: TermLike) -> Update:
+    """Return the update that makes a step badly defined, for a reason, if `when` holds before it."""
+    return Update(Read("bool", UNDEFINED, ()), Constant("label", reason), as_type(when, "bool"))
+
+
 _BINDS = "& and | bind tighter than ==: write (s.a == x) & (s.b == y)"
+
+UNDEFINED = Family(BOOL, (), None, None)
+"""No variable of any state. A step that sets it is badly defined, for the reason that is its value."""
+object.__setattr__(UNDEFINED, "name", "undefined")
 
 TRUE, FALSE, ZERO = lift(True), lift(False), lift(0)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from fencepost.encoding.language.bounded_sequences import SequenceVariable
 from fencepost.encoding.language.sets import SetVariable
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
@@ -25,7 +26,7 @@ PATH_SCHEMA = "fencepost.path/2"
 
 Json = bool | int | str
 
-Declared = Family | Read | Whole | SetVariable
+Declared = Family | Read | Whole | SetVariable | SequenceVariable
 """A family, or a single variable as its state space has it."""
 
 
@@ -191,7 +192,7 @@ def shown_index(family: Family, index: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _family(of: Declared) -> Family | Whole:
     """Return the family. A single variable is given as the term that reads it."""
-    if isinstance(of, SetVariable):
+    if isinstance(of, SetVariable | SequenceVariable):
         return of.whole
     return of.family if isinstance(of, Read) else of
 
