@@ -1,8 +1,8 @@
 """Atomic commitment with a simple broadcast (Babaoglu and Toueg): a crash may interrupt the broadcast.
 
-Source: tlaplus/Examples, acp/ACP_SB.tla, with ACP_SB_TLC.cfg: 3 participants, no symmetry, view or constraint.
-Faulty is not alive, so it is no variable. One thing departs: an action chooses the votes, so there is one
-state and one step more than in TLC.
+Source: tlaplus/Examples, acp/ACP_SB.tla, with ACP_SB_TLC.cfg: 3 participants, no symmetry, view or
+constraint. Faulty is not alive, so it is no variable. One thing departs: an action chooses the votes, so
+there is one state and one step more than in TLC.
 """
 
 from __future__ import annotations

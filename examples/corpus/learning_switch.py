@@ -1,8 +1,8 @@
 """Learning switches: a switch learns the way back to a node from the packets that it forwards.
 
-Source: aman-goel/ivybench, mypyv/ivy/learning_switch.ivy. One thing departs: of the packets under way, a step
-keeps all or only those from one node, as there; here that node is always the one of the packet. Default
-size: 3 nodes.
+Source: aman-goel/ivybench, mypyv/ivy/learning_switch.ivy. One thing departs: a step removes no packet, where
+in the original it may remove many. A guard asks only for a packet that is there, so each table that the
+original reaches is reached here. Default size: 3 nodes.
 """
 
 from __future__ import annotations
