@@ -107,7 +107,7 @@ def measured(row: Row, way: str) -> Run:
 def child(way: str, arguments: Sequence[str]) -> int:
     """Run a command in this process, with ABC as the search if the way asks for it."""
     if way == "abc":
-        found_proof.find = find_by_abc
+        vars(found_proof)["find"] = find_by_abc
     return run(list(arguments))
 
 
