@@ -123,7 +123,7 @@ def seconds_from_now() -> Callable[[], float]:
 
 
 @dataclass
-class Asked:
+class AskedRequests:
     """The request of the user, and those that take over properties of it, with their outcomes so far.
 
     An outcome is None before the request is over.
@@ -162,7 +162,7 @@ def _only(one: CheckedRequest, wanted: Callable[[str], bool]) -> CheckedRequest:
 
 
 def ask_all(
-    asked: Asked,
+    asked: AskedRequests,
     small: Mapping[str, Sequence[Instance]],
     limits: Limits,
     ask: Callable[[Request, Limits], Outcome],

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fencepost.answers.requests import Asked, reaches
+from fencepost.answers.requests import AskedRequests, reaches
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import Instance
@@ -15,7 +15,7 @@ SECONDS = 10.0
 """The time in which larger instances are tried."""
 
 
-def with_hints(asked: Asked) -> Outcome:
+def with_hints(asked: AskedRequests) -> Outcome:
     """Return the outcome of the user's request; a vacuous result names the parameter that has to grow."""
     assert asked.outcome is not None
     until = time.perf_counter() + min(SECONDS, asked.request.limits.timeout - asked.elapsed())

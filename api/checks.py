@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fencepost.answers.requests import (
-    Asked,
+    AskedRequests,
     Request,
     ask_all,
     find_protocol,
@@ -75,7 +75,7 @@ def check(
     request = request_of(family, made, texts(properties), release, limits)
     small = small_instances(family, made, request)
     refuse_uncheckable(request.system, request.limits)
-    asked = Asked(request)
+    asked = AskedRequests(request)
     ask_all(asked, small, limits, _ask, says_nothing)
     asked.outcome = with_hints(asked)
     return Checked(asked.checked())

@@ -26,7 +26,7 @@ PROGRAM = next((name for name in ("yosys-abc", "berkeley-abc", "abc") if shutil.
 SCRIPT = "&r circuit.aig; &put; pdr -a {options} -T {seconds}"
 """The commands. `&r` keeps latches without initial value free; `read_aiger` would take them as 0."""
 
-WITH_INVARIANT = "-z -s -f -e -d -I invariant.pla"
+WITH_INVARIANT = "-s -f -e -d -I invariant.pla"
 """The options of `yosys-abc` for the solver of rIC3, and for a file with the invariant over all latches."""
 
 _ASSERTED = re.compile(r"^Output +(\d+) was (?:trivially )?asserted in frame", re.MULTILINE)

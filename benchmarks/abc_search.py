@@ -5,8 +5,9 @@
     python benchmarks/abc_search.py --file raft.py servers=5   a protocol of one's own, with its properties
 
 ABC gets the properties as a circuit. Its clauses are judged, and witnesses are asked for, as those of the
-product's own search. Its paths are not read: a row has the properties that hold. Declared invariants are
-hidden. The program is `yosys-abc` of the wheel `pyosys`. The seconds are processor seconds of all processes.
+product's own search. Its paths are not read: a property that it does not prove goes to that search. Declared
+invariants are hidden. The program is `yosys-abc` of the wheel `pyosys`. The seconds are processor seconds of
+all processes.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def find_by_abc(
     judge: str = "cadical",
     conflicts: int | None = None,
 ) -> Iterator[Progress | FoundPath | FoundClauses]:
-    """Search for clauses that prove the claims, as `find` does. Those about witnesses go to `find` itself."""
+    """Search for clauses that prove the claims, as `find` does. All others go to `find` itself."""
     yield Progress(IC3, 0, 0, 0)
     properties = [claim for claim in claims if isinstance(claim, Property)]
     if len(properties) < len(claims):
@@ -80,6 +81,9 @@ def find_by_abc(
     holding = [claim.name for claim in claims if answer.verdicts[claim.name] is Verdict.PROVED]
     if holding:
         yield FoundClauses(tuple(holding), read_invariant(system, answer.invariant))
+    others = [claim for claim in claims if claim.name not in holding]
+    if others:
+        yield from find(system, others, proved, judge, conflicts)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def measured(row: Row, way: str) -> Run:
 def child(way: str, arguments: Sequence[str]) -> int:
     """Run a command in this process, with ABC as the search if the way asks for it."""
     if way == "abc":
-        found_proof.find = find_by_abc
+        vars(found_proof)["find"] = find_by_abc
     return run(list(arguments))
 
 

@@ -19,7 +19,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Trace, TraceStep
-from fencepost.explore.guards import Guard
+from fencepost.explore.guards import ShownGuard
 from fencepost.explore.paths import ExplorerPath, Lose, Move, Names, Take
 
 KEPT = 500
@@ -60,7 +60,7 @@ class Explorer:
         self.replayer = Replayer(self.system, instance.subject)
         self.names = Names(self.system)
         concrete = self.replayer.concrete
-        self.guards = {action: Guard(concrete, action) for action in self.system.ground_actions}
+        self.guards = {action: ShownGuard(concrete, action) for action in self.system.ground_actions}
         self.claims: tuple[Property | Invariant, ...] = (*self.system.properties, *self.system.invariants)
         self._kept: dict[tuple[Move, ...], Here] = {}
 

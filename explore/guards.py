@@ -50,7 +50,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Guard:
+class ShownGuard:
     """The guard of one ground action, part by part."""
 
     concrete: Concrete

@@ -65,7 +65,7 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ShownClaim:
     """A property or invariant: whether it holds here, and after which step it was first false."""
 
     name: str
@@ -114,7 +114,7 @@ class View:
     possible: tuple[Offer, ...]
     refused: tuple[RefusedAction, ...]
     under_way: tuple[UnderWay, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[ShownClaim, ...]
     no_longer: tuple[ActionCall, ...]
     violated: str | None
     explanation: str
@@ -196,11 +196,13 @@ def _under_way(travel: Travel) -> UnderWay:
     return UnderWay(message_line(message), travel.sender, travel.receiver, travel.sent, message.choice)
 
 
-def _claims(here: Here) -> Iterator[Claim]:
+def _claims(here: Here) -> Iterator[ShownClaim]:
     properties = {prop.name for prop in here.explorer.system.properties}
     for claim in here.explorer.claims:
         since = here.false_since.get(claim.name)
-        yield Claim(claim.name, claim.meaning, claim.name in properties, claim.name not in here.false, since)
+        yield ShownClaim(
+            claim.name, claim.meaning, claim.name in properties, claim.name not in here.false, since
+        )
 
 
 def _families(here: Here, counterexample: Counterexample) -> Iterator[VariableFamily]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fencepost.answers.requests import (
-    Asked,
+    AskedRequests,
     CheckedRequest,
     Request,
     ask_all,
@@ -184,7 +184,7 @@ def command(
     )
     refuse_uncheckable(request.system, request.limits)
     progress = CheckProgress(verbose)
-    asked = Asked(request, elapsed=elapsed)
+    asked = AskedRequests(request, elapsed=elapsed)
     lacking = None
     with keeping(lambda: wanted.so_far(_so_far(asked, progress))) as progress.announcing:
         with progress:
@@ -226,6 +226,6 @@ def _ask(progress: CheckProgress, request: Request, limits: Limits) -> Outcome:
     return outcome
 
 
-def _so_far(asked: Asked, progress: CheckProgress) -> list[CheckedRequest]:
+def _so_far(asked: AskedRequests, progress: CheckProgress) -> list[CheckedRequest]:
     """Return each request with its outcome if the command ended now."""
     return asked.checked(progress.under_way() if progress.under_way is not None else None)

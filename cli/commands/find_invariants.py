@@ -23,7 +23,7 @@ JUDGE = "cadical"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FindOptions:
     """The protocol, the properties and the sizes that the invariants are wanted for, as they were given."""
 
     protocol: str
@@ -34,7 +34,7 @@ class Wanted:
     drop_declared: bool
 
 
-def find_invariants(wanted: Wanted, output: str | None, timeout: float, verbose: bool) -> int:
+def find_invariants(wanted: FindOptions, output: str | None, timeout: float, verbose: bool) -> int:
     """Look for invariants, print what is found or how far it came, and return the exit code."""
     protocol = find_protocol(wanted.protocol)
     made = [setting(text, "NAME=VALUE") for text in wanted.settings]

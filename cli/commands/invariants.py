@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fencepost.cli.commands.find_invariants import Wanted, find_invariants
+from fencepost.cli.commands.find_invariants import FindOptions, find_invariants
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
@@ -22,7 +22,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.induction.invariants_examined import (
     Breaks,
-    Falsified,
+    FalseClaim,
     Found,
     InductiveInvariant,
     NeverFalse,
@@ -45,7 +45,7 @@ class InvariantsReport:
     names: tuple[str, ...]
     kept: set[str] = field(default_factory=set)
     breaks: dict[str, Breaks] = field(default_factory=dict)
-    false: dict[str, Falsified] = field(default_factory=dict)
+    false: dict[str, FalseClaim] = field(default_factory=dict)
     never: dict[str, NeverFalse] = field(default_factory=dict)
     undecided: str | None = None
 
@@ -56,7 +56,7 @@ class InvariantsReport:
                 self.kept.add(name)
             case Breaks(name=name):
                 self.breaks[name] = event
-            case Falsified(name=name):
+            case FalseClaim(name=name):
                 self.false[name] = event
             case NeverFalse(name=name):
                 self.never[name] = event
@@ -136,7 +136,7 @@ def command(
     if find:
         if rounds is not None:
             raise BadInput(f"--rounds {rounds}: does not go with --find; leave one of them out")
-        wanted = Wanted(protocol, settings, release, names, grow, drop_declared)
+        wanted = FindOptions(protocol, settings, release, names, grow, drop_declared)
         return find_invariants(wanted, output, timeout, verbose)
     made = [setting(text, "NAME=VALUE") for text in settings]
     instance = find_protocol(protocol).instance(made, release, drop_declared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from fencepost.answers.requests import Asked, Request, ask_all, request_of, small_instances
+from fencepost.answers.requests import AskedRequests, Request, ask_all, request_of, small_instances
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
@@ -69,7 +69,7 @@ def command(
     small = small_instances(family, made, request)
     if traces is not None:
         prepare_folder(Path(traces))
-    asked = Asked(request, elapsed=elapsed)
+    asked = AskedRequests(request, elapsed=elapsed)
     ask_all(asked, small, limits, lambda some, within: simulated(some, within, runs), _met_no_witness)
     return conclude(Wanted(form, output, traces).conclusion(asked.checked()))
 

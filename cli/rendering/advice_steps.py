@@ -24,7 +24,7 @@ TIMES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class AdviceStep:
     """One thing to do, and the losses that it is against."""
 
     when: str
@@ -41,7 +41,7 @@ class Step:
 
 
 @lru_cache(maxsize=8)
-def steps(advice: Advice) -> list[Step]:
+def steps(advice: Advice) -> list[AdviceStep]:
     """Return the steps by their times.
 
     The change of release or settings is the nearest whose answer is not no, else the one with the fewest
@@ -56,11 +56,11 @@ def steps(advice: Advice) -> list[Step]:
     for loss in advice.open:
         found.setdefault(("decide", _deciding(loss)), []).append(loss)
     order = list(TIMES)
-    found_steps = [Step(when, action, tuple(losses)) for (when, action), losses in found.items()]
+    found_steps = [AdviceStep(when, action, tuple(losses)) for (when, action), losses in found.items()]
     return sorted(found_steps, key=lambda step: order.index(step.when))
 
 
-def by_time(numbered: Iterable[Step]) -> list[tuple[str, list[tuple[int, Step]]]]:
+def by_time(numbered: Iterable[AdviceStep]) -> list[tuple[str, list[tuple[int, AdviceStep]]]]:
     """Return the steps with their numbers, below the heading of their time."""
     counted = list(enumerate(numbered, 1))
     changes = any(step.when == "change" for _, step in counted)
@@ -79,7 +79,7 @@ def rule(advice: Advice) -> str:
     return "Steps marked required rule their losses out. The others do not, but limit the damage."
 
 
-def purpose(step: Step) -> str:
+def purpose(step: AdviceStep) -> str:
     """Return the losses that the step is against, and whether it is required."""
     named = ", ".join(f"{loss.name} ({loss.short})" if loss.short else loss.name for loss in step.against)
     if step.when == "decide":

@@ -63,7 +63,7 @@ class Unreached:
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class StepsAtLeast:
     """A violation takes at least so many steps.
 
     Frames of IC3 say so, and another solver has checked them. Or an enumeration visited all nearer states.
@@ -94,7 +94,7 @@ Heard = (
     | NotByActions
     | Unreached
     | Seen
-    | AtLeast
+    | StepsAtLeast
     | Visited
     | Witnessed
     | Clean

@@ -12,13 +12,13 @@ from functools import partial
 from typing import assert_never
 
 from fencepost.encoding.engine.events import (
-    AtLeast,
     ByActions,
     Heard,
     NotByActions,
     PatienceOver,
     Replayed,
     Seen,
+    StepsAtLeast,
     Unreached,
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -75,7 +75,7 @@ class Knowledge:
         match message:
             case Replayed(property=name):
                 self._about[name].see(message)
-            case AtLeast(property=name, steps=steps):
+            case StepsAtLeast(property=name, steps=steps):
                 self._about[name].at_least = max(self._about[name].at_least, steps)
             case PatienceOver(property=name):
                 self._about[name].patience_is_over = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.encoding.engine.events import AtLeast
+from fencepost.encoding.engine.events import StepsAtLeast
 from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.enumeration.process import TASK, enumerate_states
@@ -64,7 +64,7 @@ class StateEnumeration:
                 claim = self._claims[name]
                 PathReplay(self._work).report(message, claim)
                 if not isinstance(claim, Never):
-                    self._work.knowledge.hear(AtLeast(name, len(actions)))
+                    self._work.knowledge.hear(StepsAtLeast(name, len(actions)))
             case Visited():
                 self._work.knowledge.hear(message)
             case _:

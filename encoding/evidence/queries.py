@@ -17,7 +17,7 @@ from fencepost.encoding.formulas.commutation_cache import Cache, cache_folder
 from fencepost.encoding.formulas.one_round import Round, one_round, template
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.language.system import Property, System
@@ -191,13 +191,13 @@ class Encoded:
             raise SolverGaveUpError(f"z3, commutation: no answer for {amount(commutation.undecided, 'pair')}")
         self.asked = commutation.asked
         """The number of pairs that the solver was asked about."""
-        self._templates: dict[tuple[str, ...], Template] = {}
+        self._templates: dict[tuple[str, ...], RoundTemplate] = {}
 
     def round(self, query: Query) -> Round:
         """Return one round as formulas."""
         return one_round(self.symbolic, query.outputs(self.system))
 
-    def template(self, query: Query) -> Template:
+    def template(self, query: Query) -> RoundTemplate:
         """Return one round as clauses."""
         outputs = query.outputs(self.system)
         if tuple(outputs) not in self._templates:

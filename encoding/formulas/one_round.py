@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.logic import TRUE, Formula, Renaming, conj, disj, iff, name_of, named, neg
 
@@ -35,7 +35,7 @@ def template(
     blockers: list[list[int]],
     outputs: Mapping[str, Term],
     upheld: Mapping[str, Term] | None = None,
-) -> Template:
+) -> RoundTemplate:
     """Return the clauses of `one_round`."""
     system = symbolic.system
     state = [v for v in system.variables if v.place in symbolic.written]
@@ -122,11 +122,13 @@ def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterato
     yield disj((fire, copy, neg(old)))
 
 
-def _numbered(round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]) -> Template:
+def _numbered(
+    round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]
+) -> RoundTemplate:
     """Return the constraints as clauses, with the interface variables first."""
     state = [*round_.before, *round_.after, *round_.choices]
     cnf = numbered(round_.constraints, [*state, *round_.fires, *round_.outputs.values()])
-    return Template(
+    return RoundTemplate(
         clauses=cnf.clauses,
         size=cnf.size,
         width=sum(widths),

@@ -9,7 +9,7 @@ from fencepost.encoding.solving.clauses import Clause
 
 
 @dataclass(frozen=True)
-class Template:
+class RoundTemplate:
     """One round as clauses, in plain data.
 
     Local variables are numbered from 1. First come the `width` Booleans of the state before the round, then

@@ -9,7 +9,7 @@ from fencepost.encoding.ic3.transitions import Transitions
 from fencepost.encoding.solving.incremental import Incremental
 
 
-class Core:
+class InductiveCore:
     """Clauses with the transition relation, each orbit under a literal of its own.
 
     The properties are claims too, so a step is asked about from states in which none is violated.
@@ -91,7 +91,7 @@ def inductive_core(
     transitions: Transitions, found: Sequence[Blocked], bad: Iterable[str], solver: str = "minisat22"
 ) -> list[Blocked]:
     """Return a small part of the clauses that is inductive and excludes these bad states."""
-    return Core(transitions, found, bad, solver).smallest()
+    return InductiveCore(transitions, found, bad, solver).smallest()
 
 
 def frame_core(transitions: Transitions, frames: Frames, bad: Iterable[str], last: int) -> list[Blocked]:

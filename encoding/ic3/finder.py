@@ -12,7 +12,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.core import inductive_core
 from fencepost.encoding.ic3.frames import Frames
 from fencepost.encoding.ic3.lifting import Lifting
-from fencepost.encoding.ic3.search import Proved, Reached, Search, Underway
+from fencepost.encoding.ic3.search import FramesSoFar, PathToBad, Proved, Search
 from fencepost.encoding.ic3.symmetry import symmetries
 from fencepost.encoding.ic3.transitions import WRONG, transitions
 from fencepost.encoding.induction.proof_obligations import Statement
@@ -67,12 +67,12 @@ def find(
     names, last = [claim.name for claim in claims], 0.0
     for message in search.run([*names, WRONG]):
         match message:
-            case Underway(level, orbits, _):
+            case FramesSoFar(level, orbits, _):
                 refuse_overspending(frames, conflicts)
                 if time.perf_counter() - last > PAUSE:
                     last = time.perf_counter()
                     yield Progress(IC3, level, orbits, frames.conflicts)
-            case Reached(bad, slots, choices):
+            case PathToBad(bad, slots, choices):
                 found = None if bad == WRONG else bad
                 yield FoundPath(found, tuple(actions[slot] for slot in slots), choices)
                 names = [name for name in names if name != bad]

@@ -41,7 +41,7 @@ class Predecessor:
 
 
 @dataclass(frozen=True)
-class Unreached:
+class NoPredecessor:
     """No state of the frame leads into the cube. `core` has the literals of the cube that the answer used."""
 
     core: Cube
@@ -88,7 +88,7 @@ class Frames:
             return self._state(self._solver.model())
         return None
 
-    def lead_into(self, cube: Cube, level: int) -> Predecessor | Unreached:
+    def lead_into(self, cube: Cube, level: int) -> Predecessor | NoPredecessor:
         """Return a state of the frame, outside the cube, from which one step leads into the cube."""
         self._renew_if_used()
         asking = self._fresh()
@@ -97,10 +97,10 @@ class Frames:
         if self._solve([*self._frame(level), asking, *after]):
             model = self._solver.model()
             slot = next(s for literal, s in self._selecting.items() if model[literal - 1] > 0)
-            answer: Predecessor | Unreached = Predecessor(self._state(model), slot)
+            answer: Predecessor | NoPredecessor = Predecessor(self._state(model), slot)
         else:
             core = self._solver.core()
-            answer = Unreached(frozenset(after[literal] for literal in core if literal in after))
+            answer = NoPredecessor(frozenset(after[literal] for literal in core if literal in after))
         self._solver.add([-asking])
         return answer
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.encoding.ic3.frames import Blocked, Cube, Frames, Predecessor, Unreached
+from fencepost.encoding.ic3.frames import Blocked, Cube, Frames, NoPredecessor, Predecessor
 from fencepost.encoding.ic3.lifting import Lifting
 from fencepost.encoding.ic3.transitions import Transitions
 
@@ -31,7 +31,7 @@ class Proved:
 
 
 @dataclass(frozen=True)
-class Reached:
+class PathToBad:
     """A path from an initial state to a bad state: slots of actions, and the choices that are true."""
 
     bad: str
@@ -47,7 +47,7 @@ class Excluded:
 
 
 @dataclass(frozen=True)
-class Underway:
+class FramesSoFar:
     """How far the search is: the number of the last frame, the orbits of clauses, the questions asked."""
 
     level: int
@@ -76,7 +76,7 @@ class Search:
         self._numbers = itertools.count()
         self._use: Counter[int] = Counter()
 
-    def run(self, bad: Sequence[str]) -> Iterator[Reached | Proved | Underway]:
+    def run(self, bad: Sequence[str]) -> Iterator[PathToBad | Proved | FramesSoFar]:
         """Search until the bad states of every name are reached or proved to be unreachable."""
         left = list(bad)
         t, frames = self.transitions, self.frames
@@ -104,21 +104,21 @@ class Search:
                 yield Proved(tuple(left), tuple(frames.blocked(closed)))
                 return
 
-    def _underway(self) -> Underway:
-        return Underway(self.frames.top, sum(map(len, self.frames.levels)), self.frames.questions)
+    def _underway(self) -> FramesSoFar:
+        return FramesSoFar(self.frames.top, sum(map(len, self.frames.levels)), self.frames.questions)
 
-    def _path(self, name: str, state: Cube, obligation: Obligation | None) -> Reached:
+    def _path(self, name: str, state: Cube, obligation: Obligation | None) -> PathToBad:
         slots, step = list[int](), obligation
         while step is not None and step.slot is not None:
             slots.append(step.slot)
             step = step.onwards
         own = self.transitions.state
         choices = tuple(sorted(literal - own - 1 for literal in state if literal > own))
-        return Reached(name, tuple(slots), choices)
+        return PathToBad(name, tuple(slots), choices)
 
     # Blocking.
 
-    def by_steps(self, bad: Sequence[str]) -> Iterator[Reached | Excluded | Underway]:
+    def by_steps(self, bad: Sequence[str]) -> Iterator[PathToBad | Excluded | FramesSoFar]:
         """Exclude the bad states from one frame after the other, until one of them is reached.
 
         An obligation is not carried on to later frames. So a path that is found from frame k has k steps,
@@ -139,7 +139,7 @@ class Search:
 
     def _block(
         self, cube: Cube, state: Cube, carry_on: bool = True
-    ) -> Generator[Underway, None, tuple[Cube, Obligation] | None]:
+    ) -> Generator[FramesSoFar, None, tuple[Cube, Obligation] | None]:
         """Exclude a cube from the last frame. Return a path from an initial state if that is impossible."""
         frames = self.frames
         waiting = [Obligation(frames.top, next(self._numbers), cube, state, None, None)]
@@ -180,7 +180,7 @@ class Search:
         """
         frames = self.frames
         small = self._generalised(core, level, depth)
-        while level < frames.top and isinstance(frames.lead_into(small, level), Unreached):
+        while level < frames.top and isinstance(frames.lead_into(small, level), NoPredecessor):
             level += 1
         frames.block(small, level)
         self._use.update(small)
@@ -212,14 +212,14 @@ class Search:
             if frames.meets_initial(cube):
                 return None
             found = frames.lead_into(cube, level - 1)
-            if isinstance(found, Unreached):
+            if isinstance(found, NoPredecessor):
                 return found.core
             if depth >= MOST_DEPTH:
                 return None
             state = self.lifting.predecessor(found, cube)
             if blocked < MOST_CTGS and level > 1 and not frames.meets_initial(state):
                 against = frames.lead_into(state, level - 1)
-                if isinstance(against, Unreached):
+                if isinstance(against, NoPredecessor):
                     blocked += 1
                     self._exclude(against.core, level, depth + 1)
                     continue
@@ -239,7 +239,7 @@ class Search:
                 if blocked not in frames.levels[level]:
                     continue
                 found = frames.lead_into(blocked.cube, level)
-                if isinstance(found, Unreached):
+                if isinstance(found, NoPredecessor):
                     frames.raise_to(blocked, level + 1)
             if not frames.levels[level]:
                 return level + 1

@@ -12,12 +12,12 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 
 from fencepost.encoding.engine.clauses import Clause, invariants_of
-from fencepost.encoding.engine.events import AtLeast
+from fencepost.encoding.engine.events import StepsAtLeast
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.core import frame_core
 from fencepost.encoding.ic3.finder import PAUSE, FoundPath, actions_of, refuse_overspending, search_for
-from fencepost.encoding.ic3.search import Excluded, Reached, Underway
+from fencepost.encoding.ic3.search import Excluded, FramesSoFar, PathToBad
 from fencepost.encoding.ic3.transitions import WRONG
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
@@ -38,7 +38,7 @@ SHARE = 3.0
 
 def shorten(
     system: System, prop: Property, proved: Sequence[Invariant], steps: int, limits: Limits
-) -> Iterator[Progress | FoundPath | AtLeast]:
+) -> Iterator[Progress | FoundPath | StepsAtLeast]:
     """Look for a violation of fewer than `steps` steps.
 
     Yields lower bounds that were checked, and a path if it finds a shorter one. The invariants `proved`
@@ -50,12 +50,12 @@ def shorten(
     for message in found.search.by_steps(found.bad):
         now = time.perf_counter()
         match message:
-            case Underway(level, orbits, _):
+            case FramesSoFar(level, orbits, _):
                 refuse_overspending(found.frames, limits.conflicts)
                 if now - told > PAUSE:
                     told = now
                     yield Progress(TASK, level, orbits, found.frames.conflicts)
-            case Reached(_, slots, choices):
+            case PathToBad(_, slots, choices):
                 actions = actions_of(found.symbolic)
                 name = prop.name if message.bad == prop.name else None
                 yield FoundPath(name, tuple(actions[slot] for slot in slots), choices)
@@ -80,7 +80,7 @@ class _Frames:
         self.frames, self._relation = self.search.frames, self.search.transitions
         self.bad = (prop.name, WRONG)
 
-    def bound(self, last: int) -> Iterator[AtLeast]:
+    def bound(self, last: int) -> Iterator[StepsAtLeast]:
         """Yield that a violation takes more than `last` steps, if another solver confirms the frames."""
         core = frame_core(self._relation, self.frames, self.bad, last)
         levels = [
@@ -89,7 +89,7 @@ class _Frames:
             for cube in sorted(blocked.orbit, key=sorted)
         ]
         if is_kept(self.symbolic, self._property, self._proved, levels, last, self._limits.solver):
-            yield AtLeast(self._property.name, last + 1)
+            yield StepsAtLeast(self._property.name, last + 1)
 
 
 def is_kept(

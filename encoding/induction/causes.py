@@ -17,7 +17,7 @@ from fencepost.encoding.induction.tidy_terms import (
     tidied,
     with_value,
 )
-from fencepost.encoding.induction.value_changes import Changes, Given, Setting, possible_values
+from fencepost.encoding.induction.value_changes import Given, GuardedUpdate, ValueChanges, possible_values
 from fencepost.encoding.language.patterns import conjuncts
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.structure import key, replaced
@@ -80,7 +80,7 @@ class Happened:
 class Reasons:
     """What is required by the causes of a statement."""
 
-    changes: Changes
+    changes: ValueChanges
     happened: Happened
 
     def found(self) -> Iterator[Term]:
@@ -101,7 +101,7 @@ class Reasons:
             if not any(map(is_true, rests)):
                 yield any_of(*{key(rest): rest for rest in rests}.values())
 
-    def _matching(self, setting: Setting) -> tuple[dict[Parameter, Term], list[Term]] | None:
+    def _matching(self, setting: GuardedUpdate) -> tuple[dict[Parameter, Term], list[Term]] | None:
         """Return the parameters of an update that makes the statement true, and what else must hold for it.
 
         None if the update never makes it true.
@@ -135,7 +135,7 @@ class Reasons:
         return others if len(others) == 1 else ()
 
     def _requirements(
-        self, setting: Setting, matching: Mapping[Parameter, Term], conditions: Sequence[Term]
+        self, setting: GuardedUpdate, matching: Mapping[Parameter, Term], conditions: Sequence[Term]
     ) -> Iterator[Term]:
         """Yield what the action requires for the update, and what else it sets, as far as it lasts."""
         given: tuple[Given, ...] = (Given(self.happened.place, self.happened.values),)
@@ -170,7 +170,7 @@ def _given(part: Term) -> Given | None:
 class _Effects:
     """The other updates of an action that makes a statement true."""
 
-    setting: Setting
+    setting: GuardedUpdate
     matching: Mapping[Parameter, Term]
     before: Lasting
     after: Lasting

@@ -36,7 +36,7 @@ from fencepost.encoding.solving.solvers import Progress, backend
 
 
 @dataclass(frozen=True)
-class Falsified:
+class FalseClaim:
     """A replayed execution to a state in which the claim is false."""
 
     name: str
@@ -72,7 +72,7 @@ class InductiveInvariant:
     name: str
 
 
-Found = Falsified | Breaks | NeverFalse | InductiveInvariant | PreparationPhase | Progress
+Found = FalseClaim | Breaks | NeverFalse | InductiveInvariant | PreparationPhase | Progress
 
 
 def examine(system: System, subject: Subject, properties: Sequence[Property], rounds: int) -> Iterator[Found]:
@@ -122,10 +122,10 @@ class Examination:
 
     def falsified(
         self, claim: Invariant, actions: Sequence[GroundAction], choices: Iterable[int]
-    ) -> Falsified:
+    ) -> FalseClaim:
         """Replay the execution."""
         trace = self.replayer.spare_faults(claim, actions, self.choices(choices))
-        return Falsified(claim.name, trace)
+        return FalseClaim(claim.name, trace)
 
     def breaks(self, claims: Sequence[Invariant]) -> Generator[Found, None, set[str]]:
         """Return the names of the claims that some action can make false although all of them hold.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.induction.tidy_terms import has_one_of, is_true
-from fencepost.encoding.induction.value_changes import Changes, Given
+from fencepost.encoding.induction.value_changes import Given, ValueChanges
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.sorts import Value
@@ -40,7 +40,7 @@ DUAL = {"forall": "exists", "exists": "forall"}
 class Lasting:
     """What lasts while all of `given` is true. Action `and_by` counts too, even if `given` excludes it."""
 
-    changes: Changes
+    changes: ValueChanges
     given: tuple[Given, ...] = ()
     and_by: Schema | None = None
     _known: dict[tuple[int, bool], tuple[Term, Term]] = field(default_factory=dict)
@@ -182,6 +182,6 @@ def is_fixed(term: Term) -> bool:
     return not any(isinstance(part, Read) for part in subterms(term))
 
 
-def initial_values(changes: Changes, read: Read) -> set[Value]:
+def initial_values(changes: ValueChanges, read: Read) -> set[Value]:
     """Return the initial values of the variables of a family."""
     return {v.family.initially(v.index) for v in changes.system.variables if v.family is read.family}

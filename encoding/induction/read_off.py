@@ -17,7 +17,7 @@ from dataclasses import replace
 from fencepost.encoding.induction.causes import Happened, Reasons, bound_by
 from fencepost.encoding.induction.lasting import initial_values
 from fencepost.encoding.induction.tidy_terms import is_true, tidied
-from fencepost.encoding.induction.value_changes import Changes, Setting
+from fencepost.encoding.induction.value_changes import GuardedUpdate, ValueChanges
 from fencepost.encoding.language.author_errors import LONGEST_NAME
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
@@ -41,7 +41,7 @@ from fencepost.encoding.language.terms import (
 
 def candidates(system: System) -> tuple[Invariant, ...]:
     """Return the candidates, each once, named after what they say. Needs sorts that are counted."""
-    changes = Changes(system)
+    changes = ValueChanges(system)
     taken = {*(p.name for p in system.properties), *(i.name for i in system.invariants)}
     found: list[Invariant] = []
     known: set[Hashable] = set()
@@ -58,7 +58,7 @@ def candidates(system: System) -> tuple[Invariant, ...]:
     return tuple(found)
 
 
-def _statements(changes: Changes, family: Family) -> Iterator[Happened]:
+def _statements(changes: ValueChanges, family: Family) -> Iterator[Happened]:
     """Yield what may happen to the variables of a family."""
     read = family[tuple(bind(sort) for sort in family.over)]
     first = initial_values(changes, read)
@@ -78,13 +78,13 @@ def _statements(changes: Changes, family: Family) -> Iterator[Happened]:
                 yield Happened(place, frozenset(later) & frozenset(sort), bind(sort))
 
 
-def _named(changes: Changes, family: Family) -> list[Value]:
+def _named(changes: ValueChanges, family: Family) -> list[Value]:
     """Return the values that an update names."""
     values = (setting.update.value for setting in changes.settings[family])
     return list(dict.fromkeys(value.value for value in values if isinstance(value, Constant)))
 
 
-def _value_sort(setting: Setting, family: Family) -> Sort | None:
+def _value_sort(setting: GuardedUpdate, family: Family) -> Sort | None:
     """Return the sort of the values that the update sets, if they differ from one to the next."""
     value = setting.update.value
     if isinstance(value, Parameter) and set(value.sort) <= set(family.domain):
@@ -92,7 +92,7 @@ def _value_sort(setting: Setting, family: Family) -> Sort | None:
     return None if isinstance(value, Constant) else family.domain
 
 
-def _indices(changes: Changes, family: Family) -> Iterator[tuple[Term, ...]]:
+def _indices(changes: ValueChanges, family: Family) -> Iterator[tuple[Term, ...]]:
     """Yield the indices, over the sorts that the actions have there; one of several values is that value."""
     found: dict[tuple[tuple[Value, ...], ...], tuple[Sort, ...]] = {}
     for setting in changes.settings[family]:
@@ -126,7 +126,7 @@ def _joined(reasons: Iterable[Term]) -> list[Term]:
     return [term for term in found if not (isinstance(term, AnyOf) and known & set(map(key, term.operands)))]
 
 
-def _is_plain(changes: Changes, happened: Happened, needed: Term) -> bool:
+def _is_plain(changes: ValueChanges, happened: Happened, needed: Term) -> bool:
     """Return whether the reason is no news: always true, or no more than the statement itself."""
     if is_true(needed) or (happened.value is not None and not any(p is happened.value for p in needed.free)):
         return True

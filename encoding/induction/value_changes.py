@@ -33,7 +33,7 @@ Matching = Mapping[Parameter, Term]
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class GuardedUpdate:
     """An update of an action, with the conjuncts of its guard and of its own condition."""
 
     schema: Schema
@@ -64,7 +64,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Changes:
+class ValueChanges:
     """The changes of state variables that the actions of a system may make."""
 
     system: System
@@ -73,16 +73,16 @@ class Changes:
     _read: dict[Family, frozenset[Family]] = field(default_factory=dict)
 
     @cached_property
-    def settings(self) -> Mapping[Family, tuple[Setting, ...]]:
+    def settings(self) -> Mapping[Family, tuple[GuardedUpdate, ...]]:
         """The updates of each family by actions that may happen."""
-        found: dict[Family, list[Setting]] = {}
+        found: dict[Family, list[GuardedUpdate]] = {}
         for schema in self.system.schemas:
             guard = conjuncts(decided(lift(schema.action.when)))
             if any(is_false(part) for part in guard):
                 continue
             for update in self.updates(schema):
                 conditions = tuple(c for c in (*guard, *conjuncts(update.when)) if not is_true(c))
-                found.setdefault(update.target.family, []).append(Setting(schema, update, conditions))
+                found.setdefault(update.target.family, []).append(GuardedUpdate(schema, update, conditions))
         return {family: tuple(settings) for family, settings in found.items()}
 
     def updates(self, schema: Schema) -> tuple[Update, ...]:
@@ -151,7 +151,7 @@ def _values(term: Term) -> Sequence[Value] | None:
     return None
 
 
-def excluded(setting: Setting, matching: Matching, given: Given) -> bool:
+def excluded(setting: GuardedUpdate, matching: Matching, given: Given) -> bool:
     """Return whether a condition of the update is false whatever value of those given the place has."""
     return any(
         all(is_false(with_value(condition, given.place, value)) for value in given.values)
@@ -159,7 +159,7 @@ def excluded(setting: Setting, matching: Matching, given: Given) -> bool:
     )
 
 
-def _about(setting: Setting, matching: Matching, place: Read) -> list[Term]:
+def _about(setting: GuardedUpdate, matching: Matching, place: Read) -> list[Term]:
     """Return the conditions of the update that read the place, with these terms for parameters."""
     wanted = key(place)
 
@@ -171,7 +171,9 @@ def _about(setting: Setting, matching: Matching, place: Read) -> list[Term]:
     return [condition for condition in moved if reads(condition)]
 
 
-def _steps(setting: Setting, matching: Matching, place: Read) -> Iterator[tuple[Value, frozenset[Value]]]:
+def _steps(
+    setting: GuardedUpdate, matching: Matching, place: Read
+) -> Iterator[tuple[Value, frozenset[Value]]]:
     """Yield each value from which the update may happen, with the values that it may set."""
     about = _about(setting, matching, place)
     value = replaced(setting.update.value, matching)

@@ -42,7 +42,7 @@ class Learnt:
 
 
 @dataclass(frozen=True)
-class Refuted:
+class FalseAtSize:
     """A claim that a search found false, with the states of an execution that ends where it is false."""
 
     name: str
@@ -51,7 +51,9 @@ class Refuted:
     choices: tuple[str, ...]
 
 
-Search = Callable[[AtSize, Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
+Search = Callable[
+    [AtSize, Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | FalseAtSize | Progress]
+]
 """A search for clauses that prove claims at one size, such as IC3, with invariants that are proved."""
 
 
@@ -85,21 +87,21 @@ class Stuck:
 
 
 @dataclass(frozen=True)
-class Violated:
+class ViolatedAt:
     """A property that is violated at the size of that number. The search goes on without it."""
 
     size: int
-    execution: Refuted
+    execution: FalseAtSize
 
 
 @dataclass(frozen=True)
-class Complete:
+class AtAllSizes:
     """Templates that are inductive at every size, and with which every property is proved at every size."""
 
     templates: Mapping[str, Template]
 
 
-Finding = Standing | Missing | Stuck | Violated | Complete | PreparationPhase | Progress
+Finding = Standing | Missing | Stuck | ViolatedAt | AtAllSizes | PreparationPhase | Progress
 
 
 @dataclass
@@ -133,7 +135,7 @@ class Discovery:
             lacking = yield from self._prove(needed, first)
             if lacking is None and first == 0:
                 yield PreparationPhase("leaving out what is not needed")
-                yield Complete(reduced(self.sizes, self._inductive(needed)))
+                yield AtAllSizes(reduced(self.sizes, self._inductive(needed)))
                 return
             if lacking is None:
                 break
@@ -218,9 +220,9 @@ class Discovery:
             match event:
                 case Learnt(clauses=found):
                     clauses += found
-                case Refuted(name=name, states=states):
+                case FalseAtSize(name=name, states=states):
                     if name in at.names:
-                        yield Violated(number, event)
+                        yield ViolatedAt(number, event)
                         for one in self.sizes:
                             one.violated.add(name)
                     changed = True

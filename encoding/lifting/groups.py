@@ -17,12 +17,12 @@ from fencepost.encoding.lifting.templates import (
     SIZE,
     Comparison,
     Count,
-    Group,
-    Guard,
+    CountGroup,
     Hole,
     Part,
     Pattern,
     Template,
+    ValueGuard,
 )
 
 
@@ -44,7 +44,7 @@ def grouped(
             if free < len(alike):
                 continue
             for count in _counts(free - len(alike) + 1, len(sorts[alike[0]]), numbers):
-                group = Group(template.bound[alike[0]], count, guards, patterns)
+                group = CountGroup(template.bound[alike[0]], count, guards, patterns)
                 yield replace(template, patterns=left, groups=(*template.groups, group))
 
 
@@ -61,11 +61,11 @@ def _alike(template: Template, sorts: Sequence[Sort]) -> Iterator[tuple[int, ...
             yield tuple(numbers)
 
 
-def _apart(others: Sequence[int]) -> Iterator[tuple[Guard, ...]]:
+def _apart(others: Sequence[int]) -> Iterator[tuple[ValueGuard, ...]]:
     """Yield the guards of a group: none, or that its values differ from the other variables of the sort."""
     yield ()
     if others:
-        yield tuple(Guard(Hole(OWN), Comparison.DIFFERENT, Hole(number)) for number in others)
+        yield tuple(ValueGuard(Hole(OWN), Comparison.DIFFERENT, Hole(number)) for number in others)
 
 
 def _counts(count: int, size: int, numbers: Mapping[str, int]) -> Iterator[Count]:

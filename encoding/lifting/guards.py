@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.lifting.meanings import Meanings
-from fencepost.encoding.lifting.templates import Comparison, Fixed, Guard, Hole, Largest, SortOf
+from fencepost.encoding.lifting.templates import Comparison, Fixed, Hole, Largest, SortOf, ValueGuard
 
 COSTS = {
     Comparison.DIFFERENT: 2,
@@ -31,7 +31,7 @@ STEPS = 20_000
 class PricedGuard:
     """A guard with its cost."""
 
-    guard: Guard
+    guard: ValueGuard
     cost: int
 
 
@@ -49,7 +49,7 @@ def guards_of(
     """
     found = list(itertools.chain.from_iterable(map(_of_one, itertools.count(), values, sorts, places)))
     found += [
-        PricedGuard(Guard(Hole(number), comparison, Fixed(label)), 6 if label == value else 3)
+        PricedGuard(ValueGuard(Hole(number), comparison, Fixed(label)), 6 if label == value else 3)
         for number, (value, sort) in enumerate(zip(values, sorts, strict=True))
         for label in sort.values
         if label in named and isinstance(label, str)
@@ -69,14 +69,14 @@ def _of_one(number: int, value: Value, sort: Sort, place: SortOf) -> Iterator[Pr
     assert isinstance(low, int) and isinstance(high, int)
     hole = Hole(number)
     for least in range(low + 1, value + 1):
-        yield PricedGuard(Guard(Fixed(least - 1), Comparison.BELOW, hole), 3 + 3 * (least - low - 1))
-    yield PricedGuard(Guard(hole, Comparison.EQUAL, Fixed(value)), 9 + abs(value - low))
+        yield PricedGuard(ValueGuard(Fixed(least - 1), Comparison.BELOW, hole), 3 + 3 * (least - low - 1))
+    yield PricedGuard(ValueGuard(hole, Comparison.EQUAL, Fixed(value)), 9 + abs(value - low))
     if value == high:
-        yield PricedGuard(Guard(hole, Comparison.EQUAL, Largest(place)), 12)
+        yield PricedGuard(ValueGuard(hole, Comparison.EQUAL, Largest(place)), 12)
     else:
-        yield PricedGuard(Guard(hole, Comparison.BELOW, Largest(place)), 8)
+        yield PricedGuard(ValueGuard(hole, Comparison.BELOW, Largest(place)), 8)
     if value + 1 == high:
-        yield PricedGuard(Guard(hole, Comparison.NEXT, Largest(place)), 14)
+        yield PricedGuard(ValueGuard(hole, Comparison.NEXT, Largest(place)), 14)
 
 
 def _of_two(left: int, right: int, values: Sequence[Value], sorts: Sequence[Sort]) -> Iterator[PricedGuard]:
@@ -88,7 +88,7 @@ def _of_two(left: int, right: int, values: Sequence[Value], sorts: Sequence[Sort
     a, b, one, other = values[left], values[right], Hole(left), Hole(right)
 
     def priced(x: Hole, comparison: Comparison, y: Hole) -> PricedGuard:
-        return PricedGuard(Guard(x, comparison, y), COSTS[comparison])
+        return PricedGuard(ValueGuard(x, comparison, y), COSTS[comparison])
 
     if a == b:
         yield priced(one, Comparison.EQUAL, other)

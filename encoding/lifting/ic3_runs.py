@@ -9,13 +9,13 @@ from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.lifting.at_size import AtSize
-from fencepost.encoding.lifting.discovery import Learnt, Refuted
+from fencepost.encoding.lifting.discovery import FalseAtSize, Learnt
 from fencepost.encoding.solving.solvers import Progress
 
 
 def search(
     at: AtSize, claims: Sequence[Statement], proved: Sequence[Invariant]
-) -> Iterator[Learnt | Refuted | Progress]:
+) -> Iterator[Learnt | FalseAtSize | Progress]:
     """Yield clauses that prove the claims at this size, and the claims that an execution makes false."""
     for message in find(at.system, claims, proved):
         match message:
@@ -30,7 +30,7 @@ def search(
                 yield message
 
 
-def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> Refuted | None:
+def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> FalseAtSize | None:
     """Return the execution with its states, or None if it is none or does not violate the claim."""
     actions = tuple(at.system.ground_actions[number] for number in path.actions)
     choices = tuple(at.system.choices[position].name for position in path.choices)
@@ -41,4 +41,4 @@ def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> Refuted | None:
         return None
     if replayer.concrete.predicate(claim.holds)(states[-1]):
         return None
-    return Refuted(claim.name, tuple(states), actions, choices)
+    return FalseAtSize(claim.name, tuple(states), actions, choices)

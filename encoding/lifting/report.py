@@ -15,13 +15,13 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
 from fencepost.encoding.lifting.discovery import (
-    Complete,
+    AtAllSizes,
     Discovery,
+    FalseAtSize,
     Missing,
-    Refuted,
     Standing,
     Stuck,
-    Violated,
+    ViolatedAt,
 )
 from fencepost.encoding.lifting.ic3_runs import search
 from fencepost.encoding.lifting.sentences import sentence
@@ -97,9 +97,9 @@ def _discover(
             case Stuck(size=number, properties=names, kept=templates):
                 yield record.missing(number, names)
                 yield record.explain(number, templates)
-            case Violated(size=number, execution=execution):
+            case ViolatedAt(size=number, execution=execution):
                 yield record.violated(sizes[number], execution)
-            case Complete(templates=templates):
+            case AtAllSizes(templates=templates):
                 record.standing(templates, len(sizes))
                 yield record.add(complete=True, missing=None)
                 yield from record.compare()
@@ -142,7 +142,7 @@ class Record:
             found.append(LiftedInvariant(name, said.text, pasted, where, said.reads_choice))
         return self.add(invariants=tuple(found), proved=names)
 
-    def violated(self, at: AtSize, execution: Refuted) -> Discovered:
+    def violated(self, at: AtSize, execution: FalseAtSize) -> Discovered:
         """Note a property that is violated, with the execution."""
         (prop,) = at.size.instance.properties(execution.name)
         replayer = Replayer(at.system, at.size.instance.subject)

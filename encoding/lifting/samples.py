@@ -20,14 +20,14 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System
 from fencepost.encoding.lifting.templates import (
     OWN,
+    CountGroup,
     Fixed,
-    Group,
-    Guard,
     Hole,
     Largest,
     Part,
     Pattern,
     Template,
+    ValueGuard,
     holes,
 )
 
@@ -121,14 +121,14 @@ class Samples:
                 assert found is not None
                 return found
 
-    def allows(self, guards: Iterable[Guard], values: Sequence[Value], own: Value | None = None) -> bool:
+    def allows(self, guards: Iterable[ValueGuard], values: Sequence[Value], own: Value | None = None) -> bool:
         """Return whether all guards hold of these values."""
         return all(
             g.comparison.holds(self.value(g.left, values, own), self.value(g.right, values, own))
             for g in guards
         )
 
-    def group(self, group: Group, values: Sequence[Value]) -> int:
+    def group(self, group: CountGroup, values: Sequence[Value]) -> int:
         """Return the mask of a group: at least so many of its values make one of its patterns true."""
         sort = group.sort.within(self.families)
         reached = [self.all] + [0] * max(0, group.count.at(len(sort), self.parameters))
@@ -151,7 +151,7 @@ class Samples:
         when: list[list[Pattern]] = [[] for _ in range(len(sorts) + 1)]
         for pattern, number in zip(template.patterns, last, strict=True):
             when[number + 1].append(pattern)
-        guards: list[list[Guard]] = [[] for _ in range(len(sorts) + 1)]
+        guards: list[list[ValueGuard]] = [[] for _ in range(len(sorts) + 1)]
         for guard in template.guards:
             numbers = [part.number for part in holes((guard.left, guard.right))]
             guards[max(numbers, default=-1) + 1].append(guard)

@@ -35,15 +35,15 @@ from fencepost.encoding.lifting.templates import (
     SIZE,
     Comparison,
     Count,
+    CountGroup,
     Fixed,
-    Group,
-    Guard,
     Hole,
     Largest,
     Part,
     Pattern,
     SortOf,
     Template,
+    ValueGuard,
 )
 
 WIDE = 100_000
@@ -258,7 +258,7 @@ class _Maker:
             raise KeyError(pattern.family)
         return compared(read, pattern.relation, value)
 
-    def guard(self, guard: Guard, own: Parameter | None = None) -> Term:
+    def guard(self, guard: ValueGuard, own: Parameter | None = None) -> Term:
         """Return a guard as a term."""
         kinds = [self._type(part, own) for part in (guard.left, guard.right)]
         kind = next((kind for kind in kinds if kind is not None), "int")
@@ -283,7 +283,7 @@ class _Maker:
             return None
         return own.type if part.number == OWN and own is not None else self.values[part.number].type
 
-    def group(self, group: Group) -> Term:
+    def group(self, group: CountGroup) -> Term:
         """Return a group as a term."""
         own = self.bind(group.sort)
         guards = [self.guard(guard, own) for guard in group.guards]
@@ -296,7 +296,7 @@ class _Maker:
             return term
         return Quantified("bool", "exists", own, body)
 
-    def _count(self, group: Group, own: Parameter) -> str:
+    def _count(self, group: CountGroup, own: Parameter) -> str:
         base, offset = group.count.base, group.count.offset
         if not base:
             return str(offset)

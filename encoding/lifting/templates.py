@@ -87,7 +87,7 @@ class Comparison(StrEnum):
 
 
 @dataclass(frozen=True)
-class Guard:
+class ValueGuard:
     """A condition on the values of variables, such as `0 < e` or `c != d`."""
 
     left: Part
@@ -135,12 +135,12 @@ ONE = Count("", 1)
 
 
 @dataclass(frozen=True)
-class Group:
+class CountGroup:
     """The statement that `count` or more values, with these guards, make one of the patterns true."""
 
     sort: SortOf
     count: Count
-    guards: tuple[Guard, ...]
+    guards: tuple[ValueGuard, ...]
     patterns: tuple[Pattern, ...]
 
 
@@ -149,9 +149,9 @@ class Template:
     """A clause over variables. `bound` has the sort of each variable, in the order of their numbers."""
 
     bound: tuple[SortOf, ...]
-    guards: tuple[Guard, ...]
+    guards: tuple[ValueGuard, ...]
     patterns: tuple[Pattern, ...]
-    groups: tuple[Group, ...] = ()
+    groups: tuple[CountGroup, ...] = ()
 
     @property
     def weight(self) -> int:
@@ -197,14 +197,14 @@ def tidy(template: Template) -> Template:
     )
 
 
-def _turned(guard: Guard) -> Guard:
+def _turned(guard: ValueGuard) -> ValueGuard:
     """Return the guard with the variable of the lower number first, if it does not matter."""
     if guard.comparison is Comparison.DIFFERENT and str(guard.left) > str(guard.right):
         return replace(guard, left=guard.right, right=guard.left)
     return guard
 
 
-def _says_nothing(guard: Guard, numbers: Mapping[int, int]) -> bool:
+def _says_nothing(guard: ValueGuard, numbers: Mapping[int, int]) -> bool:
     """Return whether a guard is about a variable that no pattern mentions, or is true of its plain values."""
     if isinstance(guard.left, Fixed) and isinstance(guard.right, Fixed):
         return guard.comparison.holds(guard.left.value, guard.right.value)
@@ -222,7 +222,7 @@ def _shape(pattern: Pattern) -> tuple[str, ...]:
     return (*order, *kinds, *(str(p) for p in pattern.parts))
 
 
-def _replaceable(template: Template) -> tuple[int, Part, Guard] | None:
+def _replaceable(template: Template) -> tuple[int, Part, ValueGuard] | None:
     """Return a variable that a guard makes equal to something else, with that and the guard."""
     for guard in template.guards:
         if (
@@ -234,7 +234,7 @@ def _replaceable(template: Template) -> tuple[int, Part, Guard] | None:
     return None
 
 
-def _substituted(template: Template, number: int, part: Part, guard: Guard) -> Template:
+def _substituted(template: Template, number: int, part: Part, guard: ValueGuard) -> Template:
     left = replace(template, guards=tuple(g for g in template.guards if g != guard))
     return _renamed(left, {number: part})
 
@@ -246,7 +246,7 @@ def _renamed(template: Template, new: Mapping[int, Part]) -> Template:
     def pattern(old: Pattern) -> Pattern:
         return replace(old, index=tuple(map(part, old.index)), value=part(old.value))
 
-    def guards(old: Sequence[Guard]) -> tuple[Guard, ...]:
+    def guards(old: Sequence[ValueGuard]) -> tuple[ValueGuard, ...]:
         return tuple(replace(g, left=part(g.left), right=part(g.right)) for g in old)
 
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fencepost.encoding.lifting.templates import Comparison, Guard, Template, tidy
+from fencepost.encoding.lifting.templates import Comparison, Template, ValueGuard, tidy
 
 MOST = 40
 """The most forms of one template."""
@@ -37,5 +37,5 @@ def _steps(template: Template) -> Iterator[Template]:
         others = tuple(g for g in guards if g != guard)
         yield tidy(replace(template, guards=others))
         if guard.comparison in WEAKER:
-            weaker = Guard(guard.left, WEAKER[guard.comparison], guard.right)
+            weaker = ValueGuard(guard.left, WEAKER[guard.comparison], guard.right)
             yield tidy(replace(template, guards=(*others, weaker)))

@@ -14,7 +14,7 @@ from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.rounds.findings import Findings
 from fencepost.encoding.rounds.preparation import Prepared, prepare
 from fencepost.encoding.rounds.search import Task
-from fencepost.encoding.rounds.searches import Job, Search, jobs, search, shared
+from fencepost.encoding.rounds.searches import Job, SearchKind, jobs, search, shared
 from fencepost.encoding.solving.solvers import UNCOUNTED, load
 from fencepost.encoding.solving.workers import Worker
 
@@ -107,7 +107,7 @@ class BoundedSearch:
                 work.searching = time.perf_counter()
             elif hunt := self._hunt():
                 self._stop(hunt)
-                self._start([Job(Search.HUNT)], self.findings.rest())
+                self._start([Job(SearchKind.HUNT)], self.findings.rest())
         elif isinstance(message, Complete) and worker is self._hunt():
             now = time.perf_counter()
             self._end = message, work.begun + max(SHORTEST, LEAD * (now - work.begun))
@@ -128,8 +128,8 @@ class BoundedSearch:
         if self._end is not None and self._end_counts(self._end[1]):
             self.findings.hear(self._work.knowledge, self._end[0])
             self._end = None
-            self._later = [job for job in self._later if job.search is not Search.EXHAUST]
-        now = [job for job in self._later if job.search is Search.HUNT or self._others_may_begin()]
+            self._later = [job for job in self._later if job.search is not SearchKind.EXHAUST]
+        now = [job for job in self._later if job.search is SearchKind.HUNT or self._others_may_begin()]
         if now:
             self._later = [job for job in self._later if job not in now]
             for some in shared(now, self._places()):
@@ -147,7 +147,9 @@ class BoundedSearch:
 
     def _hunt(self) -> Worker | None:
         """Return the worker that looks for violations and does nothing else."""
-        alone = (worker for worker, some in self._doing.items() if [j.search for j in some] == [Search.HUNT])
+        alone = (
+            worker for worker, some in self._doing.items() if [j.search for j in some] == [SearchKind.HUNT]
+        )
         return next(alone, None)
 
     def _others_may_begin(self) -> bool:
@@ -174,7 +176,7 @@ class BoundedSearch:
         assert self.findings is not None
         work, asked = self._work, task or self.findings.task(self._work.properties)
         name = "+".join(job.search.value for job in some)
-        hunts = any(job.search is Search.HUNT for job in some)
+        hunts = any(job.search is SearchKind.HUNT for job in some)
         if hunts:
             self._hunting = time.perf_counter()
         if hunts and len(some) == 1 and work.limits.conflicts is None and work.limits.solver not in UNCOUNTED:
@@ -198,10 +200,12 @@ class BoundedSearch:
         if begun is None or time.perf_counter() - begun < PATIENCE:
             return
         cap = work.knowledge.longest_useful()
-        exhausting = [w for w, some in self._doing.items() if any(j.search is Search.EXHAUST for j in some)]
+        exhausting = [
+            w for w, some in self._doing.items() if any(j.search is SearchKind.EXHAUST for j in some)
+        ]
         if cap is None or cap == self._cap or not exhausting:
             return
         self._cap = cap
         for worker in exhausting:
             self._stop(worker)
-        self._start([Job(Search.EXHAUST, cap)])
+        self._start([Job(SearchKind.EXHAUST, cap)])

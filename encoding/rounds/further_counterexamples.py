@@ -12,7 +12,7 @@ from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.findings import Findings
 from fencepost.encoding.rounds.search import Footprint
-from fencepost.encoding.rounds.searches import Job, Search, search
+from fencepost.encoding.rounds.searches import Job, SearchKind, search
 from fencepost.encoding.solving.workers import Worker
 
 
@@ -70,8 +70,8 @@ class _AnotherHunt:
         findings, limits = self._findings, self._findings.work.limits
         asked = findings.task([self._property])
         asked = replace(asked, rounds=self._rounds, avoid=tuple(self._known), upheld_before=True)
-        hunt = findings.prepared.template, asked, limits, [Job(Search.HUNT)]
-        findings.work.start(self, Search.HUNT.value, search, *hunt)
+        hunt = findings.prepared.template, asked, limits, [Job(SearchKind.HUNT)]
+        findings.work.start(self, SearchKind.HUNT.value, search, *hunt)
 
     def go_on(self) -> None:
         """Start nothing more."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.events import PreparationPhase
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.rounds.search import Tally
@@ -17,7 +17,7 @@ from fencepost.encoding.rounds.search import Tally
 class Prepared:
     """One round of the system, ready to be unrolled, and the slots behind it."""
 
-    template: Template
+    template: RoundTemplate
     slots: tuple[int, ...]
     """The number of the ground action of each slot."""
     places: tuple[int, ...]

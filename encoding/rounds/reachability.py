@@ -19,14 +19,14 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Execution, Violated, Wrong
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.preparation import Prepared, prepare
-from fencepost.encoding.rounds.searches import Job, Search, search, task
+from fencepost.encoding.rounds.searches import Job, SearchKind, search, task
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
@@ -215,8 +215,8 @@ class Reachability:
         if isinstance(self._goal, GroundAction) and self._goal not in self._actions:
             self._is_dead = True
             return
-        self._ask("hunt", Job(Search.HUNT))
-        self._exhausting = self._ask("exhaust", Job(Search.EXHAUST))
+        self._ask("hunt", Job(SearchKind.HUNT))
+        self._exhausting = self._ask("exhaust", Job(SearchKind.EXHAUST))
 
     def _ask(self, name: str, job: Job) -> Worker:
         asked = task(self._replayer.system, self._actions, [GOAL], self._limits)
@@ -230,7 +230,7 @@ class Reachability:
         return self.prepared.actions(self._replayer.system)
 
     @property
-    def _template(self) -> Template:
+    def _template(self) -> RoundTemplate:
         """The clauses of one round that begins in the given state."""
         assert self.prepared is not None
         template = self.prepared.template
@@ -294,14 +294,14 @@ class Reachability:
         self._knowledge.hear(Replayed(GOAL, self._trace(way), execution.rounds, costs))
         if not self._knowledge.settled(GOAL) and self._exhausting in self._crew.workers:
             self._crew.dismiss(self._exhausting)
-            self._exhausting = self._ask("exhaust", Job(Search.EXHAUST, costs[-1] - 1))
+            self._exhausting = self._ask("exhaust", Job(SearchKind.EXHAUST, costs[-1] - 1))
 
     def _trace(self, way: Way) -> Trace:
         actions, lost = [*self._start.actions, *way.actions], [*self._start.lost, *way.lost]
         return self._replayer.record(GOAL, actions, lost)
 
 
-def _fired_by(template: Template, slot: int) -> Template:
+def _fired_by(template: RoundTemplate, slot: int) -> RoundTemplate:
     """Return the round with one more output: a property that is false if the slot fires."""
     output, fire = template.size + 1, template.fires[slot]
     return replace(

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.clauses import Clause
@@ -18,7 +18,7 @@ class RoundSolver:
 
     def __init__(
         self,
-        template: Template,
+        template: RoundTemplate,
         solver: str | Backend,
         seed: int | None = None,
         report: Callable[[Progress], None] = lambda progress: None,

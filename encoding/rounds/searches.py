@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeVar
 
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Trace
@@ -19,7 +19,7 @@ from fencepost.encoding.solving.solvers import Purse
 from fencepost.encoding.solving.workers import in_turn, tell
 
 
-class Search(Enum):
+class SearchKind(Enum):
     """The kinds of search. Progress is reported under the value."""
 
     HUNT = "hunt"
@@ -37,7 +37,7 @@ class Job:
     `EXHAUST` considers executions of at most so many steps, `SURPASS` looks for one with more.
     """
 
-    search: Search
+    search: SearchKind
     steps: int | None = None
 
 
@@ -46,9 +46,9 @@ Some = TypeVar("Some")
 
 def jobs(limits: Limits) -> list[Job]:
     """Return the searches that a check needs."""
-    found = [Job(Search.HUNT), Job(Search.EXHAUST, limits.bound)]
+    found = [Job(SearchKind.HUNT), Job(SearchKind.EXHAUST, limits.bound)]
     if limits.bound is not None:
-        found.append(Job(Search.SURPASS, limits.bound))
+        found.append(Job(SearchKind.SURPASS, limits.bound))
     return found
 
 
@@ -89,19 +89,21 @@ def costs(system: System, limits: Limits, trace: Trace) -> tuple[int, ...]:
     return (*faults, len(trace.steps)) if _counts(limits) else ()
 
 
-def search(template: Template, task: Task, limits: Limits, jobs: Sequence[Job]) -> Iterator[Finding]:
+def search(template: RoundTemplate, task: Task, limits: Limits, jobs: Sequence[Job]) -> Iterator[Finding]:
     """Run these searches in turn, each with a solver of its own. Progress of a question is told at once."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     yield from in_turn(_run(template, task, limits, purse, job) for job in jobs)
 
 
-def _run(template: Template, task: Task, limits: Limits, purse: Purse | None, job: Job) -> Iterator[Finding]:
+def _run(
+    template: RoundTemplate, task: Task, limits: Limits, purse: Purse | None, job: Job
+) -> Iterator[Finding]:
     session = RoundSolver(template, limits.solver, limits.seed, tell, job.search.value, purse)
     match job.search:
-        case Search.HUNT:
+        case SearchKind.HUNT:
             yield from hunt(session, task)
-        case Search.EXHAUST:
+        case SearchKind.EXHAUST:
             yield from exhaust(session, task, job.steps)
-        case Search.SURPASS:
+        case SearchKind.SURPASS:
             assert job.steps is not None
             yield from surpass(session, task, job.steps)

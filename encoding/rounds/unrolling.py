@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.solving.clauses import Clause
 
 
@@ -25,7 +25,7 @@ class Unrolling:
     counters `reserve` variables in between.
     """
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: RoundTemplate) -> None:
         """Start with the choices and the state before round 1, without any round."""
         self.template = template
         self.top = template.choices + template.width

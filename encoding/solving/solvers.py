@@ -133,7 +133,7 @@ class Z3:
         """Answer as `Backend.ask` says, but without a limit on conflicts."""
         match self._terms.under(map(self._literal, assumptions)):
             case Yes(model):
-                return Yes(_Values(model, self._variables))
+                return Yes(_ModelValues(model, self._variables))
             case No() | GaveUp() as answer:
                 return answer
 
@@ -148,7 +148,7 @@ class Z3:
         return self._terms.conflicts()
 
 
-class _Values(Sequence[int]):
+class _ModelValues(Sequence[int]):
     """A model of z3. The value of a variable is looked up when it is asked for."""
 
     def __init__(self, model: Any, variables: Mapping[int, Any]) -> None:

@@ -12,7 +12,7 @@ from fencepost.cli.main import run
 from fencepost.encoding import language
 from fencepost.encoding.induction.lasting import Lasting
 from fencepost.encoding.induction.tidy_terms import is_false
-from fencepost.encoding.induction.value_changes import Changes
+from fencepost.encoding.induction.value_changes import ValueChanges
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
@@ -227,5 +227,5 @@ def test_a_guard_that_compares_with_a_number_outside_the_domain_ends_no_search()
         """Go."""
         return Action(when=s.n == 0, then=[s.n.set(1)], actor="p")
 
-    lasting = Lasting(Changes(System(s, (each(go, s),))))
+    lasting = Lasting(ValueChanges(System(s, (each(go, s),))))
     assert is_false(lasting.one_of(s.n, {5}))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.answers.requests import Asked, ask_all, request_of, small_instances
+from fencepost.answers.requests import AskedRequests, ask_all, request_of, small_instances
 from fencepost.answers.weakened_systems import conjuncts, without
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
@@ -102,7 +102,7 @@ def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> No
     # Planted: an entry of EXERCISED left out; a default instance on which an answer takes minutes.
     limits = Limits(jobs=1, minimize=Minimize.NONE, timeout=600)
     request = request_of(PROTOCOLS[name], (), (), None, limits)
-    asked = Asked(request)
+    asked = AskedRequests(request)
     ask_all(
         asked,
         small_instances(PROTOCOLS[name], (), request),

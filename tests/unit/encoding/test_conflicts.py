@@ -11,7 +11,7 @@ from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.solving.answers import GaveUp, SpentError
 from fencepost.encoding.solving.clauses import Clause
@@ -19,7 +19,7 @@ from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse
 from fencepost.properties.catalogue import find
 from support.instances import checked
 
-EMPTY = Template([], 0, 0, [], 0, [], {}, [], [])
+EMPTY = RoundTemplate([], 0, 0, [], 0, [], {}, [], [])
 """No variables and no clauses: `Ponders` ignores its question."""
 
 

@@ -31,7 +31,7 @@ from fencepost.encoding.language.terms import Term
 from fencepost.encoding.lifting import reduction
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
-from fencepost.encoding.lifting.discovery import Complete, Discovery, Learnt, Missing, Standing, Stuck
+from fencepost.encoding.lifting.discovery import AtAllSizes, Discovery, Learnt, Missing, Standing, Stuck
 from fencepost.encoding.lifting.guards import guards_of
 from fencepost.encoding.lifting.lift import abstracted, lifted
 from fencepost.encoding.lifting.meanings import Meanings
@@ -46,14 +46,14 @@ from fencepost.encoding.lifting.templates import (
     SIZE,
     Comparison,
     Count,
+    CountGroup,
     Fixed,
-    Group,
-    Guard,
     Hole,
     Largest,
     Pattern,
     SortOf,
     Template,
+    ValueGuard,
 )
 from fencepost.properties.catalogue import find
 
@@ -153,8 +153,8 @@ def test_a_number_that_depends_on_the_size_is_named(
     """The text is the same at every size, and so is the source."""
     ats = at_sizes("two_copies.py", "entries=2..4", fence="yes")
     stored = Pattern("stored", (Hole(0), Hole(OWN)), Relation.IS, Fixed(True))
-    group = Group(SortOf("stored", 1), count, (), (stored,))
-    one = Template((SortOf("sent", 0),), (Guard(Hole(0), guard, LAST),), (), (group,))
+    group = CountGroup(SortOf("stored", 1), count, (), (stored,))
+    one = Template((SortOf("sent", 0),), (ValueGuard(Hole(0), guard, LAST),), (), (group,))
     said = [sentence(one, at.system, at.size.numbers) for at in ats]
     assert {s.text for s in said} == {f"for all e: {text}"}
     (only,) = {source_of_invariant("i", s, at.system) for s, at in zip(said, ats, strict=True)}
@@ -184,7 +184,7 @@ def test_what_is_found_at_two_participants_proves_four() -> None:
     """The hand-written invariants follow from what is found."""
     ats = at_sizes("two_phase_commit.py", "participants=2..4")
     last = run(ats, *ENOUGH)[-1]
-    assert isinstance(last, Complete)
+    assert isinstance(last, AtAllSizes)
     assert len(last.templates) == len(ENOUGH)
     given: list[Statement] = [*ats[1].claims, *ats[1].readable(last.templates).values()]
     declared = ats[1].size.system.invariants
@@ -197,7 +197,7 @@ def test_a_template_that_is_not_inductive_is_withdrawn(left_out: int) -> None:
     """All clauses are true. With one of them left out, the others do not prove the properties."""
     ats = at_sizes("two_phase_commit.py", "participants=2..3")
     findings = run(ats, *(one for number, one in enumerate(ENOUGH) if number != left_out))
-    assert not any(isinstance(finding, Complete | Standing) for finding in findings)
+    assert not any(isinstance(finding, AtAllSizes | Standing) for finding in findings)
     assert Missing(0, ("consistent", "abort-is-final")) in findings or Missing(0, ("consistent",)) in findings
 
 
@@ -205,7 +205,7 @@ def test_a_clause_that_is_false_is_in_no_result() -> None:
     """A search that is wrong changes nothing: a false clause is lifted to nothing that is inductive."""
     ats = at_sizes("two_phase_commit.py", "participants=2..3")
     last = run(ats, *ENOUGH, ("phase[p1] ≠ aborted",), ("heard[p1] = no",))[-1]
-    assert isinstance(last, Complete)
+    assert isinstance(last, AtAllSizes)
     said = [sentence(t, ats[0].system, {}).text for t in last.templates.values()]
     assert len(said) == len(ENOUGH)
     assert all("if" in text for text in said)
@@ -265,7 +265,7 @@ def test_what_is_read_off_the_actions_is_lifted() -> None:
     assert "for all p: if decision == commit then heard[p]" in said
     copies = at_sizes("two_copies.py", "entries=1..2", fence="yes")
     (*_, last) = Discovery(copies, lambda at, claims, proved: iter(())).run()
-    assert isinstance(last, Complete)
+    assert isinstance(last, AtAllSizes)
 
 
 def test_a_template_that_only_a_larger_size_has_is_not_part_of_a_proof_of_smaller_ones() -> None:

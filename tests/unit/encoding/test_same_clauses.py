@@ -10,7 +10,7 @@ from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from support.instances import TWO_BOOKIES, built
 from support.processes import printed
 
@@ -22,7 +22,7 @@ print(hashlib.sha256(repr(made()).encode()).hexdigest())
 """The program of another process that prints a digest of everything in the template."""
 
 
-def made(cache: Cache | None = None) -> Template:
+def made(cache: Cache | None = None) -> RoundTemplate:
     """Return one round of 2/2/2. Without a cache the solver answers every pair, which makes many terms."""
     system, _ = built("bookkeeper-4.13", TWO_BOOKIES)
     symbolic = Symbolic(system)

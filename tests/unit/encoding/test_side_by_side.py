@@ -18,7 +18,7 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Complete, Violated
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.formulas.templates import Template
+from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.ic3 import found_proof
 from fencepost.encoding.induction import houdini_run
 from fencepost.encoding.induction.houdini import pose
@@ -26,7 +26,7 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.rounds import bounded_search, searches
 from fencepost.encoding.rounds.bounded_search import BoundedSearch
 from fencepost.encoding.rounds.search import Task
-from fencepost.encoding.rounds.searches import Job, Search
+from fencepost.encoding.rounds.searches import Job, SearchKind
 from fencepost.encoding.solving import crew
 from fencepost.encoding.solving.crew import Crew
 from fencepost.encoding.solving.workers import Ended, Worker, in_turn, tell
@@ -304,12 +304,12 @@ def test_a_search_begins_again_with_invariants_that_were_proved(
 ) -> None:
     """The first search stalls after a violation. Another one takes over and finds the fewest steps."""
 
-    def stalling(template: Template, task: Task, limits: Limits, some: Sequence[Job]) -> Iterator[Any]:
+    def stalling(template: RoundTemplate, task: Task, limits: Limits, some: Sequence[Job]) -> Iterator[Any]:
         made = searches.search(template, task, limits, some)
         if task.assumed:
-            assert not any(job.search is Search.HUNT for job in some) or task.known
+            assert not any(job.search is SearchKind.HUNT for job in some) or task.known
             return made
-        return stalled(made) if some == [Job(Search.HUNT)] else made
+        return stalled(made) if some == [Job(SearchKind.HUNT)] else made
 
     def stalled(messages: Iterator[Any]) -> Iterator[Any]:
         for message in messages:

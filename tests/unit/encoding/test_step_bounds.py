@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
-from fencepost.encoding.engine.events import AtLeast
+from fencepost.encoding.engine.events import StepsAtLeast
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.symbolic import Symbolic
@@ -59,8 +59,8 @@ SYSTEM = counter()
 def said(steps: int, proved: Sequence[Invariant] = ()) -> list[tuple[str, int]]:
     """Return the bounds and the lengths of paths that are found, given a violation of so many steps."""
     messages = shorten(SYSTEM, FEW, proved, steps, Limits())
-    found = (message for message in messages if isinstance(message, AtLeast | FoundPath))
-    return [("at least", m.steps) if isinstance(m, AtLeast) else ("path", len(m.actions)) for m in found]
+    found = (message for message in messages if isinstance(message, StepsAtLeast | FoundPath))
+    return [("at least", m.steps) if isinstance(m, StepsAtLeast) else ("path", len(m.actions)) for m in found]
 
 
 def below(position: int) -> Clause:

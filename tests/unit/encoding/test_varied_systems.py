@@ -21,7 +21,7 @@ from fencepost.encoding.formulas import sendings
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3 import finder
-from fencepost.encoding.ic3.core import Core
+from fencepost.encoding.ic3.core import InductiveCore
 from fencepost.encoding.ic3.frames import Cube, Predecessor
 from fencepost.encoding.ic3.lifting import Lifting
 from fencepost.encoding.ic3.search import Search
@@ -288,8 +288,8 @@ def losses_may_be_forgotten(plant: pytest.MonkeyPatch) -> None:
 
 def a_clause_is_dropped(plant: pytest.MonkeyPatch) -> None:
     """Plant a mistake: the clauses that IC3 hands on lack the last one."""
-    smallest = Core.smallest
-    plant.setattr(Core, "smallest", lambda self: smallest(self)[:-1])
+    smallest = InductiveCore.smallest
+    plant.setattr(InductiveCore, "smallest", lambda self: smallest(self)[:-1])
 
 
 def a_frame_is_closed_too_early(plant: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.explore.explorer import Explorer, Here
-from fencepost.explore.guards import Guard, Reason
+from fencepost.explore.guards import Reason, ShownGuard
 from fencepost.explore.paths import LONGEST, ExplorerPath, Lose, Move, Take
 from fencepost.explore.views import view
 from fencepost.properties.catalogue import find
@@ -136,13 +136,13 @@ def test_the_state_does_not_depend_on_what_is_kept(monkeypatch: pytest.MonkeyPat
 
 def test_a_guard_that_loses_a_conjunct_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: a guard without one conjunct. The comparison above notices it.
-    whole = Guard.lacking
+    whole = ShownGuard.lacking
 
-    def less(self: Guard, state: bytes) -> tuple[int, bool]:
+    def less(self: ShownGuard, state: bytes) -> tuple[int, bool]:
         count, over = whole(self, state)
         return max(0, count - 1), over
 
-    monkeypatch.setattr(Guard, "lacking", less)
+    monkeypatch.setattr(ShownGuard, "lacking", less)
     here = Explorer(explorer("two_copies.py").instance).at(ExplorerPath())
     everything: set[GroundAction] = set(here.explorer.guards)
     assert set(here.enabled) | here.refused.keys() != everything
