@@ -18,7 +18,8 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.commutation_cache import cache_folder
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS, listed, ordered
 
-RUN_AS = re.compile(r"(?:(?P<version>[\w.-]{1,60}) as )?(?P<release>\d{1,4}\.\d{1,4}\.\d{1,4})")
+RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
+RUN_AS = re.compile(rf"(?:(?P<version>[\w.-]{{1,60}}) as )?(?P<release>{RELEASE.pattern})")
 """A release as files name it, with the code's version before it if that is another."""
 SERVER_JAR = re.compile(r"bookkeeper-server-(\d+\.\d+\.\d+)([.-][\w.-]*)?\.jar")
 OLDEST = (4, 13, 0)

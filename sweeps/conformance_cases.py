@@ -56,10 +56,12 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
         ranges.listed("protocols", table["protocols"]), storages, itertools.product(*given.values())
     ):
         chosen = dict(zip(given, values, strict=True))
-        weight = max(len(g.instance.system.variables) for g in grounds(str(name), chosen, storage))
-        for release, seed in itertools.product(releases, seeds):
-            on = {"release": release, "storage": storage, "seed": str(seed), "runs": str(number)}
-            yield SweepCase(str(name), tuple((on | chosen).items()), CONFORMS, CODE, weight=weight)
+        for release in releases:
+            ground = grounds(str(name), chosen, storage, release)
+            weight = max(len(g.instance.system.variables) for g in ground)
+            for seed in seeds:
+                on = {"release": release, "storage": storage, "seed": str(seed), "runs": str(number)}
+                yield SweepCase(str(name), tuple((on | chosen).items()), CONFORMS, CODE, weight=weight)
 
 
 def releases(cases: Iterable[SweepCase]) -> list[str]:
@@ -96,9 +98,9 @@ def take(
     begun = time.perf_counter()
     given = dict(settings)
     release, storage, seed, number = (given.pop(name) for name in ("release", "storage", "seed", "runs"))
-    ground = grounds(protocol, given, storage)
+    ground = grounds(protocol, given, storage, release)
     found = Conformance(Setting(release, storage), protocol, int(seed), int(number))
-    with driven(found, ground, folders[release]) as session:
+    with driven(found, ground, library(folders[release])) as session:
         for _ in conform(session, ground, found, lambda _: time.perf_counter() - begun < timeout):
             pass
     found.seconds = time.perf_counter() - begun
