@@ -174,7 +174,9 @@ class Counterexample:
 
 
 def _first(variable: Variable) -> Json:
-    return plain(variable.family.initially(variable.index))
+    """Return the initial value of a variable that a trace leaves out; there is only one."""
+    (first,) = variable.family.firsts(variable.index)
+    return plain(first)
 
 
 def family_of(name: str) -> str:

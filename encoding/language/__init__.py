@@ -4,6 +4,7 @@ Authors of protocols import from here. docs/own-protocol.md shows how.
 """
 
 from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.initial_values import anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -50,6 +51,7 @@ __all__ = [
     "Trace",
     "all_of",
     "any_of",
+    "anything",
     "at_least",
     "choice",
     "definition",
@@ -69,6 +71,7 @@ __all__ = [
     "maximum",
     "members",
     "message",
+    "one_of",
     "optional",
     "parameter",
     "require",

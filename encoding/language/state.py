@@ -12,17 +12,18 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import count_combinations
+from fencepost.encoding.language.initial_values import Initial, InitialAt
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, Value
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike
 
 
-def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family:
-    """Declare a state variable for each combination of values of `over`."""
+def family(domain: Sort, *over: Sort, initial: InitialAt = None) -> Family:
+    """Declare a state variable for each combination of values of `over`; see `one_of` for `initial`."""
     return Family(domain, over, initial, None)
 
 
-def variable(domain: Sort, initial: Value | None = None) -> Read:
+def variable(domain: Sort, initial: Initial | None = None) -> Read:
     """Declare a single state variable; the attribute it is assigned to becomes the term that reads it."""
     return cast(Read, Family(domain, (), initial, None))
 

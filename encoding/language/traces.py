@@ -116,12 +116,13 @@ class Trace:
     def value(self, of: Family | Read, *index: Value, after: int | None = None) -> Any:
         """Return the value of a variable after a step: 0 is the initial state, None the last one.
 
-        A trace leaves out variables that never change. They have their initial values.
+        A trace leaves out variables that never change and have one initial value.
         """
         variable = _family(of)
         shown = self.states[-1 if after is None else after].get(named(variable, index))
         if shown is None:
-            return variable.initially(index)
+            (first,) = variable.firsts(index)
+            return first
         return next(value for value in variable.domain if plain(value) == shown)
 
     def last_change(

@@ -49,6 +49,7 @@ class Refuted:
     states: tuple[State, ...]
     actions: tuple[GroundAction, ...]
     choices: tuple[str, ...]
+    beginning: tuple[int, ...] = ()
 
 
 Search = Callable[[AtSize, Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | Refuted | Progress]]
