@@ -131,7 +131,7 @@ def _values(values: Sequence[Value], given: TermLike | Some) -> list[tuple[Value
 
 
 def unmet_axioms(core: System) -> list[str]:
-    """Return the names of the axioms and initial conditions that an initial state of a finite core violates."""
+    """Return the names of the axioms and conditions that an initial state of a finite core violates."""
     from fencepost.encoding.concrete.beginnings import Beginnings
     from fencepost.encoding.concrete.compiler import Concrete
 

@@ -92,6 +92,7 @@ class Replayer:
             self._shown(first),
             steps,
             self.subject.system,
+            tuple(v.name for v in self.system.varied),
         )
 
     def reach(

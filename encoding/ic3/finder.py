@@ -40,7 +40,8 @@ class FoundPath:
     """A path to a violation of a property, or to a badly defined action, to be replayed.
 
     `actions` are the numbers of ground actions, `choices` the positions of the choices that are true,
-    `beginning` those of the initial values of the variables that have several. `property` is None if some action is badly defined in the last state.
+    `beginning` those of the initial values of the variables that have several. `property`
+    is None if some action is badly defined in the last state.
     """
 
     property: str | None

@@ -4,7 +4,8 @@ Labels, for example bookies, are interchangeable if neither the system nor a cla
 them then changes no claim, and turns a proof obligation of one action into that of the renamed action. So one
 proof obligation of each orbit is enough. The initial state need not be symmetric, because the obligation of
 an action is about any state in which the claims hold. A variable with one initial value that no action writes
-is a constant, and a constant that distinguishes two bookies names them. An ensemble that never changes is an example.
+is a constant, and a constant that distinguishes two bookies names them. An ensemble that never changes is an
+example.
 """
 
 from __future__ import annotations

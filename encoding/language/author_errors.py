@@ -82,7 +82,7 @@ def check_beginning(condition: object) -> None:
     for family in sorted(families_read(condition), key=lambda family: family.name):
         if family.fault is not None:
             raise ModelError(
-                f"beginning= reads {family.name}, which is a choice; a beginning may read only state variables"
+                f"beginning= reads {family.name}, a choice; a beginning may read only state variables"
             )
 
 

@@ -41,9 +41,9 @@ from fencepost.encoding.language.terms import (
 def folded(system: System) -> System:
     """Return the same system with every read of a constant family replaced by its value, and simplified.
 
-    A family is constant if it has one initial value, the same at every index, and no action that may happen gives
-    it another value. An update that may be badly defined is kept, and so is a read, because the readings
-    report them. Executions, states and the names of actions stay the same.
+    A family is constant if it has one initial value, the same at every index, and no action that may happen
+    gives it another value. An update that may be badly defined is kept, and so is a read, because the
+    readings report them. Executions, states and the names of actions stay the same.
     """
     folding = Folding(constants(system))
     return replace(

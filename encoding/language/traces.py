@@ -78,6 +78,13 @@ class Trace:
     steps: tuple[TraceStep, ...]
     system: str | None = None
     """The digest of the system; None if the protocol ships."""
+    varied: tuple[str, ...] = ()
+    """The names of the state variables that have several initial values."""
+
+    @cached_property
+    def beginning(self) -> Mapping[str, Json]:
+        """The initial values of the variables that have several."""
+        return {name: self.initial[name] for name in self.varied}
 
     @cached_property
     def subject(self) -> Subject:

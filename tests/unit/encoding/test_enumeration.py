@@ -169,7 +169,7 @@ def test_the_formulas_of_a_preset_have_the_visited_paths(preset: str, settings: 
     symbolic, reached = Symbolic(system), Visits(Concrete(system))
     nodes = [node for node, _ in itertools.islice(reached.nodes(), 2000)]
     for node in nodes[:: max(1, len(nodes) // 5)]:
-        actions, state = reached.path(node)
+        actions, state, _ = reached.path(node)
         assert state == node
         confirm(symbolic, TRUE, actions, reached.losses(node))
         with pytest.raises(InternalError, match="the formulas do not have"):
@@ -383,7 +383,7 @@ def test_a_permutation_that_moves_the_initial_state_is_noticed(
     symmetric: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted: states are counted that no execution reaches."""
-    monkeypatch.setattr(symmetry, "_keeps_initial_state", lambda symbolic, renamed: True)
+    monkeypatch.setattr(symmetry, "_keeps_initial_values", lambda symbolic, renamed: True)
     _, states = states_up_to_symmetry(token())
     assert states > sum(1 for _ in explore(token()))
 
@@ -394,7 +394,7 @@ def test_a_way_to_a_state_up_to_symmetry_is_an_execution(symmetric: None) -> Non
     concrete = Concrete(system)
     reached = Visits(concrete, {}, Orbits(concrete, group, len(system.variables)))
     for node, _ in list(reached.nodes()):
-        actions, state = reached.path(node)
+        actions, state, _ = reached.path(node)
         assert Replayer(system, Subject("", {}, {})).follow(actions, ())[-1] == state
 
 
