@@ -34,9 +34,17 @@ class Beginnings:
             depth = max((depths.get(place, 0) for place in self._read(part, environment)), default=0)
             self._checks[depth].append(concrete.function(part, environment))
 
-    def states(self, choices: Mapping[int, bool] | None = None) -> Iterator[State]:
-        """Yield each initial state once, with these choices. Raises ModelError if there is none."""
-        return self._search(self._values, choices)
+    def states(
+        self, choices: Mapping[int, bool] | None = None, given: Mapping[int, int] | None = None
+    ) -> Iterator[State]:
+        """Yield each initial state once, with these choices. Raises ModelError if there is none.
+
+        Only states count that have the positions `given`, by place.
+        """
+        pairs = zip(self._varied, self._values, strict=True)
+        return self._search(
+            [own if v.place not in (given or {}) else (given[v.place],) for v, own in pairs], choices
+        )
 
     def draw(self, chance: random.Random, choices: Mapping[int, bool] | None = None) -> State:
         """Return an initial state drawn at random, with these choices. Raises ModelError if there is none.
