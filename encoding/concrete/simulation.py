@@ -127,7 +127,7 @@ def simulate(
     for number in range(count if properties else 0):
         if not keep_on() or (first and len(shortest) == len(properties)):
             break
-        first, state, begun = _begin(beginnings, system, situations[number % len(properties)], chance)
+        origin, state, begun = _begin(beginnings, system, situations[number % len(properties)], chance)
         path, met = list(begun), set[str]()
         seen = set[str]()
         for action, after in moves(concrete, state, chance):
@@ -138,10 +138,10 @@ def simulate(
             met.update(bad)
             for name in bad:
                 if name not in shortest or len(path) < len(shortest[name][0]):
-                    shortest[name] = tuple(path), first, after
+                    shortest[name] = tuple(path), origin, after
             if not bad:
                 for known in situations:
-                    known.note(after, path, first)
+                    known.note(after, path, origin)
             if len(path) >= longest:
                 break
         done += 1
@@ -151,9 +151,9 @@ def simulate(
     by_name = {p.name: p for p in properties}
     traces = {
         name: replayer.spare_faults(
-            by_name[name], actions, _true_choices(system, state), beginnings.of(first)
+            by_name[name], actions, _true_choices(system, state), beginnings.of(origin)
         )
-        for name, (actions, first, state) in shortest.items()
+        for name, (actions, origin, state) in shortest.items()
     }
     return Simulation(traces, violating, witnessing, done, taken, furthest)
 
