@@ -177,13 +177,20 @@ class CircuitBuilder:
             yield Latch(name, self.reset(variable, value), self.following(variable.place, position, bit))
 
 
-def circuit_remarks(subject: Subject, properties: Sequence[Property], constant: Sequence[str]) -> list[str]:
+def circuit_remarks(
+    subject: Subject, properties: Sequence[Property], constant: Sequence[str], varied: Sequence[str] = ()
+) -> list[str]:
     """Return the remarks of a circuit's file: the instance, and what its inputs, latches and outputs mean."""
     return [
         f"{subject.protocol}: {show_all({**subject.parameters, **subject.switches})}",
         "input: selects an action; the first one selected fires if it is enabled; else nothing changes",
         "latch: a state variable has this value (its first value if no other), or a choice is true",
         "latch without a reset value: a choice, made before the first step",
+        *(
+            [f"latch without a reset value: {', '.join(varied)}, with several initial values"]
+            if varied
+            else []
+        ),
         *(f"bad {p.name}: it is false that {p.meaning}" for p in properties),
         f"bad {WRONG}: an enabled action sets a variable twice, outside its domain, or at a missing index",
         *([f"constant: {'; '.join(constant)}"] if constant else []),
