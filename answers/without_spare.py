@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.concrete.saved_traces import saved_actions
+from fencepost.encoding.concrete.saved_traces import saved_execution
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.language.protocol import Checkable, Instance
@@ -83,5 +83,5 @@ def replayed_in(instance: Instance, trace: Trace) -> Trace:
     Raises NotAnExecution if they are no execution of it that violates the property.
     """
     (prop,) = instance.properties(trace.property)
-    actions, choices = saved_actions(trace.to_json(), instance.system)
-    return Replayer(instance.system, instance.subject).replay(prop, actions, choices)
+    execution = saved_execution(trace.to_json(), instance.system)
+    return Replayer(instance.system, instance.subject).replay(prop, *execution)

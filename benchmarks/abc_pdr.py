@@ -88,7 +88,7 @@ def read_invariant(system: System, text: str) -> tuple[Clause, ...]:
     nothing need happen, so a row that asks for false there excludes no state. Raises ValueError for a row of
     another length.
     """
-    written = Symbolic(system).written
+    written = Symbolic(system).varying
     latches = [
         (variable, position)
         for variable in system.variables
@@ -109,6 +109,6 @@ def read_invariant(system: System, text: str) -> tuple[Clause, ...]:
 def _negated(system: System, variable: Variable, position: int, is_one: bool) -> Literal:
     """Return the statement that a latch does not have the value it has in a row."""
     starts_as_one = not variable.is_choice and (
-        system.initial[variable.place] == variable.domain.values[position]
+        system.firsts[variable.place] == (variable.domain.values[position],)
     )
     return Literal(variable.place, Relation.IS_NOT if is_one != starts_as_one else Relation.IS, position)

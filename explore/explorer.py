@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.receipts import check_receipts
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
@@ -20,7 +21,7 @@ from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.explore.guards import ShownGuard
-from fencepost.explore.paths import ExplorerPath, Lose, Move, Names, Take
+from fencepost.explore.paths import Begin, ExplorerPath, Lose, Move, Names, Take
 
 KEPT = 500
 """The number of states kept, so that the next move begins at the end of the last path."""
@@ -75,6 +76,11 @@ class Explorer:
         state = self.at(ExplorerPath()).state
         return {action: self._call(action, state) for action in self.guards}
 
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        """The initial states."""
+        return Beginnings(self.replayer.concrete)
+
     def _call(self, action: GroundAction, state: State) -> ActionCall:
         arguments, actor = self.replayer.call(action, state)
         return ActionCall(action.name, show(actor), call_line(action.schema.name, arguments, actor))
@@ -111,10 +117,29 @@ class Explorer:
         return here
 
     def _first(self) -> Here:
-        (state,) = self.replayer.follow([], ())
-        return Here(self, (), (state,), (), None, dict.fromkeys(self.false(state), 0))
+        return self._beginning(next(self.beginnings.states({})), (), None)
+
+    def _beginning(self, state: State, moves: tuple[Move, ...], previous: Here | None) -> Here:
+        """Return a path without steps that ends in this initial state."""
+        return Here(self, moves, (state,), (), previous, dict.fromkeys(self.false(state), 0))
+
+    def _begun(self, here: Here, move: Begin) -> Here:
+        """Return the path with one more initial value chosen; the last one counts for each variable."""
+        at = f"move {len(here.moves) + 1}, {move.name}"
+        if here.steps:
+            raise BadInput(f"{at}: a step was taken already; undo the steps, or choose before the first one")
+        moves = (*here.moves, move)
+        chosen = {one.variable.place: one.code for one in moves if isinstance(one, Begin)}
+        lost = {v.place: here.state[v.place] == 1 for v in self.system.choices}
+        try:
+            state = next(self.beginnings.states(lost, chosen))
+        except ModelError:
+            raise BadInput(f"{at}: no initial state has the values chosen so far; undo one of them") from None
+        return self._beginning(state, moves, here)
 
     def _after(self, here: Here, move: Move) -> Here:
+        if isinstance(move, Begin):
+            return self._begun(here, move)
         if isinstance(move, Lose):
             states = self._losing(here, move)
             steps = self.replayer.steps(here.actions, states)
@@ -183,6 +208,24 @@ class Here:
     def lost(self) -> list[str]:
         """The names of the losses."""
         return [move.choice.name for move in self.moves if isinstance(move, Lose)]
+
+    @property
+    def beginning(self) -> tuple[int, ...]:
+        """The initial values of the variables that have several."""
+        return self.explorer.beginnings.of(self.states[0])
+
+    @property
+    def other_beginnings(self) -> list[Begin]:
+        """The moves that choose another initial value; none once a step was taken."""
+        return (
+            []
+            if self.steps
+            else [
+                move
+                for move in self.explorer.names.beginnings.values()
+                if self.state[move.variable.place] != move.code
+            ]
+        )
 
     @cached_property
     def enabled(self) -> tuple[GroundAction, ...]:

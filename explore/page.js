@@ -87,7 +87,7 @@ function paint(drawn) {
   diagram.paint(seen.step);
   diagram.reveal(seen.step);
   byId("now").replaceChildren(...now());
-  byId("possible").replaceChildren(...seen.possible.map(offer));
+  byId("possible").replaceChildren(...[...seen.possible, ...seen.beginnings].map(offer));
   byId("under_way").replaceChildren(...seen.under_way.map(message));
   byId("under_way").parentElement.hidden = !seen.under_way.length;
   paintClaims();
@@ -330,7 +330,7 @@ const moves = {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.activeElement?.blur();
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const chosen = /^[1-9]$/.test(event.key) && wanted === path ? seen?.possible[Number(event.key) - 1] : null;
+  const chosen = /^[1-9]$/.test(event.key) && wanted === path ? [...seen?.possible ?? [], ...seen?.beginnings ?? []][Number(event.key) - 1] : null;
   if (chosen && chosen.error === null) take(chosen.name);
   else if (moves[event.key] && seen) moves[event.key]();
   else return;

@@ -9,11 +9,14 @@ from functools import cached_property
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.state import Variable
+from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import System
 
 LOSE = "lose "
 """The beginning of the name of a loss."""
+
+BEGIN = "begin "
+"""The beginning of the name of a move that chooses an initial value."""
 
 LONGEST = 1000
 """The largest number of moves of a path."""
@@ -46,7 +49,29 @@ class Lose:
         return LOSE + self.choice.name
 
 
-Move = Take | Lose
+@dataclass(frozen=True)
+class Begin:
+    """The move that chooses the initial value of a variable that has several.
+
+    The state is then the first initial state that has all values chosen so far.
+    """
+
+    variable: Variable
+    code: int
+    """The position of the value in its domain."""
+
+    @property
+    def words(self) -> str:
+        """The variable and its value: `leader = n2`."""
+        return f"{self.variable.name} = {show(self.variable.domain.values[self.code])}"
+
+    @property
+    def name(self) -> str:
+        """The name as people read it: `begin leader = n2`."""
+        return BEGIN + self.words
+
+
+Move = Take | Lose | Begin
 
 
 @dataclass(frozen=True)
@@ -90,6 +115,16 @@ class Names:
         """All losses by name."""
         return {variable.name: variable for variable in self.system.choices}
 
+    @cached_property
+    def beginnings(self) -> dict[str, Begin]:
+        """All initial values of the variables that have several, by the variable and the value."""
+        found = (
+            Begin(v, v.domain.values.index(value))
+            for v in self.system.varied
+            for value in self.system.firsts[v.place]
+        )
+        return {begin.words: begin for begin in found}
+
     def action(self, name: str) -> GroundAction:
         """Return the action of that name; raise BadInput if there is none."""
         return self.actions[_known(name, self.actions, "action")]
@@ -98,6 +133,9 @@ class Names:
         """Return the move of that name; raise BadInput if there is none."""
         if name.startswith(LOSE) and name not in self.actions:
             return Lose(self.choices[_known(name.removeprefix(LOSE), self.choices, "message to lose")])
+        if name.startswith(BEGIN) and name not in self.actions:
+            known = self.beginnings
+            return known[_known(name.removeprefix(BEGIN), known, "initial value to choose from")]
         return Take(self.action(name))
 
     def path(self, names: Sequence[str], at: int | None = None) -> ExplorerPath:

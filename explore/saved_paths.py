@@ -5,18 +5,18 @@ Both can be opened again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.concrete.saved_traces import saved_actions, saved_trace
+from fencepost.encoding.concrete.saved_traces import saved_execution, saved_trace
 from fencepost.encoding.documents import other_schema
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, TraceStep
 from fencepost.explore.explorer import Explorer, Here
-from fencepost.explore.paths import ExplorerPath, Lose, Move, Take
+from fencepost.explore.paths import Begin, ExplorerPath, Lose, Move, Take
 
 
 def document(here: Here) -> dict[str, object]:
@@ -27,8 +27,8 @@ def document(here: Here) -> dict[str, object]:
 def opened(explorer: Explorer, document: object, where: str, step: int | None = None) -> ExplorerPath:
     """Return the path of a saved document, at that step or at the end; raise BadInput.
 
-    Only the actions and losses of the file are used, and they are run again. Later steps that cannot happen
-    in this instance are left out.
+    Only the beginning, actions and losses of the file are used, and they are run again. Later steps that
+    cannot happen in this instance are left out.
     """
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema not in (SCHEMA, PATH_SCHEMA):
@@ -38,27 +38,45 @@ def opened(explorer: Explorer, document: object, where: str, step: int | None = 
     if step is not None and not 0 <= step <= len(saved["steps"]):
         raise BadInput(f"{step}: {where} has no such step; valid: 0 to {len(saved['steps'])}")
     try:
-        actions, lost = saved_actions(saved, explorer.system)
-        steps = _steps(explorer, actions, lost, step)
+        actions, lost, beginning = saved_execution(saved, explorer.system)
+        steps = _steps(explorer, actions, lost, beginning, step)
     except NotAnExecution as error:
         raise BadInput(
             f"{where}: {error}; give a trace of this instance, or stop before with a step"
         ) from error
-    moves = list(_moves(explorer.system, lost, steps, [Take(action) for action in actions[: len(steps)]]))
+    taken = [Take(action) for action in actions[: len(steps)]]
+    moves = [*_chosen(explorer, beginning), *_moves(explorer.system, lost, steps, taken)]
     path = ExplorerPath().then(*moves)
     return path if step is None else path.to(_place(moves, step))
 
 
+def _chosen(explorer: Explorer, beginning: Sequence[int]) -> Iterator[Begin]:
+    """Yield moves that choose this beginning: no more than are needed, in the order of the variables."""
+    given: dict[int, int] = {}
+    while True:
+        begun = explorer.beginnings.of(next(explorer.beginnings.states({}, given)))
+        own = zip(explorer.system.varied, begun, beginning, strict=True)
+        wrong = next((Begin(v, wanted) for v, code, wanted in own if code != wanted), None)
+        if wrong is None:
+            return
+        given[wrong.variable.place] = wrong.code
+        yield wrong
+
+
 def _steps(
-    explorer: Explorer, actions: list[GroundAction], lost: list[str], step: int | None
+    explorer: Explorer,
+    actions: list[GroundAction],
+    lost: list[str],
+    beginning: Sequence[int],
+    step: int | None,
 ) -> tuple[TraceStep, ...]:
     """Return all steps, or those up to `step` if later ones cannot happen; raise NotAnExecution."""
     try:
-        return explorer.replayer.record("path", actions, lost).steps
+        return explorer.replayer.record("path", actions, lost, beginning).steps
     except NotAnExecution:
         if step is None:
             raise
-        return explorer.replayer.record("path", actions[:step], lost).steps
+        return explorer.replayer.record("path", actions[:step], lost, beginning).steps
 
 
 def _same_protocol(explorer: Explorer, saved: Mapping[str, Any], where: str) -> None:

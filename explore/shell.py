@@ -13,7 +13,7 @@ from fencepost.encoding.language.state import amount, show
 from fencepost.encoding.rounds.reachability import ReachabilityAnswer
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.guards import Reason
-from fencepost.explore.paths import LOSE, ExplorerPath, Move
+from fencepost.explore.paths import BEGIN, LOSE, ExplorerPath, Move
 from fencepost.explore.saved_paths import document, opened
 from fencepost.explore.solver_questions import SolverDesk
 from fencepost.explore.views import Offer, View, view
@@ -77,6 +77,10 @@ class Shell:
         for number, offer in enumerate(seen.possible, 1):
             yield f"{number:3}  {offer.actor} {offer.words}"
             yield from (f"       {line}" for line in _would(offer))
+        if seen.beginnings:
+            yield "initial values to choose instead:"
+        for other in seen.beginnings:
+            yield f"     {other.name}"
         if seen.under_way:
             yield "under way:"
         for number, message in enumerate(seen.under_way, 1):
@@ -107,6 +111,10 @@ class Shell:
                 f"lose {number}: {message.words} cannot be lost in this protocol; leave it under way"
             )
         yield from self._move(self._explorer.names.move(LOSE + message.choice))
+
+    def begin(self, rest: str) -> Lines:
+        """Choose an initial value, before the first step: `begin leader = n2`."""
+        yield from self._move(self._explorer.names.move(BEGIN + rest))
 
     def _move(self, move: Move) -> Lines:
         after = self.path.then(move)
@@ -269,6 +277,7 @@ COMMANDS: Mapping[str, Command] = {
     "look": Command("", Shell.look),
     "take": Command("N|ACTION", Shell.take),
     "lose": Command("N|CHOICE", Shell.lose),
+    "begin": Command("VARIABLE = VALUE", Shell.begin),
     "undo": Command("[N]", Shell.undo),
     "redo": Command("[N]", Shell.redo),
     "go": Command("N", Shell.go),

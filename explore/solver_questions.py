@@ -25,7 +25,7 @@ class SolverQuestion:
         self.words = f"{goal} becomes {'possible' if is_action else 'false' if goal in claims else 'true'}"
         """The goal in words."""
         self._key = "" if isinstance(self._term, GroundAction) else goal
-        start = Origin(tuple(here.actions), tuple(here.lost), here.state)
+        start = Origin(tuple(here.actions), tuple(here.lost), here.state, here.beginning)
         self._reaching = Reachability(
             here.explorer.replayer, start, self._term, asker.limits, asker.prepared.get(self._key)
         )

@@ -15,7 +15,7 @@ from fencepost.encoding.forms.counterexample import (
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.traces import TraceStep, shown_index
 from fencepost.explore.explorer import ActionCall, Explorer, Here, OfferedAction
-from fencepost.explore.paths import Move, Take
+from fencepost.explore.paths import Begin, Move, Take
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ class View:
     step: int
     moves: tuple[Made, ...]
     possible: tuple[Offer, ...]
+    beginnings: tuple[Offer, ...]
+    """The initial values that may be chosen instead."""
     refused: tuple[RefusedAction, ...]
     under_way: tuple[UnderWay, ...]
     claims: tuple[ShownClaim, ...]
@@ -129,6 +131,7 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
         step=len(here.steps),
         moves=(*_moves(here), *(Made(move.name, in_words(here.explorer, move), None) for move in undone)),
         possible=tuple(_offer(here, option) for option in here.possible),
+        beginnings=tuple(map(_other_beginning, here.other_beginnings)),
         refused=tuple(_refused(here)),
         under_way=tuple(map(_under_way, here.under_way)),
         claims=tuple(_claims(here)),
@@ -151,10 +154,17 @@ def _moves(here: Here) -> Iterator[Made]:
         if isinstance(move, Take):
             step = next(steps)
             yield Made(move.name, f"{show(step.actor)} {action_line(step)}", step.index)
+        elif isinstance(move, Begin):
+            yield Made(move.name, f"at first {move.words}", None)
         else:
             sending = sendings.get(move.choice.name)
             lost = f"{message_line(sending)} to {show(sending.receiver)}" if sending else move.choice.name
             yield Made(move.name, f"{lost} is lost", None)
+
+
+def _other_beginning(move: Begin) -> Offer:
+    meaning = "Choose this initial value."
+    return Offer(move.name, "at first", move.words, meaning, False, "", (), (), (), None)
 
 
 def _offer(here: Here, option: OfferedAction) -> Offer:

@@ -151,7 +151,8 @@ def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | Non
         raise BadInput(f"--format {CIRCUIT}: is binary; say to which file with --output FILE.aig")
     properties = instance.properties(*names)
     builder = CircuitBuilder(instance.system, properties)
-    remarks = circuit_remarks(instance.subject, properties, builder.constant)
+    varied = dict.fromkeys(v.family.name for v in instance.system.varied)
+    remarks = circuit_remarks(instance.subject, properties, builder.constant, list(varied))
     said = [f"Fencepost {version()}: an instance for model checkers", *remarks]
     write_whole(Path(output), builder.circuit().aiger(said))
 

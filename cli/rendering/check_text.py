@@ -174,9 +174,10 @@ def counterexample_text(counterexample: Counterexample) -> str:
 
 
 def trace_text(trace: Trace) -> str:
-    """Return a trace as numbered steps: the actor, messages received and sent, and changes."""
+    """Return a trace as its beginning and numbered steps: the actor, messages, and changes."""
     width = max((len(show(step.actor)) for step in trace.steps), default=1)
-    lines: list[str] = []
+    begins = [f"{name} = {show(value)}" for name, value in trace.beginning.items()]
+    lines = list(_wrapped([f"At first {begins[0]}", *begins[1:]] if begins else [], WIDTH))
     for step in trace.steps:
         margin = " " * (6 + width)
         lines.append(f"{step.index:3}  {show(step.actor):{width}} {action_line(step)}")

@@ -99,7 +99,8 @@ def _comparison(found: Discovered) -> str:
 def broken(breaks: Breaks) -> str:
     """Return a counterexample to induction as text."""
     if breaks.action is None:
-        return f"{breaks.name}: false at first"
+        beginning = f", with {', '.join(breaks.before)}" if breaks.before else ""
+        return f"{breaks.name}: false at first{beginning}"
     before = ", ".join(breaks.before) or "all is as at first"
     changes = f"\n  then {', '.join(breaks.changes)}" if breaks.changes else ""
     state = f"from a state in which all else holds and\n  {before}"

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.encoding.all_sizes.refinement import CoreStep, Refinement
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.terms import Term
@@ -29,25 +31,35 @@ class Follower:
     """The concrete readings of a whole protocol and its core, which follows it step by step."""
 
     def __init__(self, refinement: Refinement) -> None:
-        """Compile both systems."""
+        """Compile both systems. Raises ModelError if a family that the mapping leaves out varies at first."""
         self.refinement = refinement
         self.whole, self.core = Concrete(refinement.whole), Concrete(refinement.core)
+        self._first = [own[0] for own in refinement.core.firsts]
+        for variable in refinement.core.varied:
+            if not self._mapping[variable.place]:
+                raise ModelError(
+                    f"{variable.name} of the core has several initial values, but is not mapped; "
+                    f"add {variable.family.name}"
+                )
 
     @cached_property
     def _mapping(self) -> list[list[object]]:
         """By place of the core, a predicate for each value of its domain; none if the place never changes."""
-        changing = {u.target.family for s in self.refinement.core.schemas for u in s.action.then}
+        core = self.refinement.core
+        changing = {u.target.family for s in core.schemas for u in s.action.then}
+        changing |= {v.family for v in core.varied}
         return [
             [self.whole.predicate(self.refinement.when(v, value)) for value in v.domain]
             if v.family in changing and v.family.name in self.refinement.mapping
             else []
-            for v in self.refinement.core.variables
+            for v in core.variables
         ]
 
     def mapped(self, state: State) -> State:
         """Return the core's state for a state of the whole. Raises Strays unless the mapping gives one."""
-        found = list(self.core.initial())
-        for variable, tests in zip(self.refinement.core.variables, self._mapping, strict=True):
+        variables = self.refinement.core.variables
+        found = [v.domain.values.index(first) for v, first in zip(variables, self._first, strict=True)]
+        for variable, tests in zip(variables, self._mapping, strict=True):
             if tests:
                 held = [position for position, test in enumerate(tests) if test(state)]  # type: ignore[operator]
                 if len(held) != 1:
@@ -57,9 +69,12 @@ class Follower:
         return self.core.state(found)
 
     def begin(self, first: State) -> State:
-        """Return the core's initial state. Raises Strays if the mapping gives another one."""
-        mapped = self.mapped(first)
-        self._check_equal(mapped, self.core.initial())
+        """Return the core's initial state. Raises Strays if the mapping gives another state."""
+        mapped, beginnings = self.mapped(first), Beginnings(self.core)
+        refusal = beginnings.refusal(beginnings.of(mapped))
+        if refusal is not None:
+            raise Strays(f"no initial state of the core: {refusal}")
+        self._check_equal(mapped, self.core.initial(beginning=beginnings.of(mapped)))
         return mapped
 
     def follow(self, before: State, action: GroundAction, after: State) -> Followed:

@@ -47,6 +47,8 @@ def claims(system: System) -> list[QuantifiedClaim]:
 
 def _at_first(system: System, reading: Unbounded, known: list[Any]) -> Iterator[QuantifiedClaim]:
     first = [reading.holds(a.holds, reading.before) for a in system.at_first]
+    if system.beginning is not None:
+        first.append(reading.holds(system.beginning, reading.before))
     assumed = (*known, *reading.initial(), *first)
     for invariant in system.invariants:
         yield QuantifiedClaim(

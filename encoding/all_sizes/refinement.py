@@ -131,9 +131,11 @@ def _values(values: Sequence[Value], given: TermLike | Some) -> list[tuple[Value
 
 
 def unmet_axioms(core: System) -> list[str]:
-    """Return the names of the axioms and initial conditions that a finite instance of a core violates."""
+    """Return the names of the axioms and conditions that an initial state of a finite core violates."""
+    from fencepost.encoding.concrete.beginnings import Beginnings
     from fencepost.encoding.concrete.compiler import Concrete
 
     concrete = Concrete(core)
-    first = concrete.initial()
-    return [a.name for a in (*core.axioms, *core.at_first) if not concrete.predicate(a.holds)(first)]
+    unmet = {a.name: concrete.predicate(~a.holds) for a in (*core.axioms, *core.at_first)}
+    found = {name for first in Beginnings(concrete).states() for name, fails in unmet.items() if fails(first)}
+    return [name for name in unmet if name in found]

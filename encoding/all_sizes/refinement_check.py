@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import Refinement, unmet_axioms
 from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.induction.orbits import representatives
@@ -59,7 +60,8 @@ def check_refinement(
         return Untied(f"the core's instance does not meet {', '.join(unmet)}")
     try:
         follower = Follower(refinement)
-        follower.begin(follower.whole.initial())
+        for first in Beginnings(follower.whole).states():
+            follower.begin(first)
     except Strays as why:
         return Untied(f"initial state: {why}")
     refining = RefinementFormulas(refinement)

@@ -44,7 +44,7 @@ class RefinementFormulas:
         self.whole, self.core = Symbolic(self.refinement.whole), Symbolic(self.refinement.core)
         self._formulas: dict[Term, Formula] = {}
         self._slots = {a: slot for slot, a in enumerate(self.core.actions)}
-        self._changing = [v for v in self.refinement.core.variables if v.place in self.core.written]
+        self._changing = [v for v in self.refinement.core.variables if v.place in self.core.varying]
         self._bits = [bit for v in self._changing for bit in bits(v)]
         self._values = {v.place: self._meanings(v) for v in self._changing}
         self._mapped: Bits = {place: found[1:] for place, found in self._values.items()}

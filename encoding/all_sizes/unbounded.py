@@ -102,12 +102,17 @@ class Unbounded:
         return found
 
     def initial(self) -> list[Any]:
-        """Return formulas: every variable with a counted domain and a plain initial value has that value."""
+        """Return formulas about initial states.
+
+        Every variable with a counted domain and plain initial values has one of these.
+        """
         found = []
         for family in self.families:
             if family.domain.counted and not callable(family.initial):
                 index = self._index(family)
-                found.append(_for_all(index, self.before[family](*index)[family.initially(())]))
+                values = self.before[family](*index)
+                first, *others = (values[value] for value in family.firsts(()))
+                found.append(_for_all(index, z3.Or(first, *others) if others else first))
         return found
 
     def _index(self, family: Family) -> list[Any]:

@@ -7,7 +7,7 @@ until an action depends on it, so that an exploration does not branch on choices
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -42,6 +42,9 @@ from fencepost.encoding.language.terms import (
 
 State = bytes | tuple[int, ...]
 """A state as `bytes`, small and quick to hash, or as a tuple if a domain has more than `BYTE` values."""
+
+Beginning = Sequence[int]
+"""The position of the initial value of each variable that has several (`System.varied`)."""
 
 BYTE = 256
 """The number of values that fit in a byte."""
@@ -267,14 +270,19 @@ class Concrete:
             self._compiled[action] = self._compile(action)
         return self._compiled[action]
 
-    def initial(self, choices: Mapping[int, bool] | None = None) -> State:
-        """Return the initial state. `choices` gives the choices by place; without it, all are undecided."""
+    def initial(self, choices: Mapping[int, bool] | None = None, beginning: Beginning = ()) -> State:
+        """Return the state with the one initial value of each variable, and those of `beginning`.
+
+        `choices` gives the choices by place; without it, all are undecided.
+        """
         codes = []
-        for variable, value in zip(self.system.variables, self.system.initial, strict=True):
+        for variable, values in zip(self.system.variables, self.system.firsts, strict=True):
             if variable.is_choice:
                 codes.append(UNDECIDED if choices is None else int(choices.get(variable.place, False)))
             else:
-                codes.append(variable.domain.values.index(value))
+                codes.append(variable.domain.values.index(values[0]))
+        for variable, code in zip(self.system.varied, beginning, strict=True):
+            codes[variable.place] = code
         return self.state(codes)
 
     @cached_property

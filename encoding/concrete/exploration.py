@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State, Step
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
@@ -28,10 +29,11 @@ def explore(system: System) -> Iterator[Visit]:
     finite.
     """
     concrete = Concrete(system)
-    first = concrete.initial()
-    seen = {first}
-    yield Visit(first, 0, None, None)
-    level, steps = [first], 0
+    seen, level, steps = set[State](), list[State](), 0
+    for first in Beginnings(concrete).states():
+        seen.add(first)
+        level.append(first)
+        yield Visit(first, 0, None, None)
     while level:
         following = []
         steps += 1
@@ -52,7 +54,8 @@ def random_execution(
 
     With `losing`, each choice is true with a probability of one in eight.
     """
-    state = concrete.initial(some_choices(concrete.system, chance) if losing else {})
+    choices = some_choices(concrete.system, chance) if losing else {}
+    state = Beginnings(concrete).draw(chance, choices)
     preference = list(concrete.steps)
     chance.shuffle(preference)
     path: list[GroundAction] = []

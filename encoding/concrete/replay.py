@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.beginnings import Beginnings
+from fencepost.encoding.concrete.compiler import Beginning, Concrete, State
 from fencepost.encoding.concrete.receipts import check_receipts
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.messages import Broadcast, Message
@@ -55,21 +56,30 @@ class Replayer:
             yield action
 
     def replay(
-        self, prop: Property | Invariant, actions: Sequence[GroundAction], choices: Iterable[str]
+        self,
+        prop: Property | Invariant,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        beginning: Beginning = (),
     ) -> Trace:
         """Return the trace of these actions up to the first state that violates the property.
 
         `choices` names the choices that are true. Raises NotAnExecution.
         """
         choices = tuple(choices)
-        states = self._execute(
-            prop.name, self.concrete.predicate(~prop.holds), actions, self._places(choices)
-        )
+        first = self._first(self._places(choices), beginning)
+        states = self._execute(prop.name, self.concrete.predicate(~prop.holds), actions, first)
         return self.trace(prop.name, actions, choices, states[0], self.steps(actions, states))
 
-    def record(self, name: str, actions: Sequence[GroundAction], choices: Sequence[str]) -> Trace:
+    def record(
+        self,
+        name: str,
+        actions: Sequence[GroundAction],
+        choices: Sequence[str],
+        beginning: Beginning = (),
+    ) -> Trace:
         """Return the trace of all these actions under a name. Raises NotAnExecution."""
-        states = self.follow(actions, choices)
+        states = self.follow(actions, choices, beginning)
         return self.trace(name, actions, choices, states[0], self.steps(actions, states))
 
     def trace(
@@ -90,27 +100,42 @@ class Replayer:
             self.shown(first),
             steps,
             self.subject.system,
+            tuple(v.name for v in self.system.varied),
         )
 
-    def reach(self, name: str, target: Term, actions: Sequence[GroundAction], choices: Iterable[str]) -> None:
+    def reach(
+        self,
+        name: str,
+        target: Term,
+        actions: Sequence[GroundAction],
+        choices: Iterable[str],
+        beginning: Beginning = (),
+    ) -> None:
         """Run the actions up to the first state in which `target` holds; raises NotAnExecution."""
-        states = self._execute(name, self.concrete.predicate(target), actions, self._places(choices))
+        first = self._first(self._places(choices), beginning)
+        states = self._execute(name, self.concrete.predicate(target), actions, first)
         self.steps(actions, states)
 
     def follow(
         self,
         actions: Sequence[GroundAction],
         choices: Iterable[str],
-        start: Mapping[Variable, Value] | None = None,
+        beginning: Beginning = (),
     ) -> list[State]:
-        """Return the states from the first one to the one after the last action. Raises NotAnExecution.
+        """Return the states from the first one to the one after the last action. Raises NotAnExecution."""
+        return self.follow_from(self._first(self._places(choices), beginning), actions)
 
-        The values in `start` replace the initial ones.
-        """
-        first = list(self._first(self._places(choices)))
-        for variable, value in (start or {}).items():
-            first[variable.place] = variable.domain.values.index(value)
-        states = [self.concrete.state(first)]
+    def state(self, values: Mapping[Variable, Value], choices: Iterable[str]) -> State:
+        """Return a state, reachable or not: these values, and the one initial value of other variables."""
+        beginning = [v.domain.values.index(values[v]) for v in self.system.varied]
+        codes = list(self.concrete.initial(dict.fromkeys(self._places(choices), True), beginning))
+        for variable, value in values.items():
+            codes[variable.place] = variable.domain.values.index(value)
+        return self.concrete.state(codes)
+
+    def follow_from(self, first: State, actions: Sequence[GroundAction]) -> list[State]:
+        """Return the states from this one to the one after the last action. Raises NotAnExecution."""
+        states = [first]
         for action in actions:
             states.append(self.after(action, states))
         return states
@@ -134,6 +159,7 @@ class Replayer:
         prop: Property | Invariant,
         actions: Sequence[GroundAction],
         choices: Iterable[str],
+        beginning: Beginning = (),
         keeps_steps: bool = False,
     ) -> Trace:
         """Return the trace of the same execution without the losses that the violation does not need.
@@ -147,10 +173,10 @@ class Replayer:
         for place in [None, *sorted(needed)]:
             fewer = needed - {place} if place is not None else frozenset()
             with contextlib.suppress(NotAnExecution):
-                states = self._execute(prop.name, violated, actions, fewer)
+                states = self._execute(prop.name, violated, actions, self._first(fewer, beginning))
                 if not keeps_steps or len(states) > len(actions):
                     needed = fewer
-        return self.replay(prop, actions, [names[place] for place in needed])
+        return self.replay(prop, actions, [names[place] for place in needed], beginning)
 
     def _places(self, choices: Iterable[str]) -> frozenset[int]:
         places = {v.name: v.place for v in self.system.choices}
@@ -161,10 +187,10 @@ class Replayer:
         name: str,
         reached: Callable[[State], bool],
         actions: Sequence[GroundAction],
-        chosen: frozenset[int],
+        first: State,
     ) -> list[State]:
         """Return the states up to the first that is `reached`. Raises NotAnExecution."""
-        states = [self._first(chosen)]
+        states = [first]
         for action in actions:
             if reached(states[-1]):
                 return states
@@ -175,9 +201,17 @@ class Replayer:
             )
         return states
 
-    def _first(self, chosen: frozenset[int]) -> State:
-        """Return the initial state with these choices true and all others false."""
-        return self.concrete.initial(dict.fromkeys(chosen, True))
+    def _first(self, chosen: frozenset[int], beginning: Beginning) -> State:
+        """Return an initial state with these choices true and all others false. Raises NotAnExecution."""
+        refusal = self._beginnings.refusal(beginning)
+        if refusal is not None:
+            raise NotAnExecution(f"not an initial state: {refusal}")
+        return self.concrete.initial(dict.fromkeys(chosen, True), beginning)
+
+    @cached_property
+    def _beginnings(self) -> Beginnings:
+        """The initial states of the system."""
+        return Beginnings(self.concrete)
 
     def after(self, action: GroundAction, states: Sequence[State]) -> State:
         """Return the state after the last of these. Raises NotAnExecution if the action is not enabled."""
@@ -217,8 +251,12 @@ class Replayer:
 
     @cached_property
     def _changing(self) -> frozenset[int]:
-        """The places of families that some action sets. All other families are constant."""
+        """The places of families that some action sets, or that have several initial values.
+
+        All other families are constant.
+        """
         families = {u.target.family for schema in self.system.schemas for u in schema.action.then}
+        families |= {v.family for v in self.system.varied}
         return frozenset(v.place for v in self.system.variables if v.family in families)
 
     def call(self, action: GroundAction, state: State) -> tuple[dict[str, Json], Json]:

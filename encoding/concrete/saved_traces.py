@@ -14,9 +14,9 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.state import Variable, show
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace
+from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace, plain
 from fencepost.encoding.safe_text import one_line
 
 SUBJECT = k.keys(
@@ -81,8 +81,13 @@ def saved_trace(document: object, where: str) -> dict[str, Any]:
     return trace
 
 
-def saved_actions(saved: Mapping[str, Any], system: System) -> tuple[list[GroundAction], list[str]]:
-    """Return the actions of a saved trace and the names of its true choices. Raises NotAnExecution."""
+def saved_execution(
+    saved: Mapping[str, Any], system: System
+) -> tuple[list[GroundAction], list[str], tuple[int, ...]]:
+    """Return the actions of a saved trace, the names of its true choices, and its beginning.
+
+    Raises NotAnExecution.
+    """
     actions = []
     for number, step in enumerate(saved["steps"], 1):
         name, arguments = step["action"], step["arguments"]
@@ -92,7 +97,18 @@ def saved_actions(saved: Mapping[str, Any], system: System) -> tuple[list[Ground
             raise _differs(f"step {number}", f"{name}({given}) is not an action of {saved['protocol']}")
         actions.append(action)
     known = {v.name for v in system.choices}
-    return actions, [name for name, value in saved["initial"].items() if name in known and value is True]
+    choices = [name for name, value in saved["initial"].items() if name in known and value is True]
+    return actions, choices, tuple(_saved_first(v, saved["initial"]) for v in system.varied)
+
+
+def _saved_first(variable: Variable, initial: Mapping[str, Any]) -> int:
+    """Return the position of the initial value of a variable that has several. Raises NotAnExecution."""
+    if variable.name not in initial:
+        raise _differs("initial", f"{variable.name} is missing; it has several initial values")
+    for position, value in enumerate(variable.domain):
+        if _text(plain(value)) == _text(initial[variable.name]):
+            return position
+    raise _differs("initial", f"{variable.name} is {_text(initial[variable.name])}, not in its domain")
 
 
 def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property | None) -> Trace:
@@ -101,11 +117,9 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
     Without a property the file is a path, which violates nothing. Raises NotAnExecution with the first
     difference.
     """
-    actions, choices = saved_actions(saved, system)
-    replayer = Replayer(system, subject)
-    trace = (
-        replayer.record("path", actions, choices) if prop is None else replayer.replay(prop, actions, choices)
-    )
+    execution = saved_execution(saved, system)
+    replayer, actions = Replayer(system, subject), execution[0]
+    trace = replayer.record("path", *execution) if prop is None else replayer.replay(prop, *execution)
     _compare("initial", saved["initial"], trace.initial)
     replayed = trace.to_json()["steps"]
     assert isinstance(replayed, list)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import some_choices
 from fencepost.encoding.concrete.replay import Replayer
@@ -22,7 +23,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 
 INITIAL = 0.6
-"""The share of simulations that begin in the initial state."""
+"""The share of simulations that begin in an initial state."""
 
 CANDIDATES = 4
 """The number of situations that are drawn. The one chosen least often is used."""
@@ -63,6 +64,8 @@ class _Situation:
 
     state: State
     path: Path
+    first: State
+    """The initial state in which the path begins."""
     begun: int = 0
     """The number of simulations that began here."""
 
@@ -75,7 +78,7 @@ class _Situations:
     found: dict[tuple[int, ...], _Situation] = field(default_factory=dict)
     names: list[tuple[int, ...]] = field(default_factory=list)
 
-    def note(self, state: State, path: Sequence[GroundAction]) -> None:
+    def note(self, state: State, path: Sequence[GroundAction], first: State) -> None:
         """Keep the state if its situation is new, or if the path is not longer than the known one.
 
         Of equally short paths the last one is kept. The first one may lead nowhere, for example because
@@ -84,10 +87,10 @@ class _Situations:
         name = tuple(state[place] for place in self.places)
         known = self.found.get(name)
         if known is None:
-            self.found[name] = _Situation(state, tuple(path))
+            self.found[name] = _Situation(state, tuple(path), first)
             self.names.append(name)
         elif len(path) <= len(known.path):
-            known.state, known.path = state, tuple(path)
+            known.state, known.path, known.first = state, tuple(path), first
 
     def choose(self, chance: random.Random) -> _Situation:
         """Return a situation, with preference for those chosen less often."""
@@ -109,21 +112,22 @@ def simulate(
 ) -> Simulation:
     """Run `count` random simulations, each of `PASSES` passes through all actions, or of `longest` steps.
 
-    Every other simulation from the initial state makes each choice true with a probability of one in eight.
+    Every other simulation from an initial state makes each choice true with a probability of one in eight.
     The call ends early if `keep_on()` is false, and with `first` as soon as every property is violated.
     """
     concrete, replayer = Concrete(system), Replayer(system, subject)
+    beginnings = Beginnings(concrete)
     chance = random.Random(seed)
     violated = {p.name: concrete.predicate(~p.holds) for p in properties}
     witness = {p.name: concrete.predicate(p.witness) for p in properties}
     situations = [_Situations(_places(system, prop)) for prop in properties]
-    shortest: dict[str, tuple[Path, State]] = {}
+    shortest: dict[str, tuple[Path, State, State]] = {}
     violating, witnessing = Counter[str](), Counter[str]()
     taken = done = furthest = 0
     for number in range(count if properties else 0):
         if not keep_on() or (first and len(shortest) == len(properties)):
             break
-        state, begun = _begin(concrete, situations[number % len(properties)], chance)
+        origin, state, begun = _begin(beginnings, system, situations[number % len(properties)], chance)
         path, met = list(begun), set[str]()
         seen = set[str]()
         for action, after in moves(concrete, state, chance):
@@ -134,10 +138,10 @@ def simulate(
             met.update(bad)
             for name in bad:
                 if name not in shortest or len(path) < len(shortest[name][0]):
-                    shortest[name] = tuple(path), after
+                    shortest[name] = tuple(path), origin, after
             if not bad:
                 for known in situations:
-                    known.note(after, path)
+                    known.note(after, path, origin)
             if len(path) >= longest:
                 break
         done += 1
@@ -146,8 +150,10 @@ def simulate(
         taken, furthest = taken + len(path) - len(begun), max(furthest, len(path))
     by_name = {p.name: p for p in properties}
     traces = {
-        name: replayer.spare_faults(by_name[name], actions, _true_choices(system, state))
-        for name, (actions, state) in shortest.items()
+        name: replayer.spare_faults(
+            by_name[name], actions, _true_choices(system, state), beginnings.of(origin)
+        )
+        for name, (actions, origin, state) in shortest.items()
     }
     return Simulation(traces, violating, witnessing, done, taken, furthest)
 
@@ -158,13 +164,16 @@ def _places(system: System, prop: Property) -> list[int]:
     return [v.place for v in system.variables if v.family in read]
 
 
-def _begin(concrete: Concrete, situations: _Situations, chance: random.Random) -> tuple[State, Path]:
-    """Return the state in which a simulation begins, and the path to it."""
+def _begin(
+    beginnings: Beginnings, system: System, situations: _Situations, chance: random.Random
+) -> tuple[State, State, Path]:
+    """Return the state in which a simulation begins, with the initial state and the path that lead to it."""
     if not situations.names or chance.random() < INITIAL:
         losing = chance.random() < 0.5
-        return concrete.initial(some_choices(concrete.system, chance) if losing else {}), ()
+        first = beginnings.draw(chance, some_choices(system, chance) if losing else {})
+        return first, first, ()
     chosen = situations.choose(chance)
-    return chosen.state, chosen.path
+    return chosen.first, chosen.state, chosen.path
 
 
 Move = tuple[GroundAction | None, State]

@@ -15,12 +15,14 @@ IC3 = "ic3"
 
 @dataclass(frozen=True)
 class Execution:
-    """An execution found by a solver: the slots that fire, in order, and the choices that are true."""
+    """An execution found by a solver: the slots that fire, in order, the true choices, and its beginning."""
 
     rounds: int
     slots: tuple[int, ...]
     choices: tuple[int, ...]
     """By position among the choices."""
+    beginning: tuple[int, ...] = ()
+    """The positions of the initial values of the variables that have several."""
 
 
 @dataclass(frozen=True)

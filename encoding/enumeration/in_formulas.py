@@ -14,11 +14,16 @@ from fencepost.encoding.solving.terms import BOOLEAN, Terms
 
 
 def confirm(
-    symbolic: Symbolic, target: Term, actions: Sequence[GroundAction], choices: Collection[int]
+    symbolic: Symbolic,
+    target: Term,
+    actions: Sequence[GroundAction],
+    choices: Collection[int],
+    beginning: Sequence[int] = (),
 ) -> None:
     """Check that the actions lead to a state in which `target` holds, by one query that must have an answer.
 
-    `choices` has the positions of the choices that are true. The query has new Booleans after each step.
+    `choices` has the positions of the choices that are true, `beginning` those of the initial values of the
+    variables that have several. The query has new Booleans after each step.
     Raises InternalError if the two readings disagree, SolverGaveUpError if the solver gives up.
     """
     bits = [bit for own in symbolic.bits for bit in own if bit is not TRUE and bit is not FALSE]
@@ -27,6 +32,9 @@ def confirm(
     for position, variable in enumerate(symbolic.system.choices):
         (bit,) = symbolic.bits[variable.place]
         query.append(bit if position in choices else neg(bit))
+    for variable, code in zip(symbolic.system.varied, beginning, strict=True):
+        own = symbolic.bits[variable.place]
+        query += [bit if position == code else neg(bit) for position, bit in enumerate(own, 1)]
     slots = {action: slot for slot, action in enumerate(symbolic.actions)}
     for index, action in enumerate(actions, 1):
         if action not in slots:

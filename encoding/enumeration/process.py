@@ -98,11 +98,12 @@ class _Enumeration:
     def _found(self, claim: Statement, visits: Visits, node: State) -> FoundPath:
         """Return the path to a node in which a claim is false. Formulas have to confirm a violation."""
         del self._holds[claim.name]
-        actions, reached = visits.path(node)
+        actions, reached, beginning = visits.path(node)
         choices = visits.losses(reached)
         if claim.name in self._open:
             self._open.remove(claim.name)
             self._holds.pop(f"never/{claim.name}", None)
-            confirm(self._symbolic, ~claim.holds, actions, choices)
+            confirm(self._symbolic, ~claim.holds, actions, choices, beginning)
         order = {action: number for number, action in enumerate(self._system.ground_actions)}
-        return FoundPath(claim.name, tuple(order[action] for action in actions), tuple(choices))
+        numbers = tuple(order[action] for action in actions)
+        return FoundPath(claim.name, numbers, tuple(choices), beginning)

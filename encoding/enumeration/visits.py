@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.engine.limits import counted_by_nodes
 from fencepost.encoding.enumeration.orbits import Orbits
@@ -28,6 +29,7 @@ class Visits:
         """Start without a node. `budgets` has the largest number of faults by kind."""
         budgets, system = budgets or {}, concrete.system
         self.concrete, self.orbits = concrete, orbits
+        self._beginnings = Beginnings(concrete)
         self.depth = 0
         """The steps to the nodes that are farthest away."""
         self.total = 0
@@ -49,6 +51,7 @@ class Visits:
         """How often each action leads from a visited node, or from one that it stands for, to another."""
         self._seen: dict[State, None] = {}
         self._parents = array("I")
+        """For each node the number of the one before it; an initial state has its own number."""
 
     def __len__(self) -> int:
         """Return the number of nodes visited."""
@@ -67,10 +70,13 @@ class Visits:
 
         At most `steps` steps are taken. Raises ModelError for a badly defined action.
         """
-        first = self.concrete.initial()
-        level = [self._enter(self.concrete.state([*first, *(0 for _ in self._allowed)]), 1, 0)]
-        yield level[0]
-        begun = 0
+        level, begun = list[tuple[State, int]](), 0
+        for first in self._beginnings.states():
+            raw = self.concrete.state([*first, *(0 for _ in self._allowed)])
+            node, size = (raw, 1) if self.orbits is None else self.orbits.of(raw)
+            if node not in self._seen:
+                level.append(self._enter(node, size, len(self._seen)))
+                yield level[-1]
         while level:
             if steps is not None and self.depth == steps:
                 self.goes_on = any(self._can_go_on(node) for node, _ in level)
@@ -90,24 +96,25 @@ class Visits:
             begun += len(level)
             level = following
 
-    def path(self, node: State) -> tuple[list[GroundAction], State]:
-        """Return the actions of a shortest execution to a visited node, and the node that it ends in.
+    def path(self, node: State) -> tuple[list[GroundAction], State, tuple[int, ...]]:
+        """Return the actions of a shortest execution to a visited node, its last node, and its beginning.
 
-        With symmetries, that is a node for which the given one stands.
+        With symmetries, the last node is one for which the given one stands.
         """
         nodes = list(self._seen)
         number = nodes.index(node)
         way = [number]
-        while number:
+        while number != self._parents[number]:
             number = self._parents[number]
             way.append(number)
-        here, actions = nodes[0], []
+        first = here = nodes[number]
+        actions = []
         for wanted in (nodes[number] for number in reversed(way[:-1])):
             slot, here = next(
                 (slot, after) for slot, after in self._after(here) if self._representative(after) == wanted
             )
             actions.append(self.concrete.steps[slot].action)
-        return actions, here
+        return actions, here, self._beginnings.of(first)
 
     def losses(self, node: State) -> list[int]:
         """Return the positions of the choices that are true in a node."""

@@ -3,7 +3,9 @@
 The format is that of Biere, Heljanko and Wieringa, "AIGER 1.9 And Beyond" (2011), in its binary form.
 
 Each Boolean of the state is a latch with its initial value. A choice, such as a lost message, is a latch
-that keeps its value and has no initial value. There is one input for each ground action. A step fires the
+that keeps its value and has no initial value. A variable with several initial values has latches without
+one; two more latches then know whether the first state was an initial one, and no output is bad if it was
+not. There is one input for each ground action. A step fires the
 first action whose input is true, if it is enabled; otherwise nothing changes. So every assignment of the
 inputs is harmless, and a witness of a model checker names the actions. Each property is a bad output, which
 is true while the property is false. The last bad output, `wrong`, is true while an enabled action is badly
@@ -29,6 +31,9 @@ from fencepost.encoding.solving.logic import Formula
 
 WRONG = "wrong"
 """The name of the bad output about badly defined actions."""
+
+BEGUN, ASTRAY = "a step was made", "the first state was no initial state"
+"""The names of the latches of a system with several initial states."""
 
 
 @dataclass(frozen=True)
@@ -88,25 +93,41 @@ class CircuitBuilder:
         sent_at_most_once(system)
         self.system, self._properties, self._symbolic = system, properties, Symbolic(system)
         check_traps(self._symbolic, properties)
-        self._state = [v for v in system.variables if v.is_choice or v.place in self._symbolic.written]
+        self._state = [v for v in system.variables if v.is_choice or v.place in self._symbolic.varying]
         self.inputs = [action.name for action in self._symbolic.actions]
         """The names of the inputs: the ground actions that can be enabled."""
         booleans = [bit for v in self._state for bit in self._symbolic.bits[v.place]]
-        latches = [leaf(len(self.inputs) + number) for number in range(len(booleans))]
-        self.graph = Graph(len(self.inputs) + len(booleans))
+        self._has_one_beginning = not system.varied and system.beginning is None
+        leaves = len(self.inputs) + len(booleans)
+        self._begun, self._astray = leaf(leaves), leaf(leaves + 1)
+        latches = [leaf(number) for number in range(len(self.inputs), leaves)]
+        self.graph = Graph(leaves if self._has_one_beginning else leaves + 2)
         """The gates so far."""
         self._literal = Translation(self.graph, zip(booleans, latches, strict=True))
 
     @property
     def constant(self) -> list[str]:
         """The state variables that no action changes, which have no latch, with their values."""
-        values = zip(self.system.variables, self.system.initial, strict=True)
-        return [f"{v.name} = {show(value)}" for v, value in values if v not in self._state]
+        values = zip(self.system.variables, self.system.firsts, strict=True)
+        return [f"{v.name} = {show(own[0])}" for v, own in values if v not in self._state]
 
     def circuit(self) -> Circuit:
         """Return the circuit."""
         latches = [latch for variable in self._state for latch in self._latches(variable)]
-        return Circuit(self.inputs, latches, list(self.bad()), self.graph.gates)
+        if not self._has_one_beginning:
+            latches += [Latch(BEGUN, False, FALSE ^ 1), Latch(ASTRAY, False, self._began_well ^ 1)]
+        bad = [(name, self._among_executions(literal)) for name, literal in self.bad()]
+        return Circuit(self.inputs, latches, bad, self.graph.gates)
+
+    @cached_property
+    def _began_well(self) -> Literal:
+        """Whether the first state is an initial state."""
+        first = self.graph.conj(map(self._literal, self._symbolic.initial()))
+        return self.graph.ite(self._begun, self._astray ^ 1, first)
+
+    def _among_executions(self, bad: Literal) -> Literal:
+        """Return that something is bad, and that the first state is an initial state."""
+        return bad if self._has_one_beginning else self.graph.both(bad, self._began_well)
 
     def selected(self) -> list[Literal]:
         """Return for each action whether the inputs select it: it is the first whose input is true."""
@@ -130,7 +151,9 @@ class CircuitBuilder:
 
     def reset(self, variable: Variable, value: Value) -> bool | None:
         """Return the initial value of the latch for a value of a variable; None if it may be either."""
-        return None if variable.is_choice else self.system.initial[variable.place] == value
+        if variable.is_choice or variable in self.system.varied:
+            return None
+        return self.system.firsts[variable.place] == (value,)
 
     def following(self, place: int, position: int, bit: Literal) -> Literal:
         """Return the value of a latch after a step: what the action that fires sets, or the one before."""
@@ -154,13 +177,20 @@ class CircuitBuilder:
             yield Latch(name, self.reset(variable, value), self.following(variable.place, position, bit))
 
 
-def circuit_remarks(subject: Subject, properties: Sequence[Property], constant: Sequence[str]) -> list[str]:
+def circuit_remarks(
+    subject: Subject, properties: Sequence[Property], constant: Sequence[str], varied: Sequence[str] = ()
+) -> list[str]:
     """Return the remarks of a circuit's file: the instance, and what its inputs, latches and outputs mean."""
     return [
         f"{subject.protocol}: {show_all({**subject.parameters, **subject.switches})}",
         "input: selects an action; the first one selected fires if it is enabled; else nothing changes",
         "latch: a state variable has this value (its first value if no other), or a choice is true",
         "latch without a reset value: a choice, made before the first step",
+        *(
+            [f"latch without a reset value: {', '.join(varied)}, with several initial values"]
+            if varied
+            else []
+        ),
         *(f"bad {p.name}: it is false that {p.meaning}" for p in properties),
         f"bad {WRONG}: an enabled action sets a variable twice, outside its domain, or at a missing index",
         *([f"constant: {'; '.join(constant)}"] if constant else []),

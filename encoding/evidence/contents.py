@@ -83,7 +83,8 @@ def _simulated_witness(
     for found in simulate(system, [prop], []):
         actions = [system.ground_actions[number] for number in found.actions]
         lost = [system.choices[position].name for position in found.choices]
-        trace = Replayer(system, subject).spare_faults(never_reached(prop), actions, lost)
+        replayer = Replayer(system, subject)
+        trace = replayer.spare_faults(never_reached(prop), actions, lost, found.beginning)
         if trace.keeps_within(budgets):
             return trace
     return None
@@ -101,4 +102,5 @@ def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:
     execution = executed(solver)
     actions = [encoded.symbolic.actions[slot] for slot in execution.slots]
     lost = [encoded.system.choices[position].name for position in execution.choices]
-    return Replayer(encoded.system, subject).spare_faults(never_reached(prop), actions, lost)
+    replayer = Replayer(encoded.system, subject)
+    return replayer.spare_faults(never_reached(prop), actions, lost, execution.beginning)

@@ -30,7 +30,7 @@ from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.logic import Renaming, conj, disj, named
 
 BEGINNING = "beginning"
-"""The name of the part about the initial state."""
+"""The name of the part about the initial states."""
 
 
 def action_part(action: str) -> str:
@@ -40,7 +40,7 @@ def action_part(action: str) -> str:
 
 @dataclass(frozen=True)
 class ActionStep:
-    """The question of the actions of that name, or without a name of the initial state: is a claim false?"""
+    """The question of the actions of that name, or without a name of the initial states: is a claim false?"""
 
     action: str | None
     claims: tuple[str, ...]
@@ -63,7 +63,7 @@ class ActionStep:
         named = [name for name in self.claims if name not in self.found]
         claims = ", ".join([*named, *([found_text(len(self.found))] if self.found else [])])
         if self.action is None:
-            asked = f"can one of these claims be false in the initial state: {claims}?"
+            asked = f"can one of these claims be false in an initial state: {claims}?"
             return asked, "these claims are not inductive", "all of them hold there"
         asked = f"can {self.action} make one of them false, or be badly defined: {claims}?"
         return (
@@ -74,7 +74,7 @@ class ActionStep:
 
 
 def steps(system: System, claims: Iterable[str]) -> list[ActionStep]:
-    """Return the proof obligations of these claims: of the initial state, and of every action.
+    """Return the proof obligations of these claims: of the initial states, and of every action.
 
     Clauses that the system carries and that were found are always among the claims.
     """
@@ -145,7 +145,7 @@ class SingleActions:
     def _names(self, found: ClaimFormulas) -> Iterator[str]:
         """Yield the names of the named Booleans."""
         for variable in self._system.variables:
-            if variable.place in self._symbolic.written:
+            if variable.place in self._symbolic.varying:
                 yield from (f"{variable.name} = {show(value)} before" for value in variable.domain.values[1:])
         yield from (choice.name for choice in self._system.choices)
         yield from (f"{name} holds before" for name in found.holds)

@@ -224,12 +224,15 @@ class Encoded:
     def names(self, unrolling: Unrolling) -> Iterator[tuple[int, str]]:
         """Yield the named variables of an unrolling, each with its name."""
         variables = self.system.variables
+        first = unrolling.template.choices + unrolling.template.width + 1
+        for number in range(unrolling.template.auxiliary):
+            yield first + number, f"part {number + 1} of the condition on initial states"
         for position, variable in enumerate(self.system.choices):
             yield unrolling.choice(position), variable.name
         bits = [
             f"{v.name} = {show(value)}"
             for v in variables
-            if v.place in self.symbolic.written
+            if v.place in self.symbolic.varying
             for value in v.domain.values[1:]
         ]
         for round_ in range(unrolling.rounds + 1):

@@ -19,7 +19,7 @@ from fencepost.encoding.solving.logic import Formula, Renaming, disj, named, neg
 def smtlib(encoded: Encoded, query: Query, header: Iterable[str]) -> str:
     """Return a closed script that is unsatisfiable if and only if the answer to the query is no."""
     round_, unrolling = encoded.round(query), Unrolling(encoded.template(query))
-    # The clauses beyond the template: the initial state, the normal form, and the query.
+    # The clauses beyond the template: the initial states, the normal form, and the query.
     others: list[Clause] = list(unrolling.start())
     for _ in range(query.unrolled):
         others.extend(unrolling.add_round()[len(unrolling.template.clauses) :])

@@ -97,7 +97,10 @@ class Counterexample:
 
     @cached_property
     def participants(self) -> tuple[str, ...]:
-        """Actors, senders, receivers and changed stores: by kind in order of first action, stores last."""
+        """Actors, senders, receivers and changed stores: by kind in order of first action, stores last.
+
+        In a trace without steps it is the protocol.
+        """
         steps = self.trace.steps
         stores = self.system.state.stores
         found = [name for name in self.lanes if name not in stores]
@@ -111,7 +114,7 @@ class Counterexample:
             kind, place = self._kinds.get(name, (name, 0))
             return (name in touched, kinds.index(kind), place)
 
-        return tuple(dict.fromkeys([*sorted(found, key=rank), *touched]))
+        return tuple(dict.fromkeys([*sorted(found, key=rank), *touched])) or (self.trace.protocol,)
 
     @cached_property
     def _kinds(self) -> Mapping[str, tuple[str, int]]:
@@ -182,7 +185,8 @@ class Counterexample:
         """Return the value of a variable after that many steps; choices not in the trace are false."""
         if variable.family.whole is not None:
             return plain(self.trace.value(variable.family, *variable.index, after=index))
-        return self.trace.states[index].get(variable.name, False if variable.is_choice else _first(variable))
+        state = self.trace.states[index]
+        return state[variable.name] if variable.name in state else _first(variable)
 
     def shown_value(self, variable: Variable, index: int) -> Json:
         """Return the same, but of a part of a set or a sequence the value of the whole."""
@@ -193,7 +197,9 @@ class Counterexample:
 
 
 def _first(variable: Variable) -> Json:
-    return plain(variable.family.initially(variable.index))
+    """Return the initial value of a variable that a trace leaves out; there is only one."""
+    (first,) = variable.family.firsts(variable.index)
+    return plain(first)
 
 
 def family_of(name: str) -> str:

@@ -44,10 +44,13 @@ class Note:
 
 
 def diagram_parts(counterexample: Counterexample) -> Iterator[Arrow | Note]:
-    """Yield the arrows and notes of each step, then the messages in flight and the violation."""
+    """Yield the beginning, the arrows and notes of each step, the messages in flight and the violation."""
+    across = _first_and_last(counterexample)
+    begins = tuple(f"{name} = {show(value)}" for name, value in counterexample.trace.beginning.items())
+    if begins:
+        yield Note(across, ("At first:", *begins))
     for step in counterexample.trace.steps:
         yield from _step(counterexample, step)
-    across = _first_and_last(counterexample)
     waiting = [f"{message_line(t.message)} {t.sender}→{t.receiver}" for t in counterexample.in_flight]
     if waiting:
         yield Note(across, ("In flight at the end, neither lost nor received:", *waiting))

@@ -51,6 +51,15 @@ def well_formed(own: list[Formula]) -> Formula:
     return conj((*reached, *kept, *alone))
 
 
+def at_most_one(own: list[Formula]) -> Formula:
+    """Return the formula that at most one Boolean of a variable holds, without auxiliary Booleans."""
+    clashes, reached = list[Formula](), FALSE
+    for bit in own:
+        clashes.append(conj((bit, reached)))
+        reached = disj((reached, bit))
+    return neg(disj(clashes))
+
+
 def truth(formula: Formula) -> Guarded:
     """Return a formula as a guarded Boolean value."""
     return {True: formula, False: neg(formula)}

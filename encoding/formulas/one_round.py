@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost.encoding.formulas.cnf import numbered
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import RoundTemplate
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.state import Variable
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.logic import TRUE, Formula, Renaming, conj, disj, iff, name_of, named, neg
 
@@ -38,13 +42,33 @@ def template(
 ) -> RoundTemplate:
     """Return the clauses of `one_round`."""
     system = symbolic.system
-    state = [v for v in system.variables if v.place in symbolic.written]
-    return _numbered(
+    state = [v for v in system.variables if v.place in symbolic.varying]
+    made = _numbered(
         one_round(symbolic, outputs, upheld or {}),
         widths=[len(symbolic.bits[v.place]) for v in state],
-        initial=[system.initial[v.place] == value for v in state for value in v.domain.values[1:]],
+        initial=[_initial(system, v, value) for v in state for value in v.domain.values[1:]],
         blockers=blockers,
     )
+    if not system.varied and system.beginning is None:
+        return made
+    first = numbered(symbolic.initial(), [bit for v in state for bit in symbolic.bits[v.place]])
+    ends = itertools.accumulate(made.widths, initial=0)
+    return replace(
+        made,
+        beginning=first.clauses,
+        auxiliary=first.size - made.width,
+        varied=tuple(
+            (begin, width)
+            for v, begin, width in zip(state, ends, made.widths, strict=False)
+            if v in system.varied
+        ),
+    )
+
+
+def _initial(system: System, variable: Variable, value: Value) -> bool | None:
+    """Return whether a variable has that value in each initial state; None if it depends on the state."""
+    firsts = system.firsts[variable.place]
+    return value in firsts if len(firsts) == 1 else None
 
 
 def one_round(
@@ -58,7 +82,7 @@ def one_round(
     that fires. Outputs may read only the state.
     """
     system = symbolic.system
-    state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.written}
+    state = {v.place: symbolic.bits[v.place] for v in system.variables if v.place in symbolic.varying}
     before = [b for own in state.values() for b in own]
     choices = [b for v in system.choices for b in symbolic.bits[v.place]]
     constraints: list[Formula] = []
@@ -123,7 +147,7 @@ def _chosen(copy: Formula, fire: Formula, new: Formula, old: Formula) -> Iterato
 
 
 def _numbered(
-    round_: Round, widths: list[int], initial: list[bool], blockers: list[list[int]]
+    round_: Round, widths: list[int], initial: list[bool | None], blockers: list[list[int]]
 ) -> RoundTemplate:
     """Return the constraints as clauses, with the interface variables first."""
     state = [*round_.before, *round_.after, *round_.choices]

@@ -14,12 +14,21 @@ from functools import cached_property, reduce
 from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.formulas.guarded import Guarded, bits, counted, guarded, merged, truth, well_formed
+from fencepost.encoding.formulas.guarded import (
+    Guarded,
+    at_most_one,
+    bits,
+    counted,
+    guarded,
+    merged,
+    truth,
+    well_formed,
+)
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.patterns import plain_index
+from fencepost.encoding.language.patterns import closed_conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import NO_INITIAL_STATE, System
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -35,7 +44,6 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
-    any_of,
     node,
 )
 from fencepost.encoding.solving.answers import No, answered
@@ -64,25 +72,31 @@ class Effect:
 class Symbolic:
     """The symbolic reading of a system, over states in which each variable has its own `bits`.
 
-    A variable that no action changes keeps its initial value. An action with a false guard has no slot. Both
-    are found by repeated translation until no further variable is constant.
+    A variable that no action changes keeps its initial value, and is a constant if it has only one. An action
+    with a false guard has no slot. Both are found by repeated translation until no further variable is
+    constant.
     """
 
     def __init__(self, system: System) -> None:
-        """Translate the actions of the system. Raises ModelError and SolverGaveUpError."""
+        """Translate the actions of the system.
+
+        Raises ModelError, also if the system has no initial state, and SolverGaveUpError.
+        """
         self.system = system
         self._read_now: set[int] = set()
         self._translated: dict[tuple[Term, tuple[Value, ...]], tuple[Guarded, frozenset[int]]] = {}
-        self.written = frozenset(p for action in system.ground_actions for p in self._written(action))
-        """The places that some action changes."""
+        varied = frozenset(v.place for v in system.varied)
+        written = frozenset(p for action in system.ground_actions for p in self._written(action))
+        self.varying = written | varied
+        """The places that are no constants: some action changes them, or they have several initial values."""
         self._fix_constants()
         translated = [(action, self._effect(action)) for action in system.ground_actions]
         while True:
             live = [(action, effect) for action, effect in translated if effect.guard is not FALSE]
-            constant = self.written - {place for _, effect in live for place in effect.after}
+            constant = self.varying - varied - {place for _, effect in live for place in effect.after}
             if not constant:
                 break
-            self.written -= constant
+            self.varying -= constant
             self._fix_constants()
             translated = [
                 (action, effect if effect.mentions.isdisjoint(constant) else self._effect(action))
@@ -92,18 +106,22 @@ class Symbolic:
         """The ground actions with a slot, in the order of the slots."""
         self.effects = tuple(effect for _, effect in live)
         """The effects of these actions."""
+        if system.beginning is not None:
+            possible = answered(Terms(BOOLEAN, self.initial()).ask(), "z3, initial states")
+            if isinstance(possible, No):
+                raise ModelError(NO_INITIAL_STATE)
 
     def _fix_constants(self) -> None:
-        """Compute the Booleans and values of every place from `written`."""
+        """Compute the Booleans and values of every place from `varying`."""
         self.bits = tuple(map(self._bits, self.system.variables))
         """The Booleans of each place."""
         self._values = [guarded(v, own) for v, own in zip(self.system.variables, self.bits, strict=True)]
         self._translated.clear()
 
     def _bits(self, variable: Variable) -> list[Formula]:
-        if variable.is_choice or variable.place in self.written:
+        if variable.is_choice or variable.place in self.varying:
             return bits(variable)
-        value = self.system.initial[variable.place]
+        (value,) = self.system.firsts[variable.place]
         return [TRUE if value == v else FALSE for v in variable.domain.values[1:]]
 
     def _written(self, action: GroundAction) -> Iterator[int]:
@@ -111,13 +129,25 @@ class Symbolic:
             yield from self._targets(update.target, action.environment)
 
     def initial(self) -> list[Formula]:
-        """Return formulas that together say that the state is the initial one."""
-        return [
-            bit if value == self.system.initial[v.place] else neg(bit)
-            for v in self.system.variables
-            if v.place in self.written
-            for bit, value in zip(self.bits[v.place], v.domain.values[1:], strict=True)
-        ]
+        """Return formulas that together say that the state is an initial one."""
+        found = [formula for v in self.system.variables for formula in self._initially(v)]
+        if self.system.beginning is not None:
+            found.append(self.predicate(self.system.beginning))
+        return found
+
+    def _initially(self, variable: Variable) -> Iterator[Formula]:
+        """Yield formulas that together say that a variable has one of its initial values."""
+        own, firsts = self.bits[variable.place], self.system.firsts[variable.place]
+        if variable.is_choice or variable.place not in self.varying:
+            return
+        pairs = zip(own, variable.domain.values[1:], strict=True)
+        if len(firsts) == 1:
+            yield from (bit if value in firsts else neg(bit) for bit, value in pairs)
+            return
+        yield at_most_one(own)
+        yield from (neg(bit) for bit, value in pairs if value not in firsts)
+        if variable.domain.values[0] not in firsts:
+            yield disj(own)
 
     def states(self) -> Terms:
         """Return a solver for questions about all states, reachable or not, with one value per variable."""
@@ -153,7 +183,7 @@ class Symbolic:
 
         Raises ModelError if it reads a choice, unless it may be one `with_choices`.
         """
-        for part, environment in _parts(term, {}):
+        for part, environment in closed_conjuncts(term, {}):
             self._read_now = set()
             formula = self._holds(part, environment)
             if not with_choices:
@@ -309,27 +339,3 @@ class Symbolic:
             self._read_now.add(variable.place)
             cases.append((conj(f for _, f in combination), self._values[variable.place]))
         return merged(cases)
-
-
-def _parts(
-    term: Term, environment: Mapping[Parameter, Value]
-) -> Iterator[tuple[Term, Mapping[Parameter, Value]]]:
-    """Yield the conjuncts of a term. A universal quantifier has one conjunct for each value."""
-    match term:
-        case AllOf(operands=operands):
-            for operand in operands:
-                yield from _parts(operand, environment)
-        case Quantified(quantifier="forall", bound=bound, body=body):
-            for value in bound.sort:
-                yield from _parts(body, {**environment, bound: value})
-        case Not(operand=AnyOf(operands=operands)):
-            for operand in operands:
-                yield from _parts(~operand, environment)
-        case Not(operand=Quantified(quantifier="exists", bound=bound, body=body)):
-            for value in bound.sort:
-                yield from _parts(~body, {**environment, bound: value})
-        case AnyOf(operands=(*conditions, conclusion)):
-            for part, inner in _parts(conclusion, environment):
-                yield any_of(*conditions, part), inner
-        case _:
-            yield term, environment

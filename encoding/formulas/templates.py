@@ -16,6 +16,11 @@ class RoundTemplate:
     those after it, then the choices, then all others. `fires` has one variable for each slot, `outputs` one
     for each property and witness over the state after the round, by name. `widths` has the number of Booleans
     of each state variable in turn. `given` has the values of choices that are fixed already, by position.
+
+    `initial` has the initial value of each Boolean of the state; None if it may be either. `beginning` has
+    the clauses that say which states are initial: over the Booleans of the state, and over `auxiliary`
+    variables after them. `varied` has for each variable with several initial values the position of its first
+    Boolean and the number of its Booleans.
     """
 
     clauses: list[Clause]
@@ -25,6 +30,9 @@ class RoundTemplate:
     choices: int
     fires: list[int]
     outputs: Mapping[str, int]
-    initial: list[bool]
+    initial: list[bool | None]
     blockers: list[list[int]]
     given: Mapping[int, bool] = field(default_factory=dict)
+    beginning: list[Clause] = field(default_factory=list)
+    auxiliary: int = 0
+    varied: tuple[tuple[int, int], ...] = ()

@@ -39,13 +39,15 @@ class FoundClauses:
 class FoundPath:
     """A path to a violation of a property, or to a badly defined action, to be replayed.
 
-    `actions` are the numbers of ground actions, `choices` the positions of the choices that are true.
-    `property` is None if some action is badly defined in the last state.
+    `actions` are the numbers of ground actions, `choices` the positions of the choices that are true,
+    `beginning` those of the initial values of the variables that have several. `property`
+    is None if some action is badly defined in the last state.
     """
 
     property: str | None
     actions: tuple[int, ...]
     choices: tuple[int, ...]
+    beginning: tuple[int, ...] = ()
 
 
 def find(
@@ -72,9 +74,9 @@ def find(
                 if time.perf_counter() - last > PAUSE:
                     last = time.perf_counter()
                     yield Progress(IC3, level, orbits, frames.conflicts)
-            case PathToBad(bad, slots, choices):
+            case PathToBad(bad, slots, choices, beginning):
                 found = None if bad == WRONG else bad
-                yield FoundPath(found, tuple(actions[slot] for slot in slots), choices)
+                yield FoundPath(found, tuple(actions[slot] for slot in slots), choices, beginning)
                 names = [name for name in names if name != bad]
                 if not names:
                     return

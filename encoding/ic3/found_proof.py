@@ -133,10 +133,11 @@ class PathReplay:
         """
         actions, choices = self._path(path)
         if path.property is None:
-            self._refuse_badly_defined(actions, choices)
+            self._refuse_badly_defined(actions, choices, path.beginning)
         prop = claim.about if isinstance(claim, Never) else self.work.property(claim.name)
         try:
-            trace = self.work.replayer.spare_faults(replace(prop, holds=claim.holds), actions, choices)
+            wanted = replace(prop, holds=claim.holds)
+            trace = self.work.replayer.spare_faults(wanted, actions, choices, path.beginning)
         except NotAnExecution as error:
             raise InternalError(f"{claim.name}: IC3 found a path that does not replay: {error}") from error
         if not trace.keeps_within(self.work.limits.budgets):
@@ -152,11 +153,13 @@ class PathReplay:
             self.work.knowledge.hear(replayed)
             self.work.listen(replayed)
 
-    def _refuse_badly_defined(self, actions: Sequence[GroundAction], choices: Sequence[str]) -> NoReturn:
+    def _refuse_badly_defined(
+        self, actions: Sequence[GroundAction], choices: Sequence[str], beginning: Sequence[int]
+    ) -> NoReturn:
         """Raise ModelError for the action that sets a variable twice, or outside its domain, after a path."""
         for action in self.work.system.ground_actions:
             with contextlib.suppress(NotAnExecution):
-                self.work.replayer.reach("well-defined", FALSE, [*actions, action], choices)
+                self.work.replayer.reach("well-defined", FALSE, [*actions, action], choices, beginning)
         raise InternalError("IC3 found a badly defined action that no replay shows")
 
     def _path(self, path: FoundPath) -> tuple[list[GroundAction], list[str]]:

@@ -106,8 +106,18 @@ class Frames:
 
     def meets_initial(self, cube: Iterable[int]) -> bool:
         """Return whether some initial state is in the cube."""
-        initial = self.transitions.initial
-        return all(-literal not in initial for literal in cube)
+        return self.initial_in(cube) is not None
+
+    def initial_in(self, cube: Iterable[int]) -> Cube | None:
+        """Return literals of an initial state in the cube, without its choices, or None if there is none."""
+        t, cube = self.transitions, tuple(cube)
+        if any(-literal in t.initial for literal in cube):
+            return None
+        if t.begins is None:
+            return t.initial
+        if not self._solve([*self._frame(0), *cube]):
+            return None
+        return frozenset(self._solver.model()[: t.state])
 
     # Clauses.
 

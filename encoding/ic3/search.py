@@ -32,11 +32,12 @@ class Proved:
 
 @dataclass(frozen=True)
 class PathToBad:
-    """A path from an initial state to a bad state: slots of actions, and the choices that are true."""
+    """A path from an initial state to a bad state: slots of actions, the true choices, and its beginning."""
 
     bad: str
     slots: tuple[int, ...]
     choices: tuple[int, ...]
+    beginning: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Search:
             step = step.onwards
         own = self.transitions.state
         choices = tuple(sorted(literal - own - 1 for literal in state if literal > own))
-        return PathToBad(name, tuple(slots), choices)
+        return PathToBad(name, tuple(slots), choices, self.transitions.beginning(state))
 
     # Blocking.
 
@@ -146,8 +147,8 @@ class Search:
         while waiting:
             one = waiting[0]
             yield self._underway()
-            if frames.meets_initial(one.cube):
-                return self._from_initial(one), one
+            if (first := frames.initial_in(one.cube)) is not None:
+                return self._with_choices(first, one), one
             if frames.is_blocked(one.cube, one.level):
                 heapq.heappop(waiting)
                 continue
@@ -166,11 +167,11 @@ class Search:
                 heapq.heappush(waiting, again)
         return None
 
-    def _from_initial(self, one: Obligation) -> Cube:
-        """Return the initial state in the cube of an obligation; choices that it leaves open are false."""
+    def _with_choices(self, first: Cube, one: Obligation) -> Cube:
+        """Return an initial state with the choices in the cube of an obligation; open ones are false."""
         own, total = self.transitions.state, len(self.transitions.atoms)
         choices = (n if n in one.cube else -n for n in range(own + 1, total + 1))
-        return frozenset((*self.transitions.initial, *choices))
+        return frozenset((*first, *choices))
 
     def _exclude(self, core: Cube, level: int, depth: int = 0) -> int:
         """Block a generalisation of a cube at the highest level possible, and return the level.

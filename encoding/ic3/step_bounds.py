@@ -55,10 +55,10 @@ def shorten(
                 if now - told > PAUSE:
                     told = now
                     yield Progress(TASK, level, orbits, found.frames.conflicts)
-            case PathToBad(_, slots, choices):
+            case PathToBad(_, slots, choices, beginning):
                 actions = actions_of(found.symbolic)
                 name = prop.name if message.bad == prop.name else None
-                yield FoundPath(name, tuple(actions[slot] for slot in slots), choices)
+                yield FoundPath(name, tuple(actions[slot] for slot in slots), choices, beginning)
                 yield from found.bound(len(slots) - 1)
             case Excluded(last) if last + 1 >= steps:
                 yield from found.bound(last)

@@ -79,7 +79,7 @@ class Renamed:
         """Rename everything that changes or is a choice. `is_total` says whether that was possible."""
         self._symbolic, self._exchanges = symbolic, exchanges
         system = symbolic.system
-        self.variables = [v for v in system.variables if v.is_choice or v.place in symbolic.written]
+        self.variables = [v for v in system.variables if v.is_choice or v.place in symbolic.varying]
         self.images = {v.place: image for v in self.variables if (image := self._image(v)) is not None}
         """For each place, the variable that the one at this place becomes."""
         numbers = {(a.schema, a.arguments): slot for slot, a in enumerate(symbolic.actions)}
@@ -106,7 +106,7 @@ class Renamed:
         index = tuple(map(self.value, variable.index, variable.family.over))
         found = self._symbolic.system.state.places.get((variable.family, index))
         domain = {self.value(value, variable.domain) for value in variable.domain}
-        is_like = found is not None and (found.is_choice or found.place in self._symbolic.written)
+        is_like = found is not None and (found.is_choice or found.place in self._symbolic.varying)
         return found if is_like and domain == set(variable.domain) else None
 
     def _renamed(self, action: GroundAction) -> tuple[Schema, tuple[Value, ...]]:
@@ -127,10 +127,10 @@ def symmetries(
 
 
 def candidates(symbolic: Symbolic) -> Iterator[Renamed]:
-    """Yield renamings that are defined everywhere and keep the initial state: they may be symmetries."""
+    """Yield renamings that are defined everywhere and keep the initial values: they may be symmetries."""
     for exchanges in _exchanges(symbolic):
         renamed = Renamed(symbolic, exchanges)
-        if renamed.is_total and _keeps_initial_state(symbolic, renamed):
+        if renamed.is_total and _keeps_initial_values(symbolic, renamed):
             yield renamed
 
 
@@ -158,18 +158,18 @@ def _sorts(symbolic: Symbolic) -> list[Sort]:
     return [s for s in {id(s): s for s in found}.values() if len(s) > 1 and type(s.values[0]) in (str, int)]
 
 
-def _keeps_initial_state(symbolic: Symbolic, renamed: Renamed) -> bool:
-    """Return whether the initial state, with its values renamed, is the initial state."""
-    initial = symbolic.system.initial
+def _keeps_initial_values(symbolic: Symbolic, renamed: Renamed) -> bool:
+    """Return whether the initial values of each variable, renamed, are those of the variable it becomes."""
+    firsts = symbolic.system.firsts
     return all(
-        initial[renamed.images[v.place].place] == renamed.value(initial[v.place], v.domain)
+        set(firsts[renamed.images[v.place].place]) == {renamed.value(f, v.domain) for f in firsts[v.place]}
         for v in renamed.variables
         if not v.is_choice
     )
 
 
 def keeps_steps(symbolic: Symbolic, renamed: Renamed, claims: Sequence[Statement]) -> bool:
-    """Return whether renaming changes no action and no claim, in any state."""
+    """Return whether renaming changes no action, no claim, and not the condition on initial states."""
     differ = disj(neg(iff(*pair)) for pair in _pairs(symbolic, renamed, claims))
     state = conj(map(well_formed, symbolic.bits))
     return isinstance(Terms(BOOLEAN, [state, differ]).ask(), No)
@@ -191,9 +191,10 @@ def _pairs(
                 own = renamed.values(v, effect.after.get(v.place, symbolic.bits[v.place]))
                 wanted = guarded(image, other.after.get(image.place, symbolic.bits[image.place]))
                 yield from ((rename(own[value]), wanted[value]) for value in wanted)
-    for claim in claims:
-        holds = formula_of(symbolic, claim)
-        yield rename(holds), holds
+    conditions = [formula_of(symbolic, claim) for claim in claims]
+    if symbolic.system.beginning is not None:
+        conditions.append(symbolic.predicate(symbolic.system.beginning))
+    yield from ((rename(holds), holds) for holds in conditions)
 
 
 def _renaming(symbolic: Symbolic, renamed: Renamed) -> Renaming:

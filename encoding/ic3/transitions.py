@@ -10,7 +10,7 @@ At most one action is selected in a step. A step without a selected action chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
@@ -21,7 +21,7 @@ from fencepost.encoding.induction.proof_obligations import Statement, formula_of
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.solving.clauses import Clause as Numbers
-from fencepost.encoding.solving.logic import TRUE, Formula, disj, iff, name_of, named, neg
+from fencepost.encoding.solving.logic import TRUE, Formula, conj, disj, iff, name_of, named, neg
 
 WRONG = "badly defined/"
 """The name of the bad states in which an action is badly defined."""
@@ -45,9 +45,12 @@ class Transitions:
     each slot, `selected` (the action happens: then the atoms after the step are those after the action) and
     `enabled` (its guard is true). `guards` say that what is selected is enabled. They stand apart, because a
     question about a smaller state asks whether the guard follows. `bad` has for each property, and for
-    `WRONG`, a literal that is true in exactly the states in which it is violated. `initial` has the literals
-    that are true at first. Invariants that are proved already are part of `clauses`: the state before the
-    step is one in which they hold.
+    `WRONG`, a literal that is true in exactly the states in which it is violated. Invariants that are proved
+    already are part of `clauses`: the state before the step is one in which they hold.
+
+    `initial` has literals that are true in every initial state. They say all about it, unless there may be
+    several: then `begins`, one of these literals, is true in exactly the initial states, and `varied` has the
+    places of the variables with several initial values.
     """
 
     atoms: tuple[Atom, ...]
@@ -59,6 +62,22 @@ class Transitions:
     enabled: tuple[int, ...]
     bad: dict[str, int]
     initial: frozenset[int]
+    begins: int | None = None
+    varied: tuple[int, ...] = ()
+
+    def beginning(self, state: Collection[int]) -> tuple[int, ...]:
+        """Return the position of the value of each varied variable in a state with all its literals."""
+        return tuple(
+            next(
+                (
+                    atom.position
+                    for number, atom in enumerate(self.atoms, 1)
+                    if atom.place == place and not atom.at_least and number in state
+                ),
+                0,
+            )
+            for place in self.varied
+        )
 
     def after(self, literal: int) -> int:
         """Return the literal that says the same after the step."""
@@ -86,7 +105,7 @@ def transitions(
     The invariants `proved` hold in every reachable state.
     """
     system = symbolic.system
-    state = [v for v in system.variables if v.place in symbolic.written]
+    state = [v for v in system.variables if v.place in symbolic.varying]
     after = {v.place: [named(f"{bit}'") for bit in symbolic.bits[v.place]] for v in state}
     atoms = [atom for v in (*state, *system.choices) for atom in _atoms(v)]
     own = sum(len(_atoms(v)) for v in state)
@@ -100,6 +119,8 @@ def transitions(
     bad = {claim.name: neg(formula_of(symbolic, claim)) for claim in claims}
     bad[WRONG] = disj(effect.wrong for effect in symbolic.effects)
     bad_names = [named(f"bad:{name}") for name in bad]
+    one_state = not system.varied and system.beginning is None
+    begins = [] if one_state else [named("an initial state")]
     constraints = [
         *(well_formed(symbolic.bits[v.place]) for v in state),
         *(formula_of(symbolic, invariant) for invariant in proved),
@@ -108,8 +129,9 @@ def transitions(
         *(iff(name, effect.guard) for name, effect in zip(enabled, symbolic.effects, strict=True)),
         *_steps(symbolic, after, selected),
         *(f for name, formula in zip(bad_names, bad.values(), strict=True) for f in _same(name, formula)),
+        *(f for name in begins for f in _same(name, conj(symbolic.initial()))),
     ]
-    first = [*before_names, *after_names, *selected, *enabled, *bad_names]
+    first = [*before_names, *after_names, *selected, *enabled, *bad_names, *begins]
     cnf = numbered([c for c in constraints if c is not TRUE], first)
     number = cnf.numbers
     chosen = [number[name_of(f)] for f in selected]
@@ -124,7 +146,9 @@ def transitions(
         selected=tuple(chosen),
         enabled=tuple(possible),
         bad={name: number[name_of(f)] for name, f in zip(bad, bad_names, strict=True)},
-        initial=frozenset(_initial(symbolic, atoms[:own])),
+        initial=frozenset((*_initial(symbolic, atoms[:own]), *(number[name_of(f)] for f in begins))),
+        begins=None if one_state else number[name_of(begins[0])],
+        varied=tuple(v.place for v in system.varied),
     )
 
 
@@ -188,9 +212,11 @@ def _at_most_one(literals: Sequence[int], size: int) -> tuple[list[Numbers], int
 
 
 def _initial(symbolic: Symbolic, atoms: Sequence[Atom]) -> Iterator[int]:
-    """Yield the literals that are true at first."""
+    """Yield the literals that are true in each initial state, of variables with one initial value."""
     system = symbolic.system
     for number, atom in enumerate(atoms, 1):
-        first = system.variables[atom.place].domain.values.index(system.initial[atom.place])
-        holds = first >= atom.position if atom.at_least else first == atom.position
-        yield number if holds else -number
+        value, *others = system.firsts[atom.place]
+        if not others:
+            first = system.variables[atom.place].domain.values.index(value)
+            holds = first >= atom.position if atom.at_least else first == atom.position
+            yield number if holds else -number

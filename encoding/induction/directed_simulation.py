@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.language.system import Invariant, Property, System
 
@@ -28,12 +29,14 @@ SHARES = (0.0, 0.1, 0.3, 0.5)
 class SimulatedTo:
     """An execution to the witness of property `name`, or to a state that violates invariant `name`.
 
-    `actions` are numbers of ground actions of the system, `choices` positions of the choices that are true.
+    `actions` are numbers of ground actions of the system, `choices` positions of the choices that are true,
+    `beginning` positions of initial values (`compiler.Beginning`).
     """
 
     name: str
     actions: tuple[int, ...]
     choices: tuple[int, ...]
+    beginning: tuple[int, ...] = ()
 
 
 def simulate(
@@ -84,12 +87,13 @@ def _simulate_once(
     chosen = {v.place: losing and chance.random() < 1 / 8 for v in system.choices}
     lost = tuple(position for position, v in enumerate(system.choices) if chosen[v.place])
     taking = [(n, step) for n, step in enumerate(concrete.steps) if chance.random() >= left_out]
-    state, path, missing = concrete.initial(chosen), list[int](), dict(targets)
+    beginnings, path, missing = Beginnings(concrete), list[int](), dict(targets)
+    state = first = beginnings.draw(chance, chosen)
 
     def reached() -> Iterator[SimulatedTo]:
         for name in [name for name, holds in missing.items() if holds(state)]:
             del missing[name]
-            yield SimulatedTo(name, tuple(path), lost)
+            yield SimulatedTo(name, tuple(path), lost, beginnings.of(first))
 
     yield from reached()
     for _ in range(PASSES):

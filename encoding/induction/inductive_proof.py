@@ -144,11 +144,12 @@ class InductiveProof:
         choices = [system.choices[position].name for position in simulated.choices]
         for invariant in system.invariants:
             if invariant.name == simulated.name:
-                trace = replayer.spare_faults(invariant, actions, choices)
+                trace = replayer.spare_faults(invariant, actions, choices, simulated.beginning)
                 steps = amount(len(trace.steps), "step")
                 work.listen(Remark(f"the invariant {invariant.name} is false after {steps}"))
                 return
         prop = work.property(simulated.name)
-        trace = replayer.spare_faults(replace(prop, holds=~prop.witness), actions, choices)
+        reaching = replace(prop, holds=~prop.witness)
+        trace = replayer.spare_faults(reaching, actions, choices, simulated.beginning)
         if trace.keeps_within(work.limits.budgets):
             work.knowledge.hear(Seen(prop.name))

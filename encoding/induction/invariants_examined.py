@@ -47,8 +47,8 @@ class FalseClaim:
 class Breaks:
     """A counterexample to induction: an action makes the claim false in a state in which all claims hold.
 
-    `before` lists the variables of that state that differ from the initial state, `changes` what the action
-    changes. The state may be unreachable. `action` is None if the claim is false initially.
+    `before` lists the variables of that state that differ from their one initial value, `changes` what the
+    action changes. The state may be unreachable. `action` is None if the claim is false initially.
     """
 
     name: str
@@ -84,7 +84,7 @@ def examine(system: System, subject: Subject, properties: Sequence[Property], ro
     for simulated in falsified(system, claims):
         actions = [system.ground_actions[number] for number in simulated.actions]
         (claim,) = (c for c in claims if c.name == simulated.name)
-        yield examination.falsified(claim, actions, simulated.choices)
+        yield examination.falsified(claim, actions, simulated.choices, simulated.beginning)
         false.add(claim.name)
     yield PreparationPhase("induction")
     left = [claim for claim in claims if claim.name not in false]
@@ -113,18 +113,22 @@ class Examination:
 
     @cached_property
     def written(self) -> list[Variable]:
-        """The variables that some action writes."""
-        return [v for v in self.system.variables if v.place in self.symbolic.written]
+        """The variables that are no constants."""
+        return [v for v in self.system.variables if v.place in self.symbolic.varying]
 
     def choices(self, positions: Iterable[int]) -> list[str]:
         """Return the names of the choices at these positions."""
         return [self.system.choices[position].name for position in positions]
 
     def falsified(
-        self, claim: Invariant, actions: Sequence[GroundAction], choices: Iterable[int]
+        self,
+        claim: Invariant,
+        actions: Sequence[GroundAction],
+        choices: Iterable[int],
+        beginning: Sequence[int],
     ) -> FalseClaim:
         """Replay the execution."""
-        trace = self.replayer.spare_faults(claim, actions, self.choices(choices))
+        trace = self.replayer.spare_faults(claim, actions, self.choices(choices), beginning)
         return FalseClaim(claim.name, trace)
 
     def breaks(self, claims: Sequence[Invariant]) -> Generator[Found, None, set[str]]:
@@ -134,8 +138,8 @@ class Examination:
         """
         asked = obligations(self.symbolic, claims, [INITIALLY, *representatives(self.symbolic, claims)])
         asker = ObligationSolver(asked, backend("cadical"))
-        initial = self.system.initial
-        first = [[initial[v.place] == value for value in v.domain.values[1:]] for v in self.written]
+        firsts = self.system.firsts
+        first = [[firsts[v.place][0] == value for value in v.domain.values[1:]] for v in self.written]
         names = {claim.name for claim in claims}
         open_ones = names | {WELL_DEFINED}
         for question in asked.questions:
@@ -156,17 +160,17 @@ class Examination:
 
         Raises InternalError unless the concrete reading agrees.
         """
-        if question.slot == INITIALLY:
-            return Breaks(name, None, (), ())
         values = {v: decode(v, list(bits)) for v, bits in zip(self.written, start.values, strict=True)}
         lost = self.choices(start.choices)
-        first = self.system.initial
-        unusual = [f"{v.name} = {show(value)}" for v, value in values.items() if value != first[v.place]]
+        firsts = self.system.firsts
+        unusual = [f"{v.name} = {show(value)}" for v, value in values.items() if firsts[v.place] != (value,)]
         before = (*unusual, *(f"{choice} = yes" for choice in lost))
+        if question.slot == INITIALLY:
+            return Breaks(name, None, before, ())
         action = self.symbolic.actions[question.slot]
         if name == WELL_DEFINED:
             return Breaks(name, action.name, before, ())
-        state, after = self.replayer.follow([action], lost, values)
+        state, after = self.replayer.follow_from(self.replayer.state(values, lost), [action])
         holds = {claim.name: self.replayer.concrete.predicate(claim.holds) for claim in claims}
         if not all(holds[claim](state) for claim in holds) or holds[name](after):
             raise InternalError(
@@ -200,7 +204,7 @@ class Examination:
                 if session.solve([-session.unrolling.output(f"invariant:{claim.name}", session.rounds)]):
                     execution = executed(session)
                     fired = [actions[slot] for slot in execution.slots]
-                    yield self.falsified(claim, fired, execution.choices)
+                    yield self.falsified(claim, fired, execution.choices, execution.beginning)
                     open_ones.remove(claim)
         names = [*(claim.name for claim in open_ones), *([WELL_DEFINED] if steps else [])]
         yield from (NeverFalse(name, session.rounds) for name in names)

@@ -184,4 +184,5 @@ def is_fixed(term: Term) -> bool:
 
 def initial_values(changes: ValueChanges, read: Read) -> set[Value]:
     """Return the initial values of the variables of a family."""
-    return {v.family.initially(v.index) for v in changes.system.variables if v.family is read.family}
+    system = changes.system
+    return {first for v in system.variables if v.family is read.family for first in system.firsts[v.place]}

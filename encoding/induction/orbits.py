@@ -3,8 +3,9 @@
 Labels, for example bookies, are interchangeable if neither the system nor a claim names one of them. Renaming
 them then changes no claim, and turns a proof obligation of one action into that of the renamed action. So one
 proof obligation of each orbit is enough. The initial state need not be symmetric, because the obligation of
-an action is about any state in which the claims hold. A variable that no action writes is a constant, and a
-constant that distinguishes two bookies names them. An ensemble that never changes is an example.
+an action is about any state in which the claims hold. A variable with one initial value that no action writes
+is a constant, and a constant that distinguishes two bookies names them. An ensemble that never changes is an
+example.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def interchangeable(symbolic: Symbolic, claims: Sequence[Statement]) -> list[Sor
     mentioned = sorts_in(system.state.families, terms)
     sets = [sort for sort in mentioned if isinstance(sort, SubsetSort)]
     named |= {member for sort in sets for value in named & {*sort.parts} for member in sort.of}
-    constants = [v for v in system.variables if not v.is_choice and v.place not in symbolic.written]
+    constants = [v for v in system.variables if not v.is_choice and v.place not in symbolic.varying]
     return [
         sort
         for sort in mentioned
@@ -92,7 +93,7 @@ def _is_whole(other: Sort, sort: Sort) -> bool:
 
 def _keeps(system: System, constants: Sequence[Variable], sort: Sort) -> bool:
     """Return whether no exchange of two neighbouring labels changes a constant; then no renaming does."""
-    value_of = {(v.family, v.index): system.initial[v.place] for v in constants}
+    value_of = {(v.family, v.index): system.firsts[v.place][0] for v in constants}
     for one, other in itertools.pairwise(sort.values):
         exchanged: Mapping[Value, Value] = {one: other, other: one}
         for (family, index), value in value_of.items():

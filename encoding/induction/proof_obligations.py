@@ -1,13 +1,13 @@
 """Proof obligations of induction over one action, as clauses.
 
 The claims are proved together: properties, declared invariants, and that no action is badly defined. Each
-proof obligation is a question that must have no answer. The first asks whether a claim is false in the
+proof obligation is a question that must have no answer. The first asks whether a claim is false in an
 initial state. Then each ground action has one: is there a state in which all claims hold, in which the action
 can happen, and after which a claim is false? Rounds, the order of actions and the normal form play no part
 here.
 
 A claim that an engine found (`FoundInvariant`) may read choices. A choice is one variable of a question: no
-action writes it, so it has the same value before and after the action, and in the initial state it may have
+action writes it, so it has the same value before and after the action, and in an initial state it may have
 any value. An execution has fixed choices too. So if every question has no answer, the claim holds in each
 state of each execution, whatever is lost in it. Properties and written invariants are claims about states
 alone, and are refused if they read a choice.
@@ -66,12 +66,12 @@ class Never:
 
 
 INITIALLY = -1
-"""The slot of the proof obligation about the initial state, which has no action."""
+"""The slot of the proof obligation about the initial states, which has no action."""
 
 
 @dataclass(frozen=True)
 class ObligationQuestion:
-    """The proof obligation of one action, or of the initial state: can a claim be false then?
+    """The proof obligation of one action, or of the initial states: can a claim be false then?
 
     `happens` is a literal that implies that the action can happen in the state before. `fails` has each claim
     that the action may change, with a literal that implies that the claim is false after it. The action keeps
@@ -148,16 +148,16 @@ _Parts = Mapping[str, Sequence[_Part]]
 def formulas(
     symbolic: Symbolic, claims: Sequence[Statement], slots: Iterable[int] | None = None
 ) -> ClaimFormulas:
-    """Return the proof obligations of these slots as formulas; `INITIALLY` is that of the initial state.
+    """Return the proof obligations of these slots as formulas; `INITIALLY` is that of the initial states.
 
     Without slots, all of them. Raises ModelError for a claim that reads a choice and was not found.
     """
-    state = [v for v in symbolic.system.variables if v.place in symbolic.written]
+    state = [v for v in symbolic.system.variables if v.place in symbolic.varying]
     parts = {claim.name: _conjuncts(symbolic, claim) for claim in claims}
     holds = {name: named(f"holds:{name}") for name in parts}
     readers = _readers(parts)
     asked = [
-        _of_initial_state(symbolic, parts)
+        _of_initial_states(symbolic, parts)
         if slot == INITIALLY
         else _of_action(symbolic, slot, parts, readers)
         for slot in ((INITIALLY, *range(len(symbolic.effects))) if slots is None else slots)
@@ -214,8 +214,8 @@ def _conjuncts(symbolic: Symbolic, claim: Statement) -> list[_Part]:
     return [_Part(f, places) for f, places in symbolic.conjuncts(claim.holds, found) if f is not TRUE]
 
 
-def _of_initial_state(symbolic: Symbolic, parts: _Parts) -> Asked:
-    """Return the proof obligation: a claim is false in the initial state."""
+def _of_initial_states(symbolic: Symbolic, parts: _Parts) -> Asked:
+    """Return the proof obligation: a claim is false in an initial state."""
     happens = named("happens at first")
     broken = {name: [neg(part.formula) for part in own] for name, own in parts.items()}
     return _asked(INITIALLY, happens, conj(symbolic.initial()), broken)

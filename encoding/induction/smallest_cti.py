@@ -33,7 +33,7 @@ def smallest(
 ) -> Generator[Progress, None, CtiState]:
     """Return a small state in which all `claims` hold and from which the action makes `name` false.
 
-    There must be one. `initial` has the Booleans of each state variable in the initial state. One
+    There must be one. `initial` has the Booleans of each state variable in an initial state. One
     after the other, each choice is set to false and each variable to its initial value. A setting stays if
     such a state is left.
     """

@@ -14,6 +14,7 @@ from fencepost.encoding.language.bounded_sequences import (
     sequence_of,
     sequences,
 )
+from fencepost.encoding.language.initial_values import anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -84,6 +85,7 @@ __all__ = [
     "Trace",
     "all_of",
     "any_of",
+    "anything",
     "at",
     "at_least",
     "choice",
@@ -111,6 +113,7 @@ __all__ = [
     "maximum",
     "members",
     "message",
+    "one_of",
     "optional",
     "overlap",
     "parameter",

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.safe_text import is_name, one_line
@@ -72,6 +73,17 @@ def _must_be_condition(where: str, value: object) -> None:
         raise ModelError(
             f"{where} is a term of type {value.type}; compare it with something, such as s.phase == …"
         )
+
+
+def check_beginning(condition: object) -> None:
+    """Raise ModelError unless the condition on initial states is a Boolean term that reads no choice."""
+    _must_be_condition("beginning=", condition)
+    assert isinstance(condition, Term)
+    for family in sorted(families_read(condition), key=lambda family: family.name):
+        if family.fault is not None:
+            raise ModelError(
+                f"beginning= reads {family.name}, a choice; a beginning may read only state variables"
+            )
 
 
 def must_be_file_name(where: str, name: object) -> None:

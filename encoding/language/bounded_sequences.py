@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be
+from fencepost.encoding.language.initial_values import OneOf
 from fencepost.encoding.language.patterns import is_within, sorts_of
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.refused_operators import RefusesPython
@@ -41,7 +42,7 @@ from fencepost.encoding.language.terms import (
     undefined,
 )
 
-Initial: TypeAlias = Iterable[Value] | Callable[..., Iterable[Value]] | None
+InitialSequence: TypeAlias = Iterable[Value] | Callable[..., Iterable[Value]] | None
 """The items of a sequence at first, or a function from the index to them; None for the empty sequence."""
 
 
@@ -248,12 +249,14 @@ class SequenceFamily(Whole):
 
     suffixes = ("", "_length")
 
-    def __init__(self, kind: Sequences, over: tuple[Sort, ...], initial: Initial) -> None:
+    def __init__(self, kind: Sequences, over: tuple[Sort, ...], initial: InitialSequence) -> None:
         """Declare the items and the length for each index. Raises ModelError."""
         self.kind = kind
 
         def first(*index: Value) -> tuple[Value, ...]:
-            items = initial(*index) if callable(initial) else initial or ()
+            items: Any = initial(*index) if callable(initial) else initial or ()
+            if isinstance(items, OneOf):
+                raise ModelError("initial: a sequence begins with one value; write a tuple, such as (1, 2)")
             if isinstance(items, str):
                 raise ModelError(f"initial={items!r} is a text; write a tuple, such as ({items!r},)")
             items = tuple(items)

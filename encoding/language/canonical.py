@@ -46,8 +46,11 @@ class _Writer:
         self._new: list[str] = []
 
     def system(self, system: System) -> Iterator[str]:
-        for variable, value in zip(system.variables, system.initial, strict=True):
-            yield from self._line(f"variable {self._variable(variable)} = {_plain(value)}")
+        for variable, values in zip(system.variables, system.firsts, strict=True):
+            first = _plain(values[0]) if len(values) == 1 else f"one of {_row(values)}"
+            yield from self._line(f"variable {self._variable(variable)} = {first}")
+        if system.beginning is not None:
+            yield from self._line(f"beginning {self._term(system.beginning)}")
         numbers: dict[Schema, int] = {}
         for schema in system.schemas:
             numbers[schema] = len(numbers)

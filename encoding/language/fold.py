@@ -42,9 +42,9 @@ from fencepost.encoding.language.terms import (
 def folded(system: System) -> System:
     """Return the same system with every read of a constant family replaced by its value, and simplified.
 
-    A family is constant if its initial value is the same at every index, and no action that may happen gives
-    it another value. An update that may be badly defined is kept, and so is a read, because the readings
-    report them. Executions, states and the names of actions stay the same.
+    A family is constant if it has one initial value, the same at every index, and no action that may happen
+    gives it another value. An update that may be badly defined is kept, and so is a read, because the
+    readings report them. Executions, states and the names of actions stay the same.
     """
     folding = Folding(constants(system))
     return replace(
@@ -52,6 +52,7 @@ def folded(system: System) -> System:
         actions=tuple(map(folding.item, system.actions)),
         properties=tuple(map(folding.property, system.properties)),
         invariants=tuple(map(folding.invariant, system.invariants)),
+        beginning=None if system.beginning is None else folding.term(system.beginning),
     )
 
 
@@ -62,9 +63,9 @@ def constants(system: System) -> Mapping[Family, Term]:
     or may set it badly, under the assumption that the other candidates are constant.
     """
     found = {
-        v.family: lift(v.family.initially(v.index))
+        v.family: lift(system.firsts[v.place][0])
         for v in system.variables
-        if not v.is_choice and not callable(v.family.initial)
+        if not v.is_choice and not callable(v.family.initial) and len(system.firsts[v.place]) == 1
     }
     while True:
         folding = Folding(found)

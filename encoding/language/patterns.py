@@ -23,6 +23,7 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    any_of,
     children,
     node,
 )
@@ -101,6 +102,30 @@ def is_within(term: Term, sort: Sort) -> bool:
     return all(
         own is not None and own.counted and all(value in sort for value in own) for own in sorts_of(term)
     )
+
+
+def closed_conjuncts(
+    term: Term, environment: Mapping[Parameter, Value]
+) -> Iterator[tuple[Term, Mapping[Parameter, Value]]]:
+    """Yield the conjuncts of a term. A universal quantifier has one conjunct for each value."""
+    match term:
+        case AllOf(operands=operands):
+            for operand in operands:
+                yield from closed_conjuncts(operand, environment)
+        case Quantified(quantifier="forall", bound=bound, body=body):
+            for value in bound.sort:
+                yield from closed_conjuncts(body, {**environment, bound: value})
+        case Not(operand=AnyOf(operands=operands)):
+            for operand in operands:
+                yield from closed_conjuncts(~operand, environment)
+        case Not(operand=Quantified(quantifier="exists", bound=bound, body=body)):
+            for value in bound.sort:
+                yield from closed_conjuncts(~body, {**environment, bound: value})
+        case AnyOf(operands=(*conditions, conclusion)):
+            for part, inner in closed_conjuncts(conclusion, environment):
+                yield any_of(*conditions, part), inner
+        case _:
+            yield term, environment
 
 
 def plain_index(term: Term, environment: Mapping[Parameter, Value]) -> tuple[Value, ...]:

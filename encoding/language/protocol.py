@@ -101,7 +101,7 @@ class Protocol:
             built = self.build(parameters)
             must_be("the result of build", built, System, "return System(state, actions, properties)")
             built.must_compare_values()
-            _ = built.initial, built.ground_actions
+            _ = built.firsts, built.ground_actions
         if not built.properties:
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
         return built

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be
+from fencepost.encoding.language.initial_values import OneOf
 from fencepost.encoding.language.quantifiers import argument, bind, count, everywhere, exists, forall
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
@@ -39,8 +40,8 @@ from fencepost.encoding.language.terms import (
     lift,
 )
 
-Initial: TypeAlias = Iterable[Value] | Callable[..., Iterable[Value]] | None
-"""The members of a set at first, or a function from the index to them; None for the empty set."""
+InitialSet: TypeAlias = OneOf | Iterable[Value] | Callable[..., OneOf | Iterable[Value]] | None
+"""The members of a set at first, `anything`, or a function from the index to it; None for the empty set."""
 
 
 class Subset(RefusesPython):
@@ -179,7 +180,7 @@ class SetVariable(Subset):
 class SetFamily(Whole):
     """State variables whose values are sets, one for each index."""
 
-    def __init__(self, kind: Subsets, over: tuple[Sort, ...], initial: Initial) -> None:
+    def __init__(self, kind: Subsets, over: tuple[Sort, ...], initial: InitialSet) -> None:
         """Declare one Boolean for each index and each value of the sort."""
         self.of = kind.of
         at_first = None if initial is None else _membership(kind.of, initial)
@@ -208,11 +209,19 @@ class SetFamily(Whole):
         return index[-1] in self.plain(text)
 
 
-def _membership(of: Sort, initial: Iterable[Value] | Callable[..., Iterable[Value]]) -> Callable[..., bool]:
+def _membership(
+    of: Sort, initial: OneOf | Iterable[Value] | Callable[..., OneOf | Iterable[Value]]
+) -> Callable[..., bool | OneOf]:
     """Return whether a value is in the set at first, as a function of the index. Raises ModelError."""
 
-    def is_member(*index: Value) -> bool:
+    def is_member(*index: Value) -> bool | OneOf:
         members = initial(*index[:-1]) if callable(initial) else initial
+        if isinstance(members, OneOf):
+            if members.values:
+                raise ModelError(
+                    "initial=one_of(…) names no sets; write initial=anything, and which sets in `beginning`"
+                )
+            return members
         if isinstance(members, str):
             raise ModelError(f"initial={members!r} is a text; write a set, such as {{{members!r}}}")
         members = tuple(members)

@@ -12,21 +12,27 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import count_combinations
-from fencepost.encoding.language.bounded_sequences import SequenceFamily, Sequences, SequenceVariable
+from fencepost.encoding.language.bounded_sequences import (
+    InitialSequence,
+    SequenceFamily,
+    Sequences,
+    SequenceVariable,
+)
+from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sets import Initial, SetFamily, SetVariable
+from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike, Whole
 
 
 @overload
-def family(domain: Sort, *over: Sort, initial: Value | Callable[..., Value] | None = None) -> Family: ...
+def family(domain: Sort, *over: Sort, initial: InitialAt = None) -> Family: ...
 @overload
-def family(domain: Subsets, *over: Sort, initial: Initial = None) -> SetFamily: ...
+def family(domain: Subsets, *over: Sort, initial: InitialSet = None) -> SetFamily: ...
 @overload
-def family(domain: Sequences, *over: Sort, initial: Initial = None) -> SequenceFamily: ...
+def family(domain: Sequences, *over: Sort, initial: InitialSequence = None) -> SequenceFamily: ...
 def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily | SequenceFamily:
-    """Declare a state variable for each combination of values of `over`."""
+    """Declare a state variable for each combination of values of `over`; see `one_of` for `initial`."""
     if isinstance(domain, Subsets):
         return SetFamily(domain, over, initial)
     if isinstance(domain, Sequences):
@@ -35,9 +41,9 @@ def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily 
 
 
 @overload
-def variable(domain: Sort, initial: Value | None = None) -> Read: ...
+def variable(domain: Sort, initial: Initial | None = None) -> Read: ...
 @overload
-def variable(domain: Subsets, initial: Iterable[Value] | None = None) -> SetVariable: ...
+def variable(domain: Subsets, initial: Iterable[Value] | OneOf | None = None) -> SetVariable: ...
 @overload
 def variable(domain: Sequences, initial: Iterable[Value] | None = None) -> SequenceVariable: ...
 def variable(domain: Any, initial: Any = None) -> Any:

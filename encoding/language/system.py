@@ -10,6 +10,7 @@ from typing import ParamSpec
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
 from fencepost.encoding.language.author_errors import (
+    check_beginning,
     check_claim,
     count_combinations,
     must_be,
@@ -27,12 +28,16 @@ from fencepost.encoding.language.consistency import (
 from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import StateSpace, Variable, show
-from fencepost.encoding.language.terms import (
-    Term,
-)
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace
 
 _P = ParamSpec("_P")
+
+NO_INITIAL_STATE = (
+    "beginning= holds in no state that the initial values allow; give the variables that it reads more "
+    "initial values, such as initial=anything, or weaken it"
+)
+"""The line that refuses a system without an initial state. Everything would be proved of it."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,9 @@ class System:
     `default_rounds` is set for systems with cycles, which no number of rounds covers. `caps` are bounds that
     are part of the model, such as a largest number of fragments. Every verdict names them.
 
+    The initial states are those in which each variable has one of its initial values, and in which
+    `beginning` holds if it is given. There must be such a state.
+
     `invariants` help to prove the properties by induction. An invariant that a reachable state violates is
     found by the same search as a violated property. It then proves nothing.
 
@@ -138,6 +146,7 @@ class System:
     invariants: tuple[Invariant, ...] = ()
     axioms: tuple[Axiom, ...] = ()
     at_first: tuple[Axiom, ...] = ()
+    beginning: Term | None = None
 
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
@@ -153,6 +162,8 @@ class System:
         must_be_table("caps=", self.caps, int, 'write a table of numbers, such as {"entries": 2}')
         if self.default_rounds is not None:
             must_be_number("default_rounds=", self.default_rounds)
+        if self.beginning is not None:
+            check_beginning(self.beginning)
         claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
@@ -170,10 +181,12 @@ class System:
 
     @property
     def _claims_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
-        """The terms of each property, invariant and axiom, with its name."""
+        """The terms of each property, invariant and axiom, and of the beginning, with its name."""
         yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
         yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
         yield from ((axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first))
+        if self.beginning is not None:
+            yield "beginning=", (self.beginning,)
 
     def must_compare_values(self) -> None:
         """Raise ModelError for a comparison with a value that the other side cannot have.
@@ -219,16 +232,25 @@ class System:
         return tuple(dict.fromkeys([*choices, *actions]))
 
     @cached_property
-    def initial(self) -> tuple[Value, ...]:
-        """The initial value of each place. Every choice is false."""
-        values = tuple(v.family.initially(v.index) for v in self.variables)
-        for variable, value in zip(self.variables, values, strict=True):
-            if value not in variable.domain:
-                raise ModelError(
-                    f"{variable.name}: initial value {show(value)} "
-                    f"is not in its domain {variable.domain.name}"
-                )
-        return values
+    def firsts(self) -> tuple[tuple[Value, ...], ...]:
+        """The values that each place may have in an initial state. Every choice is false.
+
+        Raises ModelError for a value outside the domain of its variable.
+        """
+        values = tuple(v.family.firsts(v.index) for v in self.variables)
+        for variable, own in zip(self.variables, values, strict=True):
+            for value in own:
+                if value not in variable.domain:
+                    raise ModelError(
+                        f"{variable.name}: initial value {show(value)} "
+                        f"is not in its domain {variable.domain.name}"
+                    )
+        return tuple(tuple(dict.fromkeys(own)) for own in values)
+
+    @cached_property
+    def varied(self) -> tuple[Variable, ...]:
+        """The state variables that have several initial values, in order of declaration."""
+        return tuple(v for v in self.variables if len(self.firsts[v.place]) > 1)
 
     def find(self, name: str, arguments: Sequence[str]) -> GroundAction | None:
         """Return the action of that name with these arguments, as `show` writes them, or None."""

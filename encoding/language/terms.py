@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import ClassVar, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, SubsetSort, Value, explain_no_sort, type_of
 
@@ -125,14 +126,14 @@ class Parameter(Term):
 class Family(RefusesPython):
     """State variables of one kind, one for each index: `stored[bookie, entry]`.
 
-    `domain` has the values that each may hold. `initial` is the initial value, or a function of the index
-    values; without it, the first value of the domain. A family with `fault` is a choice: its initial value is
-    free, it never changes, and it costs one fault of that name if it is true.
+    `domain` has the values that each may hold. `initial` is the initial value, several of them (`OneOf`), or
+    a function of the index values; without it, the first value of the domain. A family with `fault` is a
+    choice: its initial value is free, it never changes, and it costs one fault of that name if it is true.
     """
 
     domain: Sort
     over: tuple[Sort, ...]
-    initial: Value | Callable[..., Value] | None
+    initial: InitialAt
     fault: str | None
     name: str = field(default="", init=False)
     whole: Whole | None = field(default=None, init=False)
@@ -166,11 +167,12 @@ class Family(RefusesPython):
 
     __hash__ = object.__hash__
 
-    def initially(self, index: tuple[Value, ...]) -> Value:
-        """Return the initial value at `index`."""
-        if callable(self.initial):
-            return self.initial(*index)
-        return self.domain.values[0] if self.initial is None else self.initial
+    def firsts(self, index: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the values that the variable at `index` may have in an initial state."""
+        given = self.initial(*index) if callable(self.initial) else self.initial
+        if isinstance(given, OneOf):
+            return given.within(self.domain)
+        return (self.domain.values[0] if given is None else given,)
 
 
 class Whole(RefusesPython, ABC):

@@ -83,6 +83,13 @@ class Trace:
     steps: tuple[TraceStep, ...]
     system: str | None = None
     """The digest of the system; None if the protocol ships."""
+    varied: tuple[str, ...] = ()
+    """The names of the state variables that have several initial values."""
+
+    @cached_property
+    def beginning(self) -> Mapping[str, Json]:
+        """The initial values of the variables that have several."""
+        return {name: self.initial[name] for name in self.varied}
 
     @cached_property
     def subject(self) -> Subject:
@@ -121,7 +128,7 @@ class Trace:
     def value(self, of: Declared, *index: Value, after: int | None = None) -> Any:
         """Return the value of a variable after a step: 0 is the initial state, None the last one.
 
-        A trace leaves out variables that never change. They have their initial values.
+        A trace leaves out variables that never change and have one initial value.
         """
         state, variable = self.states[-1 if after is None else after], _family(of)
         if isinstance(variable, Whole):
@@ -129,7 +136,8 @@ class Trace:
             return variable.plain(str(shown) if shown is not None else variable.text(index, _initially))
         shown = state.get(shown_name(variable, index))
         if shown is None:
-            return variable.initially(index)
+            (first,) = variable.firsts(index)
+            return first
         if variable.whole is not None:
             return variable.whole.part(str(shown), variable, index)
         return next(value for value in variable.domain if plain(value) == shown)
@@ -198,7 +206,8 @@ def _family(of: Declared) -> Family | Whole:
 
 
 def _initially(family: Family, index: tuple[Value, ...]) -> Value:
-    return family.initially(index)
+    (first,) = family.firsts(index)
+    return first
 
 
 def _step_to_json(step: TraceStep) -> dict[str, object]:

@@ -49,6 +49,7 @@ class FalseAtSize:
     states: tuple[State, ...]
     actions: tuple[GroundAction, ...]
     choices: tuple[str, ...]
+    beginning: tuple[int, ...] = ()
 
 
 Search = Callable[

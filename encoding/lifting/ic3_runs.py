@@ -36,9 +36,9 @@ def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> FalseAtSize | No
     choices = tuple(at.system.choices[position].name for position in path.choices)
     replayer = Replayer(at.system, at.size.instance.subject)
     try:
-        states = replayer.follow(actions, choices)
+        states = replayer.follow(actions, choices, path.beginning)
     except NotAnExecution:
         return None
     if replayer.concrete.predicate(claim.holds)(states[-1]):
         return None
-    return FalseAtSize(claim.name, tuple(states), actions, choices)
+    return FalseAtSize(claim.name, tuple(states), actions, choices, path.beginning)

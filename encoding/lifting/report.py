@@ -146,7 +146,7 @@ class Record:
         """Note a property that is violated, with the execution."""
         (prop,) = at.size.instance.properties(execution.name)
         replayer = Replayer(at.system, at.size.instance.subject)
-        trace = replayer.spare_faults(prop, execution.actions, execution.choices)
+        trace = replayer.spare_faults(prop, execution.actions, execution.choices, execution.beginning)
         return self.add(violated=(*self.known.violated, (at.size.text, trace)))
 
     def missing(self, number: int, names: tuple[str, ...]) -> Discovered:

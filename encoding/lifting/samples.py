@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete, State
 from fencepost.encoding.concrete.exploration import explore, some_choices
 from fencepost.encoding.concrete.simulation import moves
@@ -216,13 +217,14 @@ def _until(states: Iterator[State], end: float) -> Iterator[State]:
 def simulated(system: System) -> Iterator[State]:
     """Yield states of simulations without end. They begin at first, or in a state that one has reached."""
     concrete, chance = Concrete(system), random.Random(1)
+    beginnings = Beginnings(concrete)
     reached: list[State] = []
     while True:
         if reached and chance.random() < 0.5:
             state = chance.choice(reached)
         else:
             losing = chance.random() < 0.5
-            state = concrete.initial(some_choices(system, chance) if losing else {})
+            state = beginnings.draw(chance, some_choices(system, chance) if losing else {})
         for _, after in moves(concrete, state, chance):
             reached.append(after)
             yield after

@@ -30,23 +30,22 @@ class Confirmation:
 
         With `keeps_steps`, no fault is spared if the violation would then come earlier.
         """
-        fired, choices = self._fired(execution), self._choices(execution)
         try:
-            return self.replayer.spare_faults(prop, fired, choices, keeps_steps)
+            return self.replayer.spare_faults(prop, *self._replayed(execution), keeps_steps)
         except NotAnExecution as error:
             raise self._does_not_replay(prop.name, execution, error) from error
 
     def witness(self, prop: Property, execution: Execution) -> None:
         """Check that the execution reaches the property's witness."""
         try:
-            self.replayer.reach(prop.name, prop.witness, self._fired(execution), self._choices(execution))
+            self.replayer.reach(prop.name, prop.witness, *self._replayed(execution))
         except NotAnExecution as error:
             raise self._does_not_replay(f"witness of {prop.name}", execution, error) from error
 
     def wrong(self, execution: Execution) -> None:
         """Raise ModelError for the action that sets a variable twice or outside its domain."""
         try:
-            self.replayer.reach("well-defined", FALSE, self._fired(execution), self._choices(execution))
+            self.replayer.reach("well-defined", FALSE, *self._replayed(execution))
         except NotAnExecution as error:
             raise self._does_not_replay("a badly defined update", execution, error) from error
 
@@ -67,6 +66,10 @@ class Confirmation:
     def actions(self) -> list[GroundAction]:
         """The action of each slot."""
         return self.prepared.actions(self.replayer.system)
+
+    def _replayed(self, execution: Execution) -> tuple[list[GroundAction], list[str], tuple[int, ...]]:
+        """Return the execution as the replayer takes it."""
+        return self._fired(execution), self._choices(execution), execution.beginning
 
     def _fired(self, execution: Execution) -> list[GroundAction]:
         actions = self.actions

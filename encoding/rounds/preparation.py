@@ -60,7 +60,7 @@ def prepare(
     yield Prepared(
         made,
         tuple(order[action] for action in symbolic.actions),
-        tuple(sorted(symbolic.written)),
+        tuple(sorted(symbolic.varying)),
         seconds,
     )
 

@@ -37,11 +37,15 @@ GOAL = "goal"
 
 @dataclass(frozen=True)
 class Origin:
-    """The end of an execution: its actions, the names of the choices that are true, its last state."""
+    """The end of an execution: its actions, the names of the choices that are true, its last state.
+
+    `beginning` has its initial values.
+    """
 
     actions: tuple[GroundAction, ...]
     lost: tuple[str, ...]
     state: State
+    beginning: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,9 +240,11 @@ class Reachability:
         template = self.prepared.template
         if isinstance(self._goal, GroundAction):
             template = _fired_by(template, self._actions.index(self._goal))
-        return replace(template, initial=self._initial(), given=self._given())
+        return replace(
+            template, initial=self._initial(), given=self._given(), beginning=[], auxiliary=0, varied=()
+        )
 
-    def _initial(self) -> list[bool]:
+    def _initial(self) -> list[bool | None]:
         """Return the Booleans of the state."""
         assert self.prepared is not None
         system, state = self._replayer.system, self._start.state
@@ -268,7 +274,8 @@ class Reachability:
         """Return the way to the first state that reaches the goal. Raises NotAnExecution if none does."""
         actions = [self._actions[slot] for slot in execution.slots]
         begun = len(self._start.actions)
-        states = self._replayer.follow([*self._start.actions, *actions], [*self._start.lost, *lost])
+        lost_in_all = [*self._start.lost, *lost]
+        states = self._replayer.follow([*self._start.actions, *actions], lost_in_all, self._start.beginning)
         for index, state in enumerate(states[begun:]):
             if self._reached(state):
                 return Way(tuple(actions[:index]), tuple(lost))
@@ -298,7 +305,7 @@ class Reachability:
 
     def _trace(self, way: Way) -> Trace:
         actions, lost = [*self._start.actions, *way.actions], [*self._start.lost, *way.lost]
-        return self._replayer.record(GOAL, actions, lost)
+        return self._replayer.record(GOAL, actions, lost, self._start.beginning)
 
 
 def _fired_by(template: RoundTemplate, slot: int) -> RoundTemplate:

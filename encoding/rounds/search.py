@@ -20,7 +20,7 @@ from fencepost.encoding.engine.messages import (
     Wrong,
 )
 from fencepost.encoding.rounds.round_solver import Counter, RoundSolver
-from fencepost.encoding.rounds.unrolling import fired, true_choices
+from fencepost.encoding.rounds.unrolling import beginning, fired, true_choices
 from fencepost.encoding.solving.solvers import Progress
 
 
@@ -114,7 +114,12 @@ def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
 def executed(solver: RoundSolver) -> Execution:
     """Return the execution of the last model."""
     unrolling, rounds, model = solver.unrolling, solver.rounds, solver.model()
-    return Execution(rounds, tuple(fired(unrolling, rounds, model)), tuple(true_choices(unrolling, model)))
+    return Execution(
+        rounds,
+        tuple(fired(unrolling, rounds, model)),
+        tuple(true_choices(unrolling, model)),
+        tuple(beginning(unrolling, model)),
+    )
 
 
 def counters(

@@ -21,14 +21,14 @@ from fencepost.encoding.solving.clauses import Clause
 class Unrolling:
     """The variables and clauses of the rounds added so far.
 
-    Choices come first, then the state before round 1. Each round added takes the next free variables, and
-    counters `reserve` variables in between.
+    Choices come first, then the state before round 1, then auxiliary variables of the condition on it. Each
+    round added takes the next free variables, and counters `reserve` variables in between.
     """
 
     def __init__(self, template: RoundTemplate) -> None:
         """Start with the choices and the state before round 1, without any round."""
         self.template = template
-        self.top = template.choices + template.width
+        self.top = template.choices + template.width + template.auxiliary
         """The largest variable in use."""
         self._offsets: list[int] = []
 
@@ -80,10 +80,15 @@ class Unrolling:
         return [self.fire(slot, round_) for slot in range(len(self.template.fires))]
 
     def start(self) -> list[Clause]:
-        """Return the clauses for the initial state and for the choices that are fixed."""
-        first = {self.bit(position, 0): value for position, value in enumerate(self.template.initial)}
-        first |= {self.choice(position): value for position, value in self.template.given.items()}
-        return [[variable if value else -variable] for variable, value in first.items()]
+        """Return the clauses for the initial states and for the choices that are fixed."""
+        template, before = self.template, self.template.choices
+        bits = {self.bit(position, 0): value for position, value in enumerate(template.initial)}
+        first = {bit: value for bit, value in bits.items() if value is not None}
+        first |= {self.choice(position): value for position, value in template.given.items()}
+        return [
+            *([variable if value else -variable] for variable, value in first.items()),
+            *([x + before if x > 0 else x - before for x in clause] for clause in template.beginning),
+        ]
 
     def add_round(self) -> list[Clause]:
         """Add a round, and return its clauses and those of its normal form."""
@@ -116,6 +121,15 @@ def fired(unrolling: Unrolling, rounds: int, model: Sequence[int]) -> list[int]:
         for slot in range(len(unrolling.template.fires))
         if model[unrolling.fire(slot, round_) - 1] > 0
     ]
+
+
+def beginning(unrolling: Unrolling, model: Sequence[int]) -> list[int]:
+    """Return the position of the initial value of each variable that has several, in a model."""
+    own = [
+        [model[unrolling.bit(position, 0) - 1] > 0 for position in range(begin, begin + width)]
+        for begin, width in unrolling.template.varied
+    ]
+    return [bits.index(True) + 1 if any(bits) else 0 for bits in own]
 
 
 def true_choices(unrolling: Unrolling, model: Sequence[int]) -> list[int]:

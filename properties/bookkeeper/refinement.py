@@ -102,7 +102,7 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
 
     Entry 0 and the entry above the last one are never pushed.
     """
-    at_first = {v.name: value for v, value in zip(small.variables, small.initial, strict=True)}
+    at_first = {v.name: value for v, (value,) in zip(small.variables, small.firsts, strict=True)}
 
     def pushable(entry: Value) -> bool:
         return entry in s.entry.values

@@ -76,7 +76,7 @@ def forgets_acks(right: Refinement) -> dict[str, Any]:
 
 def stays_at_the_start(right: Refinement) -> dict[str, Any]:
     """Return a refinement that maps every state to the first one of the core, which never takes a step."""
-    first = {v.name: value for v, value in zip(right.core.variables, right.core.initial, strict=True)}
+    first = {v.name: value for v, (value,) in zip(right.core.variables, right.core.firsts, strict=True)}
 
     def constant(name: str) -> ByValue:
         def holds(*index: Any) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State
 from fencepost.encoding.concrete.exploration import explore
-from fencepost.encoding.evidence.aiger import CircuitBuilder
+from fencepost.encoding.evidence.aiger import ASTRAY, BEGUN, CircuitBuilder
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import System
 
@@ -112,10 +114,13 @@ class Beside:
 
     def state(self, bits: Bits) -> State:
         """Return the state that the latches stand for."""
-        codes = list(self.concrete.initial({}))
-        for place in {self._bits[name][0] for name in self.machine.latches}:
+        codes = list(next(Beginnings(self.concrete).states({})))
+        own = [
+            (name, bit) for name, bit in zip(self.machine.latches, bits, strict=True) if name in self._bits
+        ]
+        for place in {self._bits[name][0] for name, _ in own}:
             codes[place] = 0
-        for name, bit in zip(self.machine.latches, bits, strict=True):
+        for name, bit in own:
             place, position = self._bits[name]
             if bit:
                 assert codes[place] == 0, f"{name}: two values"
@@ -148,7 +153,20 @@ class Beside:
                 assert len({bad for _, bad in results}) == 1, "what is bad depends on the state alone"
                 seen[state] = results[0][1]
                 waiting += {after for after, _ in results}
-        return {self.state(bits): bad for bits, bad in seen.items()}
+        return {self.state(bits): bad for bits, bad in seen.items() if self.began_well(bits)}
+
+    def began_well(self, bits: Bits) -> bool:
+        """Return whether the first state before these latches was an initial state."""
+        named = dict(zip(self.machine.latches, bits, strict=True))
+        if BEGUN not in named or named[BEGUN]:
+            return not named.get(ASTRAY, False)
+        true = [self._bits[name][0] for name, bit in named.items() if bit and name in self._bits]
+        return len(true) == len(set(true)) and self.state(bits) in self._firsts
+
+    @cached_property
+    def _firsts(self) -> set[State]:
+        """The initial states, choices decided."""
+        return {state for first in Beginnings(self.concrete).states() for state in self._decided(first)}
 
     def explored(self) -> dict[State, frozenset[str]]:
         """Return the states that exploring reaches, choices decided, with the properties that are false."""

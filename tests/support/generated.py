@@ -160,7 +160,7 @@ def complete(session: RoundSolver) -> int:
 def _final_states(session: RoundSolver, symbolic: Symbolic) -> set[bytes]:
     """Return every state at the end of the last round, by blocking one after another."""
     system, found = symbolic.system, set()
-    places = [v for v in system.variables if not v.is_choice and v.place in symbolic.written]
+    places = [v for v in system.variables if not v.is_choice and v.place in symbolic.varying]
     first = Concrete(system).initial({})
     while session.solve([]):
         model, state, position = session.model(), bytearray(first), 0

@@ -25,6 +25,7 @@ from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
 from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.actions import Action, Schema
+from fencepost.encoding.language.initial_values import OneOf, anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, combinations, integers, is_part, labels
@@ -36,6 +37,7 @@ from fencepost.encoding.language.terms import (
     Constant,
     Family,
     Parameter,
+    Read,
     Term,
     TermLike,
     Update,
@@ -84,6 +86,9 @@ SELDOM = {
 
 A constant that tells nodes apart leaves little symmetry.
 """
+
+VARIED = ("up", "has", "leads", "chosen", "follows", "next", "seen", "known", "agreed", "passed", "number")
+"""The kinds whose variables may have several initial values. No action changes `leads` and `next`."""
 
 MAILED = ("got", "noticed")
 """The kinds that exist only where nodes send messages."""
@@ -142,22 +147,28 @@ class Net(StateSpace):
             self.within = family(BOOL, self.pair, self.node, initial=lambda pair, n: is_part(n, pair))
 
 
+def _at(sort: Sort, several: OneOf, one: Value) -> Callable[..., Value | OneOf]:
+    """Return the initial values: several at the first index of the sort, one at all others."""
+    return lambda first, *_: several if first == sort.values[0] else one
+
+
 def _turned(values: Sequence[Value], value: Value, by: int) -> Value:
     return values[(values.index(value) + by) % len(values)]
 
 
-def generate(seed: int, chosen: bool = True) -> System:
+def generate(seed: int, chosen: bool = True, varied: bool = False) -> System:
     """Return the system of a seed; losses are choices made up front, or are decided as messages are sent.
 
-    Raises ModelError if its text is refused.
+    It has one initial state, or several if it is `varied`. Raises ModelError if its text is refused.
     """
-    return _Maker(random.Random(seed), chosen).system()
+    return _Maker(random.Random(seed), chosen, varied=varied).system()
 
 
 @dataclass
 class _Maker:
     chance: random.Random
     chosen: bool
+    varied: bool = False
     schemas: list[Schema] = field(default_factory=list)
     terse: bool = False
     """Whether one action makes one thing true: then that action alone breaks some claims."""
@@ -183,7 +194,29 @@ class _Maker:
             for n in range(4 if self.terse else chance.choice((1, 2, 3, 4)))
         ]
         wanted = Property("p", "", self._claim(), self._literal({}), "it is so")
-        return System(self.s, tuple(self.schemas), (wanted,), invariants=tuple(invariants))
+        beginning = self._vary() if self.varied else None
+        return System(
+            self.s, tuple(self.schemas), (wanted,), invariants=tuple(invariants), beginning=beginning
+        )
+
+    def _vary(self) -> Term | None:
+        """Give a few families several initial values, and return a condition on them, or None.
+
+        What an action does at most once, and what is lost, begins as it is: nothing is under way at first.
+        """
+        s, chance = self.s, self.chance
+        families = [getattr(s, kind) for kind in VARIED if kind in s.kinds]
+        for chosen in chance.sample(families, min(len(families), chance.choice((1, 1, 2)))):
+            own = chosen.family if isinstance(chosen, Read) else chosen
+            values = own.domain.values[:3]
+            initial = one_of(*chance.sample(values, min(2, len(values))))
+            if len(own.domain) <= 3 and chance.random() < 0.6:
+                initial = anything
+            some = chance.choice((None, None, *own.over[:1]))
+            object.__setattr__(own, "initial", initial if some is None else _at(some, initial, values[0]))
+        self.within = "claims"
+        literals = [self._literal({}) for _ in range(chance.choice((0, 1, 1, 2)))]
+        return all_of(*literals) if literals else None
 
     # Actions.
 
@@ -459,11 +492,12 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
         match found:
             case FoundPath(property=None):
                 wrong = True
-            case FoundPath(property=name, actions=actions, choices=choices):
+            case FoundPath(property=name, actions=actions, choices=choices, beginning=beginning):
                 claim = next(claim for claim in claims if claim.name == name)
                 lost = [bare.choices[position].name for position in choices]
                 try:
-                    replayer.replay(claim, [bare.ground_actions[number] for number in actions], lost)
+                    taken = [bare.ground_actions[number] for number in actions]
+                    replayer.replay(claim, taken, lost, beginning)
                 except ModelError:
                     wrong = True
                 violated.add(claim.name)

@@ -125,7 +125,7 @@ def test_a_trace_tells_what_a_variable_held_as_a_value_of_its_domain() -> None:
     assert trace.value(s.metadata, 1) in ChainMetadata
     assert trace.value(s.metadata, 1, after=0) is ChainMetadata.NOT_CREATED
     never = replace(trace, initial={}, steps=())
-    assert never.value(s.leader) == s.leader.family.initially(())
+    assert never.value(s.leader) == s.leader.family.firsts(())[0]
 
 
 def test_of_two_alike_the_one_is_received_that_says_the_same() -> None:

@@ -117,7 +117,9 @@ def test_a_statement_is_true_where_its_value_compares_so() -> None:
     """Planted: `≥` read as `>`, or a value of the wrong position, differs in some state."""
     system = everything()
     concrete = Concrete(system)
-    first = [v.domain.values.index(value) for v, value in zip(system.variables, system.initial, strict=True)]
+    first = [
+        v.domain.values.index(value) for v, (value,) in zip(system.variables, system.firsts, strict=True)
+    ]
     for literal in literals(system):
         for position, value in enumerate(literal.variable(system).domain.values):
             codes = [*first[: literal.place], position, *first[literal.place + 1 :]]

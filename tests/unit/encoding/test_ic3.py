@@ -232,7 +232,7 @@ def test_a_permutation_has_to_keep_every_property(monkeypatch: pytest.MonkeyPatc
 
 def test_a_permutation_that_moves_the_initial_state_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the clauses that are found with it are false at first, and the judge refuses them."""
-    monkeypatch.setattr(symmetry, "_keeps_initial_state", lambda symbolic, renamed: True)
+    monkeypatch.setattr(symmetry, "_keeps_initial_values", lambda symbolic, renamed: True)
     monkeypatch.setitem(CLAIMS, "few", lambda s: ~at_least(2, s.node, lambda n: s.holds[n] & (s.passed == 0)))
     assert permutations(nodes("few", more=[copy])) == 2
     assert refused(nodes("few", more=[copy]))

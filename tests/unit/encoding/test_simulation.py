@@ -79,7 +79,7 @@ def test_of_the_shortest_ways_the_last_is_where_simulations_begin() -> None:
     (action, *_) = find("bookkeeper").instance(()).system.ground_actions
     situations = simulation._Situations([0])
     for state, length in ((b"\0\1", 2), (b"\0\2", 2), (b"\0\3", 3), (b"\1\4", 9)):
-        situations.note(state, [action] * length)
+        situations.note(state, [action] * length, b"\0\0")
     assert [kept.state for kept in situations.found.values()] == [b"\0\2", b"\1\4"]
 
 

@@ -187,7 +187,7 @@ def what_constants_hold_is_not_renamed(plant: pytest.MonkeyPatch) -> None:
     """
 
     def keeps(system: System, constants: Any, sort: Sort) -> bool:
-        held = {(v.family, v.index): system.initial[v.place] for v in constants}
+        held = {(v.family, v.index): system.firsts[v.place][0] for v in constants}
         for one, other in zip(sort.values, sort.values[1:], strict=False):
             exchanged: Mapping[Value, Value] = {one: other, other: one}
             for (family, index), value in held.items():
