@@ -381,5 +381,5 @@ def test_a_slip_with_sequences_is_refused_in_one_line(mistake: Callable[[], obje
             def __init__(self) -> None:
                 self.log = made
 
-        _ = System(One(), ()).initial
+        _ = System(One(), ()).firsts
     assert said in str(refused.value) and "\n" not in str(refused.value)

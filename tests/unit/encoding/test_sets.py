@@ -316,7 +316,7 @@ def test_a_slip_with_sets_is_refused_in_one_line(mistake: Callable[[], object], 
     with pytest.raises((TypeError, ModelError)) as refused:
         made = mistake()
         if isinstance(made, sets.SetVariable | Family | sets.SetFamily):  # its first value is asked for
-            _ = System(state_with(made), ()).initial
+            _ = System(state_with(made), ()).firsts
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
