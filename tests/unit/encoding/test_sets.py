@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import z3
 
 from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.enumeration.orbits import symmetries_of
 from fencepost.encoding.errors import ModelError
@@ -44,11 +46,13 @@ from fencepost.encoding.language import (
     variable,
 )
 from fencepost.encoding.language.printer import line
+from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.source import source
 from fencepost.encoding.language.terms import Family, Read
 from fencepost.encoding.language.traces import Subject
 
 Members = frozenset[str]
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 class Ballot(StateSpace):
@@ -326,3 +330,12 @@ def state_with(declared: object) -> StateSpace:
             self.declared = declared
 
     return One()
+
+
+def test_two_phase_commit_has_the_same_states_with_sets() -> None:
+    counts = []
+    for name in ("two_phase_commit", "two_phase_commit_sets"):
+        system = load(EXAMPLES / f"{name}.py").instance().system
+        visits = list(explore(system))
+        counts.append((len(visits), max(visit.steps for visit in visits)))
+    assert counts == [(288, 10), (288, 10)]

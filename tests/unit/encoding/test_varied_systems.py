@@ -36,6 +36,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.logic import Formula, conj, iff, neg
+from support import containers
 from support.bare import Bare
 from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
 
@@ -50,11 +51,13 @@ def seeds_of_each_tier(few: int, some: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("seeds", cases)
 
 
-def accepted(seeds: Iterable[int]) -> Iterator[tuple[int, System, Truth]]:
+def accepted(
+    seeds: Iterable[int], make: Callable[[int], System] = generate
+) -> Iterator[tuple[int, System, Truth]]:
     """Yield the systems of these seeds that are accepted and can be explored, with the truth about them."""
     for seed in seeds:
         try:
-            system = generate(seed)
+            system = make(seed)
             sent_at_most_once(system)
         except ModelError:
             continue
@@ -147,6 +150,15 @@ def test_losses_chosen_up_front_are_those_decided_on_the_way(seeds: range) -> No
 def test_verdicts_are_those_of_exploring(seeds: range, engines: tuple[str, ...]) -> None:
     found = accepted(seeds)
     assert [seed for seed, system, truth in found if verdict_differs(system, truth, *engines)] == []
+
+
+@seeds_of_each_tier(2, 20, 2_000)
+def test_engines_agree_on_sets_counts_and_sequences(seeds: range) -> None:
+    for seed, system, truth in accepted(seeds, containers.generate):
+        assert not proves_what_is_false(system, truth), seed
+        assert not rounds_differ(system, truth), seed
+        assert not ic3_differs(system, truth), seed
+        assert not verdict_differs(system, truth), seed
 
 
 # Planted mistakes.
