@@ -155,13 +155,14 @@ def is_new_in_chain(s: ChainedChanges, client: TermLike, fragment: TermLike, boo
 
 def _differs(s: ChainedChanges, client: Parameter, fragment: TermLike, last: Ensemble) -> dict[Value, Term]:
     """Return for each position whether `last` differs there from the ensemble before the chain."""
-    return {
-        i: exists(
+
+    def differs(i: Value) -> Term:
+        return exists(
             s.fragment,
-            lambda g, i=i: began_at(s, client, fragment, g) & (s.own_ensemble[client, g, i] != last[i]),
+            lambda g: began_at(s, client, fragment, g) & (s.own_ensemble[client, g, i] != last[i]),
         )
-        for i in s.position
-    }
+
+    return {i: differs(i) for i in s.position}
 
 
 def _ends(
@@ -238,7 +239,7 @@ def _acknowledged_in_passing(
 
         return at_least(s.parameters.ack_quorum, s.position, at)
 
-    upto = [e for e in s.entry if e <= entry]
+    upto = s.entry.values[: s.entry.values.index(entry) + 1]
     head = all_of(*(implies(s.lac(client) < e, complete_by_then(e)) for e in upto))
     return head & any_of(*(passed_by(e, i) for e, i in pairs))
 
