@@ -1,4 +1,4 @@
-# The commands: make quick, make test, make test-long, make lint, make dev, make site, make bench, make corpus, make formats, make mutants,
+# The commands: make quick, make test, make test-long, make lint, make dev, make site, make dist, make bench, make corpus, make formats, make mutants,
 # make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
@@ -6,7 +6,7 @@ BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 
-.PHONY: quick test test-long test-bookkeeper lint dev site bench corpus formats mutants durations browser java clean
+.PHONY: quick test test-long test-bookkeeper lint dev site dist bench corpus formats mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -32,6 +32,13 @@ dev: .venv/bin/python      ## run from the working tree; again after adding a fi
 
 site: .venv/installed      ## the pages of docs/ as a site: open site/index.html, or serve the folder to search in it
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+dist: .venv/bin/python     ## wheel and sdist in dist/, checked in a new environment without the clone; minutes; Java 17
+	$(BIN)/pip install --quiet "build>=1.2,<2" "twine>=6,<8"
+	rm -rf dist *.egg-info
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	PYTHONPATH=tests $(BIN)/python -m support.distribution dist/*.whl
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
@@ -64,4 +71,4 @@ java:                      ## for the tests of sweeps, which run on Spark; witho
 		|| echo "no Java, and it cannot be installed here: the tests of sweeps on Spark are skipped"
 
 clean:
-	rm -rf .venv build site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
