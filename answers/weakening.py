@@ -226,9 +226,9 @@ def _enumerate(known: Unchanged, mutant: Mutant, system: System) -> Iterator[Enu
     for node, _ in visits.nodes():
         found.add(node)
         for name in [name for name in holds if not holds[name](node)]:
-            actions, reached = visits.path(node)
+            actions, reached, beginning = visits.path(node)
             names = [system.choices[number].name for number in visits.losses(reached)]
-            violated[name] = len(replayer.replay(claims[name], actions, names).steps)
+            violated[name] = len(replayer.replay(claims[name], actions, names, beginning).steps)
             del holds[name]
         for name in [name for name in witnesses if witnesses[name](node)]:
             del witnesses[name]
@@ -267,11 +267,11 @@ class _Receipts:
                 if before is not None and next(before.successors(state), None) is not None:
                     continue
                 del self._open[name]
-                actions, _ = visits.path(node)
+                actions, _, beginning = visits.path(node)
                 system = self._replayer.system
                 names = [system.choices[number].name for number in visits.losses(state)]
                 with suppress(NotAnExecution):
-                    self._replayer.record("receipts", [*actions, after.action], names)
+                    self._replayer.record("receipts", [*actions, after.action], names, beginning)
                 break
 
 

@@ -210,7 +210,7 @@ def _ends(
 
 def _stands_in(s: ChainedChanges, entry: Value, position: Value) -> bool:
     """Return whether the position belongs to the entry's write set."""
-    return bool(s.in_write_set.initially((entry, position)))
+    return s.in_write_set.firsts((entry, position)) == (True,)
 
 
 def _acknowledged_in_passing(
