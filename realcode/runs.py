@@ -163,7 +163,7 @@ class Ground:
         return ConformanceRun(lost, tuple(actions))
 
     @property
-    def endings(self) -> Collection[str]:
+    def endings(self) -> Sequence[str]:
         """The actions that end a run. A refused change ends none if the writer continues after it."""
         continues = self.ledger.parameters.refused_change == "continues"
         return [name for name in ENDINGS if not (continues and name == "abandon change")]

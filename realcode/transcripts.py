@@ -153,7 +153,7 @@ def read_run(
             f"{path}: bookkeeper is {shown(first['bookkeeper'])}; it must be a release, such as 4.17.3"
         )
     setting = Setting(
-        code["release"], *(first[name] for name in ("storage", "zookeeper", "jdk")), code["version"] or ""
+        code["release"], first["storage"], first["zookeeper"], first["jdk"], code["version"] or ""
     )
     if not lines:
         raise BadInput(f"{path}: ends after its first line; {hint}")
