@@ -34,7 +34,7 @@ from fencepost.encoding.ic3 import finder, symmetry
 from fencepost.encoding.ic3.frames import Frames
 from fencepost.encoding.ic3.transitions import Transitions, transitions
 from fencepost.encoding.induction import directed_simulation
-from fencepost.encoding.induction.invariants_examined import Breaks, Examination, Falsified, examine
+from fencepost.encoding.induction.invariants_examined import Breaks, Examination, FalseClaim, examine
 from fencepost.encoding.language import fold
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.initial_values import anything, one_of
@@ -319,7 +319,7 @@ def test_folding_replaces_no_variable_with_several_initial_values(monkeypatch: p
 def test_a_claim_is_examined_at_every_beginning() -> None:
     system = counter(even=False)
     told = {type(f).__name__: f for f in examine(system, SUBJECT, system.properties, 2)}
-    assert isinstance(told["Falsified"], Falsified)
+    assert isinstance(told["FalseClaim"], FalseClaim)
     examination = Examination(Replayer(system, SUBJECT))
     first = next(f for f in examination.breaks(system.invariants) if isinstance(f, Breaks))
     assert first.action is None and set(first.before) in (
