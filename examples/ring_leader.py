@@ -58,7 +58,6 @@ class Ring(StateSpace):
         self.own = family(self.identity, self.node, initial=anything)
         self.next = family(self.node, self.node, initial=lambda n: ring[(ring.index(n) + 1) % len(ring)])
         self.previous = family(self.node, self.node, initial=lambda n: ring[ring.index(n) - 1])
-        self.started = family(BOOL, self.node)
         self.sent = family(BOOL, self.identity, self.node)
         self.taken = family(BOOL, self.identity, self.node)
         self.leads = family(BOOL, self.node)
@@ -73,8 +72,8 @@ def start(s: Ring, node: Parameter) -> Action:
     """Send the identity of a node to the next one."""
     own = s.own[node]
     return Action(
-        when=~s.started[node] & ~s.sent[own, s.next[node]],
-        then=[s.started[node].set(True), s.sent[own, s.next[node]].set(True)],
+        when=~s.sent[own, s.next[node]],
+        then=[s.sent[own, s.next[node]].set(True)],
         actor=node,
         sent=[told(s, own, node)],
     )

@@ -56,8 +56,6 @@ class Beginnings:
 
     def refusal(self, beginning: Beginning) -> str | None:
         """Return why a state with these initial values is no initial state, or None if it is one."""
-        if len(beginning) != len(self._varied):
-            return f"{len(beginning)} initial values; {len(self._varied)} variables have several"
         for variable, values, code in zip(self._varied, self._values, beginning, strict=True):
             if code not in values:
                 first = show(variable.domain.values[code])

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Beginning, Concrete, State
 from fencepost.encoding.concrete.receipts import check_receipts
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.sorts import Value
@@ -202,7 +203,14 @@ class Replayer:
         return states
 
     def _first(self, chosen: frozenset[int], beginning: Beginning) -> State:
-        """Return an initial state with these choices true and all others false. Raises NotAnExecution."""
+        """Return an initial state with these choices true and all others false.
+
+        Raises NotAnExecution, and InternalError if the beginning was left out.
+        """
+        if len(beginning) != len(self.system.varied):
+            raise InternalError(
+                f"a beginning of {len(beginning)} values; {len(self.system.varied)} variables have several"
+            )
         refusal = self._beginnings.refusal(beginning)
         if refusal is not None:
             raise NotAnExecution(f"not an initial state: {refusal}")
