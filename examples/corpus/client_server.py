@@ -55,12 +55,14 @@ class State(StateSpace):
 
 def relate(s: State, request: Parameter, response: Parameter) -> Action:
     """Let a response match a request."""
-    return Action(when=True, then=[s.match[request, response].set(True)], actor="operator")
+    return Action(
+        when=~s.match[request, response], then=[s.match[request, response].set(True)], actor="operator"
+    )
 
 
 def ask(s: State, node: Parameter, request: Parameter) -> Action:
     """Send a request."""
-    return Action(when=True, then=[s.asked[node, request].set(True)], actor=node)
+    return Action(when=~s.asked[node, request], then=[s.asked[node, request].set(True)], actor=node)
 
 
 def answer(s: State, node: Parameter, request: Parameter, response: Parameter) -> Action:

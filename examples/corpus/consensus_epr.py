@@ -56,7 +56,7 @@ class State(StateSpace):
 
 def ask(s: State, source: Parameter, target: Parameter) -> Action:
     """Ask a node for its vote."""
-    return Action(when=True, then=[s.asked[source, target].set(True)], actor=source)
+    return Action(when=~s.asked[source, target], then=[s.asked[source, target].set(True)], actor=source)
 
 
 def vote(s: State, source: Parameter, target: Parameter, stays: Parameter) -> Action:

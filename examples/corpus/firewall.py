@@ -53,13 +53,15 @@ class State(StateSpace):
 def send_out(s: State, source: Parameter, target: Parameter) -> Action:
     """Send to an outside node, which may answer."""
     then = [s.sent_out[source, target].set(True), s.allowed[target].set(True)]
-    return Action(when=True, then=then, actor=source)
+    return Action(when=~s.sent_out[source, target], then=then, actor=source)
 
 
 def send_in(s: State, source: Parameter, target: Parameter) -> Action:
     """Send to an inside node, if that is allowed."""
     allowed = s.allowed[source] if s.parameters.policy == "asked" else True
-    return Action(when=allowed, then=[s.sent_in[source, target].set(True)], actor=source)
+    return Action(
+        when=~s.sent_in[source, target] & allowed, then=[s.sent_in[source, target].set(True)], actor=source
+    )
 
 
 def build(p: Parameters) -> System:

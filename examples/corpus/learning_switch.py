@@ -53,7 +53,11 @@ class State(StateSpace):
 
 def new_packet(s: State, source: Parameter, target: Parameter) -> Action:
     """Send a packet."""
-    return Action(when=True, then=[s.pending[source, target, source, source].set(True)], actor=source)
+    return Action(
+        when=~s.pending[source, target, source, source],
+        then=[s.pending[source, target, source, source].set(True)],
+        actor=source,
+    )
 
 
 def forward(s: State, source: Parameter, target: Parameter, old: Parameter, new: Parameter) -> Action:

@@ -16,7 +16,7 @@ from fencepost.encoding.language import (
     Protocol,
     StateSpace,
     System,
-    TermLike,
+    Term,
     each,
     exists,
     family,
@@ -46,7 +46,7 @@ class State(StateSpace):
         self.pending = family(BOOL, self.node, self.node)
         self.leader = family(BOOL, self.node)
 
-    def follows(self, node: TermLike, after: TermLike) -> TermLike:
+    def follows(self, node: Parameter, after: Parameter) -> Term:
         """Return whether a node is next to another one in the ring."""
         last = (after == self.parameters.nodes) & (node == 1)
         return (node == after + 1) | last

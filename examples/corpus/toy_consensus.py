@@ -51,7 +51,7 @@ class State(StateSpace):
 def cast(s: State, node: Parameter, value: Parameter) -> Action:
     """Vote for a value."""
     first = forall(s.value, lambda v: ~s.vote[node, v]) if s.parameters.votes == "one" else True
-    return Action(when=first, then=[s.vote[node, value].set(True)], actor=node)
+    return Action(when=~s.vote[node, value] & first, then=[s.vote[node, value].set(True)], actor=node)
 
 
 def decide(s: State, value: Parameter) -> Action:
