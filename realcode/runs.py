@@ -142,7 +142,7 @@ class Ground:
         (state,) = self.replayer.follow([], lost)
         longest = chance.randint(SHORTEST, LONGEST)
         fired = Counter() if fired is None else fired
-        (ending,) = chance.choices(self.endings, [1 / (1 + fired[name]) for name in self.endings])
+        (ending,) = chance.choices(list(self.endings), [1 / (1 + fired[name]) for name in self.endings])
         late = chance.random() < LATE
         actions: list[GroundAction] = []
         while len(actions) < longest:
