@@ -21,6 +21,7 @@ import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,13 @@ class Row:
     elsewhere: str = ""
     long: bool = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The protocol and its settings, as a key of the results."""
         settings = [f"{name}={value}" for name, value in self.set.items()]
         return " ".join([self.file.stem, *settings, *([self.engine] if self.engine else [])])
 
-    @property
+    @cached_property
     def settings(self) -> list[str]:
         """The settings as options of the command line."""
         return [f"--set={name}={value}" for name, value in self.set.items()]
@@ -103,9 +104,9 @@ def code_lines(path: Path) -> int:
 
 
 def bits(system: System) -> int:
-    """Return the bits of a state: those of each variable that an action writes."""
-    written = Symbolic(system).written
-    return sum(math.ceil(math.log2(len(v.domain))) for v in system.variables if v.place in written)
+    """Return the bits of a state: those of each variable that an action or the beginning varies."""
+    varying = Symbolic(system).varying
+    return sum(math.ceil(math.log2(len(v.domain))) for v in system.variables if v.place in varying)
 
 
 def command(row: Row, *words: str) -> dict[str, Any]:

@@ -41,10 +41,9 @@ class Beginnings:
 
         Only states count that have the positions `given`, by place.
         """
+        known = given or {}
         pairs = zip(self._varied, self._values, strict=True)
-        return self._search(
-            [own if v.place not in (given or {}) else (given[v.place],) for v, own in pairs], choices
-        )
+        return self._search([(known[v.place],) if v.place in known else own for v, own in pairs], choices)
 
     def draw(self, chance: random.Random, choices: Mapping[int, bool] | None = None) -> State:
         """Return an initial state drawn at random, with these choices. Raises ModelError if there is none.
@@ -87,6 +86,7 @@ class Beginnings:
                 untried.pop()
             if not untried:
                 break
+            assert code is not None
             depth = len(untried)
             codes[self._varied[depth - 1].place] = code
             state = made(codes)

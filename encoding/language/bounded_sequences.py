@@ -254,12 +254,12 @@ class SequenceFamily(Whole):
         self.kind = kind
 
         def first(*index: Value) -> tuple[Value, ...]:
-            items: Any = initial(*index) if callable(initial) else initial or ()
-            if isinstance(items, OneOf):
+            given: Any = initial(*index) if callable(initial) else initial or ()
+            if isinstance(given, OneOf):
                 raise ModelError("initial: a sequence begins with one value; write a tuple, such as (1, 2)")
-            if isinstance(items, str):
-                raise ModelError(f"initial={items!r} is a text; write a tuple, such as ({items!r},)")
-            items = tuple(items)
+            if isinstance(given, str):
+                raise ModelError(f"initial={given!r} is a text; write a tuple, such as ({given!r},)")
+            items: tuple[Value, ...] = tuple(given)
             if len(items) > kind.most or any(item not in kind.of for item in items):
                 raise ModelError(f"initial={items!r:.80}: write at most {kind.most} values of {kind.of.name}")
             return items

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 from fencepost.encoding.language import (
     Action,
@@ -66,11 +67,11 @@ def generate(seed: int) -> System:
     )
 
 
-def _action(chance: random.Random, s: Group, number: int):  # type: ignore[no-untyped-def]
+def _action(chance: random.Random, s: Any, number: int) -> Any:
     over = chance.choice(((s.node,), (s.node, s.node), (subsets(s.node),), (s.node, subsets(s.node))))
 
-    def then(nodes: list[Parameter], chosen: list[Subset]) -> list[object]:
-        makes = (
+    def then(nodes: list[Any], chosen: list[Subset]) -> list[Any]:
+        makes: tuple[Callable[[], Any], ...] = (
             lambda: s.few.add(chance.choice(nodes or ["n1"])),
             lambda: s.few.remove(chance.choice(nodes or ["n2"])),
             lambda: s.few.set(_set(chance, s, nodes, chosen)),
@@ -84,7 +85,7 @@ def _action(chance: random.Random, s: Group, number: int):  # type: ignore[no-un
         taken = chance.sample(sorted(kinds), chance.choice((1, 2)))
         return [makes[chance.choice(kinds[kind])]() for kind in taken]
 
-    def act(s: Group, *given: object) -> Action:
+    def act(s: Any, *given: object) -> Action:
         nodes = [value for value in given if isinstance(value, Parameter)]
         chosen = [value for value in given if isinstance(value, Subset)]
         guard = all_of(
@@ -92,7 +93,7 @@ def _action(chance: random.Random, s: Group, number: int):  # type: ignore[no-un
             *(_condition(chance, s, chosen, nodes=nodes) for _ in range(chance.choice((0, 1, 1, 2)))),
         )
         updates = [*then(nodes, chosen), s.done[number].set(1)]
-        return Action(when=guard, then=updates, actor="me")  # type: ignore[arg-type]
+        return Action(when=guard, then=updates, actor="me")
 
     named: Callable[..., Action]
     named = (lambda s, x: act(s, x)) if len(over) == 1 else (lambda s, x, y: act(s, x, y))
@@ -107,7 +108,7 @@ def _set(
     one, other = (chance.choice(plain) for _ in range(2))
     if not depth:
         return one
-    return chance.choice(
+    made: Subset = chance.choice(
         (
             one,
             one | other,
@@ -116,6 +117,7 @@ def _set(
             those(s.node, lambda n: is_in(n, s.knows[n]) | is_in(n, one)),
         )
     )
+    return made
 
 
 def _condition(
@@ -126,9 +128,10 @@ def _condition(
     claim: bool = False,
 ) -> Term:
     nodes = nodes or []
+    node: Any
     one, other = (_set(chance, s, nodes, chosen) for _ in range(2))
     node, number = chance.choice(nodes or ["n1", "n2"]), chance.randint(1, 2)
-    made = chance.choice(
+    made: Term = chance.choice(
         (
             one <= other,
             one == other,

@@ -295,7 +295,7 @@ def test_a_question_about_a_state_begins_in_that_state(
     if planted:
         template = Reachability._template
         beginning = lambda self: replace(
-            template.fget(self),
+            template.fget(self),  # type: ignore[attr-defined]
             beginning=self.prepared.template.beginning,
             auxiliary=self.prepared.template.auxiliary,
         )
@@ -342,7 +342,7 @@ def test_a_proof_for_all_sizes_begins_in_each(monkeypatch: pytest.MonkeyPatch) -
         (claim,) = claims(System(s, (), invariants=(marked,), beginning=beginning))
         solver = z3.Solver()
         solver.add(*claim.assume, z3.Not(claim.claim))
-        return solver.check() == z3.unsat
+        return bool(solver.check() == z3.unsat)
 
     assert not at_first(None)
     assert at_first(forall(s.thing, lambda t: ~s.mark[t]))
