@@ -363,7 +363,7 @@ def test_a_sweep_of_todays_code_says_what_its_release_has_besides(tmp_path: Path
     """
     today = '[[grid]]\nprotocols = "bookkeeper"\nproperties = "no-divergence"\n'
     said = (
-        "odelled: 4.18.0 with #4651, stale-ensemble, refused-change, chained-changes, #4459 fixed "
+        "odelled: 4.18.0 with #4651, stale-ensemble, refused-change, #4459 fixed "
         "(add_ensemble=when-queued refused_change=gives-up chained_changes=each-alone "
         "lac_read_in_change=blocked); for the release as shipped: --release 4.18.0"
     )

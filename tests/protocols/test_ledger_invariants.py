@@ -232,12 +232,6 @@ BUGS: dict[str, tuple[str, Settings, Settings, str]] = {
         {"chained_changes": "one-difference"},
         "pending-can-complete",
     ),
-    "chained-changes": (
-        "bookkeeper",
-        {**ONE_OF_TWO, "entries": 2, "fragments": 3},
-        {"chained_changes": "one-difference"},
-        "confirmed-at-home",
-    ),
     "#4701": ("bookkeeper", PAIR, {"fence_atomic": "no"}, "absent-stays-absent"),
     "BP-46-1": (
         "bookkeeper-no-journal",
