@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction, Group, Schema
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import same

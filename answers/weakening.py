@@ -18,8 +18,9 @@ from enum import StrEnum
 
 from fencepost.answers.weakened_systems import Conjunct, Mutant, changed, is_idle, mutants, named_actions
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State, Step
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import UNDECIDED, State, Step
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.enumeration.state_enumeration import FIRST

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.receipts import check_receipts
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, Travel, call_line
 from fencepost.encoding.language.actions import GroundAction

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import conjuncts
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
+from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -25,7 +27,6 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
-    children,
 )
 
 Environment = dict[Parameter, Value]

@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from fencepost.encoding.concrete.compiler import State, Step
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State, Step
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.quantifiers import exists

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from fencepost.encoding.all_sizes.refinement import CoreStep, Refinement
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import show

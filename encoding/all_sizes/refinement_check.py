@@ -14,7 +14,8 @@ from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import Refinement, unmet_axioms
 from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, Obligations, obligations

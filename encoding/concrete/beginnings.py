@@ -6,7 +6,8 @@ import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from fencepost.encoding.concrete.compiler import Beginning, Concrete, Environment, State
+from fencepost.encoding.concrete.compiler import Concrete, Environment
+from fencepost.encoding.concrete.steps import Beginning, State
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import closed_conjuncts, plain_index, subterms
 from fencepost.encoding.language.sorts import Value

@@ -7,18 +7,20 @@ until an action depends on it, so that an exploration does not branch on choices
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import NoReturn, assert_never
 
+from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named, show
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
     UNDEFINED,
     AllOf,
@@ -37,14 +39,7 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     all_of,
-    node,
 )
-
-State = bytes | tuple[int, ...]
-"""A state as `bytes`, small and quick to hash, or as a tuple if a domain has more than `BYTE` values."""
-
-Beginning = Sequence[int]
-"""The position of the initial value of each variable that has several (`System.varied`)."""
 
 BYTE = 256
 """The number of values that fit in a byte."""
@@ -53,9 +48,6 @@ Environment = Mapping[Parameter, Value]
 
 LONG = 300
 """The source length above which a term is compiled as a function, so that nested definitions stay short."""
-
-UNDECIDED = 2
-"""The number of a choice that no action has depended on yet."""
 
 
 @dataclass(frozen=True)
@@ -218,36 +210,6 @@ def _refuser(action: GroundAction) -> Callable[[Value], NoReturn]:
         raise ModelError(f"{action.name} {reason}; bound it in the guard")
 
     return refuse
-
-
-@dataclass(frozen=True)
-class Step:
-    """A compiled action: its guard, and the state after it."""
-
-    action: GroundAction
-    possible: Callable[[State], object]
-    """The part of the guard that does not read choices."""
-    enabled: Callable[[State], object]
-    after: Callable[[State], State]
-    choices: tuple[int, ...]
-    """The places of the choices that the action depends on."""
-
-    def successors(self, state: State) -> Iterator[State]:
-        """Yield the state after the action for each value of its undecided choices; none if disabled."""
-        if not self.possible(state):
-            return
-        open_choices = [place for place in self.choices if state[place] == UNDECIDED]
-        if not open_choices:
-            if self.enabled(state):
-                yield self.after(state)
-            return
-        for values in itertools.product((0, 1), repeat=len(open_choices)):
-            decided = list(state)
-            for place, value in zip(open_choices, values, strict=True):
-                decided[place] = value
-            chosen = type(state)(decided)
-            if self.enabled(chosen):
-                yield self.after(chosen)
 
 
 class Concrete:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State, Step
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State, Step
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Beginning, Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.receipts import check_receipts
+from fencepost.encoding.concrete.steps import Beginning, State
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.messages import Broadcast, Message

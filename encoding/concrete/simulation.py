@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import some_choices
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.system import Property, System

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import UNDECIDED, State
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.symmetry import Renamed, candidates, keeps_steps
 from fencepost.encoding.induction.proof_obligations import Statement

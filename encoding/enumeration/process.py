@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import counted_by_nodes
 from fencepost.encoding.engine.messages import Visited, Visiting
 from fencepost.encoding.enumeration.in_formulas import confirm

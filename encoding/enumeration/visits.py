@@ -11,7 +11,8 @@ from array import array
 from collections.abc import Iterator, Mapping
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import counted_by_nodes
 from fencepost.encoding.enumeration.orbits import Orbits
 from fencepost.encoding.language.actions import GroundAction

@@ -15,6 +15,7 @@ from typing import assert_never
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import StateSpace, show
 from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -31,7 +32,6 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
-    node,
 )
 from fencepost.encoding.language.traces import Json, Trace, plain, shown_name
 

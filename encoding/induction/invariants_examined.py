@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.symbolic import Symbolic

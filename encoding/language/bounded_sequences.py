@@ -33,7 +33,6 @@ from fencepost.encoding.language.terms import (
     Term,
     TermLike,
     Update,
-    Whole,
     all_of,
     as_type,
     if_,
@@ -41,6 +40,7 @@ from fencepost.encoding.language.terms import (
     lift,
     undefined,
 )
+from fencepost.encoding.language.wholes import Whole
 
 InitialSequence: TypeAlias = Iterable[Value] | Callable[..., Iterable[Value]] | None
 """The items of a sequence at first, or a function from the index to them; None for the empty sequence."""

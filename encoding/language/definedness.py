@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from fencepost.encoding.language.patterns import conjuncts, rebuilt, subterms
 from fencepost.encoding.language.structure import key
+from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     TRUE,
     AllOf,
@@ -24,7 +25,6 @@ from fencepost.encoding.language.terms import (
     Update,
     all_of,
     any_of,
-    children,
     implies,
     undefined,
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.term_kinds import children, node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -24,8 +25,6 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     any_of,
-    children,
-    node,
 )
 
 

@@ -32,13 +32,13 @@ from fencepost.encoding.language.terms import (
     Term,
     TermLike,
     Update,
-    Whole,
     all_of,
     any_of,
     as_type,
     is_one_of,
     lift,
 )
+from fencepost.encoding.language.wholes import Whole
 
 InitialSet: TypeAlias = OneOf | Iterable[Value] | Callable[..., OneOf | Iterable[Value]] | None
 """The members of a set at first, `anything`, or a function from the index to it; None for the empty set."""

@@ -22,7 +22,8 @@ from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value
-from fencepost.encoding.language.terms import Family, Read, Term, TermLike, Whole
+from fencepost.encoding.language.terms import Family, Read, Term, TermLike
+from fencepost.encoding.language.wholes import Whole
 
 
 @overload

@@ -9,17 +9,17 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, TypeAlias, assert_never, cast
+from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, SubsetSort, Value, explain_no_sort, type_of
+from fencepost.encoding.language.wholes import Whole
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """A term, or a plain value that becomes a constant."""
@@ -34,6 +34,8 @@ class Term(RefusesPython):
     @cached_property
     def free(self) -> tuple[Parameter, ...]:
         """The parameters in the term that nothing in it binds."""
+        from fencepost.encoding.language.term_kinds import children  # it imports the kinds from here
+
         found = dict.fromkeys(p for child in children(self) for p in child.free)
         if isinstance(self, Quantified | AtLeast):
             found.pop(self.bound, None)
@@ -173,39 +175,6 @@ class Family(RefusesPython):
         if isinstance(given, OneOf):
             return given.within(self.domain)
         return (self.domain.values[0] if given is None else given,)
-
-
-class Whole(RefusesPython, ABC):
-    """A set or a sequence for each index, which several variables of the state make up together.
-
-    Terms read its parts. Traces show it whole, as one value. The first of its `families` has its name.
-    """
-
-    name: str = ""
-    suffixes: ClassVar[tuple[str, ...]] = ("",)
-    """The names of its families, after its own."""
-
-    def __init__(self, over: tuple[Sort, ...], *families: Family) -> None:
-        """Take the index sets, and the families that have the parts."""
-        self.over, self.families = over, families
-        for family in families:
-            object.__setattr__(family, "whole", self)
-
-    def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Return the index of the whole that has a part at this index."""
-        return part[: len(self.over)]
-
-    @abstractmethod
-    def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
-        """Return the whole at an index as people write it. `value` has the values of its parts."""
-
-    @abstractmethod
-    def plain(self, text: str) -> Collection[Value]:
-        """Return the value that `text` wrote, as a frozenset or a tuple."""
-
-    @abstractmethod
-    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
-        """Return the value of a part of the whole that `text` wrote."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -403,37 +372,3 @@ def as_type(value: TermLike, wanted: str) -> Term:
         else "it"
     )
     raise TypeError(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
-
-
-Node: TypeAlias = (
-    Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast | In
-)
-"""The kinds of terms."""
-
-
-def node(term: Term) -> Node:
-    """Return the term as one of its kinds, for a `match` that names them all and ends in `assert_never`."""
-    return cast(Node, term)
-
-
-def children(term: Term) -> tuple[Term, ...]:
-    """Return the terms directly below a term."""
-    match node(term):
-        case Read(index=index):
-            return index
-        case Not(operand=operand):
-            return (operand,)
-        case AllOf(operands=operands) | AnyOf(operands=operands):
-            return operands
-        case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
-            return (left, right)
-        case If(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case Quantified(body=body) | AtLeast(body=body):
-            return (body,)
-        case In(member=member, chosen=chosen):
-            return (member, chosen)
-        case Constant() | Parameter():
-            return ()
-        case other:
-            assert_never(other)

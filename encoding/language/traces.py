@@ -15,7 +15,8 @@ from fencepost.encoding.language.bounded_sequences import SequenceVariable
 from fencepost.encoding.language.sets import SetVariable
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
-from fencepost.encoding.language.terms import Family, Read, Whole
+from fencepost.encoding.language.terms import Family, Read
+from fencepost.encoding.language.wholes import Whole
 from fencepost.encoding.versions import version
 
 SCHEMA = "fencepost.trace/2"

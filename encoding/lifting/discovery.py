@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.encoding.concrete.compiler import State
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.clauses import Clause, found_name
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.induction.proof_obligations import Statement

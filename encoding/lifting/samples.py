@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore, some_choices
 from fencepost.encoding.concrete.simulation import moves
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.clauses import Relation
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.events import PreparationPhase, Replayed, Seen
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits

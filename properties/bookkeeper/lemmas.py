@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.all_sizes.quantified_claims import claims
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import Visit, explore
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.quantifiers import forall_over
 from fencepost.encoding.language.system import Property, System

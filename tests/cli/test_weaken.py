@@ -17,8 +17,9 @@ from fencepost.answers import weakened_systems, weakening
 from fencepost.answers.weakened_systems import Mutant, changed, flattened, is_idle, mutants
 from fencepost.answers.weakening import Finding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.main import run
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once

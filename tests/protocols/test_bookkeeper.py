@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.solving.solvers import SOLVERS

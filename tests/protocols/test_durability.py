@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput

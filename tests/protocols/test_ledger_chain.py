@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput

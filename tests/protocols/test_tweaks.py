@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger

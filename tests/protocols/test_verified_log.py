@@ -11,8 +11,8 @@ import pytest
 
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.answers.weakened_systems import conjuncts, without
-from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import choose

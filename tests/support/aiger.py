@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.steps import UNDECIDED, State
 from fencepost.encoding.evidence.aiger import ASTRAY, BEGUN, CircuitBuilder
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.system import System

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore, random_execution
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.formulas.one_round import template

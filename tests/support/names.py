@@ -41,7 +41,6 @@ OF_OTHERS = {
         "IndexPersistenceMgr",
         "KeyValueStorageRocksDB",
         "LedgerMetadataIndex",
-        "MetadataUpdateLoop",
     ),
     *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
     *("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SYMMETRY", "nohup", "updr"),

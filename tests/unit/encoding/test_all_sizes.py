@@ -14,8 +14,9 @@ import z3
 
 from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.unbounded import Unbounded
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import random_execution
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, GroundAction, each
 from fencepost.encoding.language.quantifiers import at_least, everywhere, forall

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.simulation import simulate
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.enumeration import process

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.compiler import Concrete, State, Step
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State, Step
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict

@@ -10,8 +10,9 @@ from enum import Enum
 import pytest
 
 from fencepost.cli.rendering.check_text import counterexample_text
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms import falsified as module
 from fencepost.encoding.forms.falsified import Bound, Falsified, Held, _Found, _from, falsified

@@ -16,10 +16,10 @@ from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.unbounded import Unbounded
 from fencepost.encoding.concrete import simulation
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.compiler import State
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.saved_traces import check_saved
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.enumeration import orbits, visits

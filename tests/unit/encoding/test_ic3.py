@@ -10,8 +10,9 @@ from inspect import signature
 import pytest
 
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.clauses import clause_text, with_found
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.symbolic import Symbolic

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.steps import UNDECIDED, State
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction

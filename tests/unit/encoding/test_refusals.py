@@ -19,7 +19,8 @@ from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, children, if_, lift
+from fencepost.encoding.language.term_kinds import children
+from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, if_, lift
 from fencepost.encoding.language.traces import Subject
 from support.bare import Bare
 

@@ -16,8 +16,9 @@ import pytest
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.headline import violated
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.compiler import Concrete, State
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.messages import Clean, Complete, Violated
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict

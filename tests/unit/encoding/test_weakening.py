@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from fencepost.answers.weakened_systems import Conjunct, needed, without
-from fencepost.encoding.concrete.compiler import UNDECIDED, Concrete
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
+from fencepost.encoding.concrete.steps import UNDECIDED
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each, in_turn
 from fencepost.encoding.language.messages import message
