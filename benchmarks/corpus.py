@@ -52,7 +52,7 @@ class Row:
     file: Path
     original: str
     original_lines: int
-    property: str
+    prop: str
     expect: str
     set: Mapping[str, object] = field(default_factory=dict)
     steps: int | None = None
@@ -114,7 +114,7 @@ def command(row: Row, *words: str) -> dict[str, Any]:
     line = [sys.executable, "-m", "fencepost.cli", words[0], str(row.file), *row.settings, *words[1:]]
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        [*line, f"--property={row.property}", "--format=json", f"--timeout={TIMEOUT}"],
+        [*line, f"--property={row.prop}", "--format=json", f"--timeout={TIMEOUT}"],
         capture_output=True,
         text=True,
         check=False,
@@ -124,6 +124,8 @@ def command(row: Row, *words: str) -> dict[str, Any]:
         raise RuntimeError(f"{row.name}: no result; {done.stderr.strip().splitlines()[-1:]}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     found: dict[str, Any] = json.loads(done.stdout)
+    if "results" not in found:
+        raise RuntimeError(f"{row.name}: no verdict; {done.stdout.strip():.200}")
     return found | {"wall": wall, "cpu": cpu}
 
 

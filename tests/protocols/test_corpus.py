@@ -11,12 +11,12 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.limits import Limits, Minimize
 from support.bare import Bare
 
-ROWS = [
-    pytest.param(row, id=row.name, marks=pytest.mark.long if row.long else pytest.mark.slow)
+CASES = [
+    (row, pytest.param(row, id=row.name, marks=pytest.mark.long if row.long else pytest.mark.slow))
     for row in corpus.rows()
-    if row.expect != "open"
 ]
-COUNTED = [case for case in ROWS if case.values[0].states is not None]  # type: ignore[union-attr]
+ROWS = [case for row, case in CASES if row.expect != "open"]
+COUNTED = [case for row, case in CASES if row.states is not None]
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -27,7 +27,7 @@ def test_the_verdict_and_the_fewest_steps(row: corpus.Row) -> None:
     limits = Limits(
         jobs=1, timeout=1800, minimize=Minimize.STEPS, engines=engines, enumeration_first=not engines
     )
-    properties = [prop for prop in system.properties if prop.name == row.property]
+    properties = [prop for prop in system.properties if prop.name == row.prop]
     (result,) = check(Bare(system), properties, limits).results
     assert result.verdict.value == row.expect
     if row.steps is not None:
@@ -47,7 +47,7 @@ def test_each_protocol_has_a_row_that_is_not_long() -> None:
 
 def test_a_misspelt_key_of_a_row_is_refused() -> None:
     with pytest.raises(TypeError, match="stats"):
-        corpus.Row(**dict.fromkeys(("file", "original", "original_lines", "property", "expect", "stats")))  # type: ignore[arg-type]
+        corpus.Row(**dict.fromkeys(("file", "original", "original_lines", "prop", "expect", "stats")))  # type: ignore[arg-type]
 
 
 MISTAKE_OF_2015 = {
