@@ -24,6 +24,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
+    UNDEFINED,
     AllOf,
     Family,
     Quantified,
@@ -80,7 +81,11 @@ def mutants(system: System) -> dict[Mutant, str]:
     for name, schema in named_actions(system).items():
         found |= {conjunct: text for conjunct, text in parts.items() if conjunct.action == name}
         updates = schema.action.then
-        found |= {SkippedUpdate(name, n, len(updates)): _update(u) for n, u in enumerate(updates, 1)}
+        found |= {
+            SkippedUpdate(name, n, len(updates)): _update(u)
+            for n, u in enumerate(updates, 1)
+            if u.target.family is not UNDEFINED
+        }
     return found
 
 

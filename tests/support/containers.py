@@ -38,7 +38,8 @@ from fencepost.encoding.language import (
     those,
     variable,
 )
-from fencepost.encoding.language.terms import all_of
+from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.terms import TermLike, all_of
 
 
 class Group(StateSpace):
@@ -67,25 +68,31 @@ def generate(seed: int) -> System:
     )
 
 
-def _action(chance: random.Random, s: Any, number: int) -> Any:
+def named_or(label: str, nodes: list[Parameter]) -> list[TermLike]:
+    """Return the nodes that may be named, or this label if there are none."""
+    return list(nodes) or [label]
+
+
+def _action(chance: random.Random, s: Group, number: int) -> Schema:
     over = chance.choice(((s.node,), (s.node, s.node), (subsets(s.node),), (s.node, subsets(s.node))))
 
-    def then(nodes: list[Any], chosen: list[Subset]) -> list[Any]:
-        makes: tuple[Callable[[], Any], ...] = (
-            lambda: s.few.add(chance.choice(nodes or ["n1"])),
-            lambda: s.few.remove(chance.choice(nodes or ["n2"])),
+    def then(nodes: list[Parameter], chosen: list[Subset]) -> list[Any]:
+        one, two = (chance.choice(plain) for plain in (named_or("n1", nodes), named_or("n2", nodes)))
+        makes = (
+            lambda: s.few.add(one),
+            lambda: s.few.remove(two),
             lambda: s.few.set(_set(chance, s, nodes, chosen)),
-            lambda: s.knows[chance.choice(nodes or ["n1"])].set(_set(chance, s, nodes, chosen)),
-            lambda: s.order.append(chance.choice(nodes or ["n1"])),
+            lambda: s.knows[one].set(_set(chance, s, nodes, chosen)),
+            lambda: s.order.append(one),
             lambda: s.order.truncate(chance.choice((0, 1, length(s.order)))),
-            lambda: s.order.set(sequence_of(s.node, *(nodes or ["n2"]))),
+            lambda: s.order.set(sequence_of(s.node, *named_or("n2", nodes))),
             lambda: s.knows["n1"].add(last(s.order)),
         )
         kinds = {"few": (0, 1, 2), "knows": (3, 7), "order": (4, 5, 6)}
         taken = chance.sample(sorted(kinds), chance.choice((1, 2)))
         return [makes[chance.choice(kinds[kind])]() for kind in taken]
 
-    def act(s: Any, *given: object) -> Action:
+    def act(s: Group, *given: object) -> Action:
         nodes = [value for value in given if isinstance(value, Parameter)]
         chosen = [value for value in given if isinstance(value, Subset)]
         guard = all_of(
@@ -104,20 +111,18 @@ def _action(chance: random.Random, s: Any, number: int) -> Any:
 def _set(
     chance: random.Random, s: Group, nodes: list[Parameter], chosen: list[Subset], depth: int = 1
 ) -> Subset:
-    plain = [s.few, s.knows["n1"], set_of(s.node, *nodes), full(s.node), *chosen]
+    plain: list[Subset] = [s.few, s.knows["n1"], set_of(s.node, *nodes), full(s.node), *chosen]
     one, other = (chance.choice(plain) for _ in range(2))
     if not depth:
         return one
-    made: Subset = chance.choice(
-        (
-            one,
-            one | other,
-            one & other,
-            one - other,
-            those(s.node, lambda n: is_in(n, s.knows[n]) | is_in(n, one)),
-        )
-    )
-    return made
+    made: list[Subset] = [
+        one,
+        one | other,
+        one & other,
+        one - other,
+        those(s.node, lambda n: is_in(n, s.knows[n]) | is_in(n, one)),
+    ]
+    return chance.choice(made)
 
 
 def _condition(
@@ -128,27 +133,25 @@ def _condition(
     claim: bool = False,
 ) -> Term:
     nodes = nodes or []
-    node: Any
     one, other = (_set(chance, s, nodes, chosen) for _ in range(2))
-    node, number = chance.choice(nodes or ["n1", "n2"]), chance.randint(1, 2)
-    made: Term = chance.choice(
-        (
-            one <= other,
-            one == other,
-            overlap(one, other),
-            majority(one, other),
-            majority(one, s.node),
-            is_in(node, one),
-            size(one) * 2 > size(other) + 1,
-            size(one) == number,
-            count(s.node, lambda n: is_in(n, s.few) | is_in(n, s.knows[n])) < number,
-            exists(subsets(s.node), lambda q: majority(q, s.few) & ~overlap(q, one)),
-            forall(s.node, lambda n: s.knows[n] <= s.few),
-            length(s.order) < number,
-            is_prefix(sequence_of(s.node, "n2"), s.order),
-            (length(s.order) >= number) & (at(s.order, number) == node),
-            (length(s.order) >= 1) & is_in(last(s.order), one),
-            at(s.order, number) == node,
-        )
-    )
+    node, number = chance.choice(named_or(chance.choice(("n1", "n2")), nodes)), chance.randint(1, 2)
+    conditions: list[Any] = [
+        one <= other,
+        one == other,
+        overlap(one, other),
+        majority(one, other),
+        majority(one, s.node),
+        is_in(node, one),
+        size(one) * 2 > size(other) + 1,
+        size(one) == number,
+        count(s.node, lambda n: is_in(n, s.few) | is_in(n, s.knows[n])) < number,
+        exists(subsets(s.node), lambda q: majority(q, s.few) & ~overlap(q, one)),
+        forall(s.node, lambda n: s.knows[n] <= s.few),
+        length(s.order) < number,
+        is_prefix(sequence_of(s.node, "n2"), s.order),
+        (length(s.order) >= number) & (at(s.order, number) == node),
+        (length(s.order) >= 1) & is_in(last(s.order), one),
+        at(s.order, number) == node,
+    ]
+    made: Term = chance.choice(conditions)
     return made if claim or chance.random() < 0.5 else ~made

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 import z3
 
+from fencepost.answers.weakened_systems import mutants
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
@@ -329,6 +330,15 @@ def test_every_engine_reports_a_step_that_is_not_defined(case: str, engine: str)
 @pytest.mark.parametrize("case", GOOD)
 def test_a_bounded_step_is_defined(case: str) -> None:
     assert verdict(GOOD[case], "enumeration") == "proved"
+
+
+def test_a_check_of_definedness_is_no_update_that_weaken_skips() -> None:
+    skipped = {str(mutant): text for mutant, text in mutants(SYSTEM).items()}
+    assert "undefined" not in " ".join(skipped.values())
+    assert [text for name, text in skipped.items() if name.startswith("append, update")] == [
+        "log[server, log_length[server] + 1] := entry",
+        "log_length[server] := log_length[server] + 1",
+    ]
 
 
 def test_a_claim_that_is_not_defined_is_false() -> None:
