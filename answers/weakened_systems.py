@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction, Group, Schema
+from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.printer import line
@@ -24,7 +25,6 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
-    UNDEFINED,
     AllOf,
     Family,
     Quantified,

@@ -13,7 +13,6 @@ from fencepost.encoding.language.patterns import conjuncts
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import named, show
-from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -27,6 +26,7 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    children,
 )
 
 Environment = dict[Parameter, Value]

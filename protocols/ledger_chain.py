@@ -25,12 +25,13 @@ from enum import Enum
 from typing import ClassVar
 
 from fencepost.encoding.language.actions import Action, Schema, each, in_turn
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.quantifiers import exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, implies
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update
 
 STORE = "store"
 NOTHING_READ = -1

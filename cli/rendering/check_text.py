@@ -89,6 +89,8 @@ FAULTS = {
     "crashes": ("crash", "crashes"),
     "restarts": ("restart", "restarts"),
     "disks": ("lost disk", "lost disks"),
+    "stops": ("stop", "stops"),
+    "sessions": ("lost session", "lost sessions"),
     "reimages": ("re-imaged bookie", "re-imaged bookies"),
 }
 """The kinds of faults in words, one and several. A parameter of that name is the number allowed."""

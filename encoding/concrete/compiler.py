@@ -16,13 +16,12 @@ from typing import NoReturn, assert_never
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.patterns import conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named, show
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
-    UNDEFINED,
     AllOf,
     AnyOf,
     AtLeast,
@@ -39,6 +38,7 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     all_of,
+    node,
 )
 
 BYTE = 256

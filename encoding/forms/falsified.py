@@ -15,7 +15,6 @@ from typing import assert_never
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import StateSpace, show
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -32,6 +31,7 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    node,
 )
 from fencepost.encoding.language.traces import Json, Trace, plain, shown_name
 

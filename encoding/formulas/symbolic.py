@@ -29,7 +29,6 @@ from fencepost.encoding.language.patterns import closed_conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named
 from fencepost.encoding.language.system import NO_INITIAL_STATE, System
-from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -45,6 +44,7 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    node,
 )
 from fencepost.encoding.solving.answers import No, answered
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, Renaming, conj, disj, ite, neg

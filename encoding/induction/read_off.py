@@ -19,6 +19,7 @@ from fencepost.encoding.induction.lasting import initial_values
 from fencepost.encoding.induction.tidy_terms import is_true, tidied
 from fencepost.encoding.induction.value_changes import GuardedUpdate, ValueChanges
 from fencepost.encoding.language.author_errors import LONGEST_NAME
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
@@ -27,16 +28,7 @@ from fencepost.encoding.language.source import named
 from fencepost.encoding.language.state import show
 from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import (
-    AnyOf,
-    Constant,
-    Family,
-    Parameter,
-    Read,
-    Term,
-    all_of,
-    implies,
-)
+from fencepost.encoding.language.terms import AnyOf, Constant, Family, Parameter, Read, Term, all_of
 
 
 def candidates(system: System) -> tuple[Invariant, ...]:

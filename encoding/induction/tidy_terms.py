@@ -8,7 +8,6 @@ from fencepost.encoding.language.fold import Folding
 from fencepost.encoding.language.patterns import rebuilt, subterms
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.structure import key, replaced
-from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
@@ -19,6 +18,7 @@ from fencepost.encoding.language.terms import (
     Term,
     all_of,
     any_of,
+    children,
     lift,
 )
 

@@ -17,8 +17,7 @@ from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.structure import key, pattern, replaced
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.term_kinds import children
-from fencepost.encoding.language.terms import Constant, Family, Parameter, Read, Term, Update, lift
+from fencepost.encoding.language.terms import Constant, Family, Parameter, Read, Term, Update, children, lift
 
 Matching = Mapping[Parameter, Term]
 """The terms that stand for the parameters of an action."""

@@ -14,6 +14,7 @@ from fencepost.encoding.language.bounded_sequences import (
     sequence_of,
     sequences,
 )
+from fencepost.encoding.language.conditional_terms import if_, implies, is_one_of
 from fencepost.encoding.language.initial_values import anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
@@ -50,17 +51,7 @@ from fencepost.encoding.language.sorts import (
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import (
-    Parameter,
-    Read,
-    Term,
-    TermLike,
-    all_of,
-    any_of,
-    if_,
-    implies,
-    is_one_of,
-)
+from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
 
 __all__ = [

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be
+from fencepost.encoding.language.conditional_terms import Partial, if_, implies, undefined
 from fencepost.encoding.language.initial_values import OneOf
 from fencepost.encoding.language.patterns import is_within, sorts_of
 from fencepost.encoding.language.quantifiers import forall
@@ -28,17 +29,13 @@ from fencepost.encoding.language.terms import (
     TRUE,
     Constant,
     Family,
-    Partial,
     Read,
     Term,
     TermLike,
     Update,
     all_of,
     as_type,
-    if_,
-    implies,
     lift,
-    undefined,
 )
 from fencepost.encoding.language.wholes import Whole
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import UNDEFINED, Constant, Term, lift
+from fencepost.encoding.language.terms import Constant, Term, lift
 
 
 def dead_actions(written: System) -> Iterator[str]:

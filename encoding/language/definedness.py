@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+from fencepost.encoding.language.conditional_terms import Partial, implies, undefined
 from fencepost.encoding.language.patterns import conjuncts, rebuilt, subterms
 from fencepost.encoding.language.structure import key
-from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     TRUE,
     AllOf,
@@ -19,14 +19,12 @@ from fencepost.encoding.language.terms import (
     AtLeast,
     If,
     Parameter,
-    Partial,
     Quantified,
     Term,
     Update,
     all_of,
     any_of,
-    implies,
-    undefined,
+    children,
 )
 
 Given = frozenset[Hashable]

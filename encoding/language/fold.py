@@ -14,7 +14,6 @@ from fencepost.encoding.language.actions import Action, Group, Schema
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import is_within, rebuilt, same
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
@@ -35,6 +34,7 @@ from fencepost.encoding.language.terms import (
     Update,
     all_of,
     any_of,
+    children,
     lift,
 )
 

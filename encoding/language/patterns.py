@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.term_kinds import children, node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -25,6 +24,8 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     any_of,
+    children,
+    node,
 )
 
 

@@ -7,7 +7,6 @@ from typing import assert_never
 
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.state import show
-from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -23,6 +22,7 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    node,
 )
 
 LEFT_OUT = "…"

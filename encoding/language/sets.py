@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be
+from fencepost.encoding.language.conditional_terms import is_one_of
 from fencepost.encoding.language.initial_values import OneOf
 from fencepost.encoding.language.quantifiers import argument, bind, count, everywhere, exists, forall
 from fencepost.encoding.language.refused_operators import RefusesPython
@@ -35,7 +36,6 @@ from fencepost.encoding.language.terms import (
     all_of,
     any_of,
     as_type,
-    is_one_of,
     lift,
 )
 from fencepost.encoding.language.wholes import Whole

@@ -12,7 +12,6 @@ from typing import assert_never
 from fencepost.encoding.language.sorts import BOOL, Sort, SubsetSort, Value, members
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.language.term_kinds import node
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
@@ -29,6 +28,7 @@ from fencepost.encoding.language.terms import (
     Read,
     Term,
     any_of,
+    node,
 )
 
 

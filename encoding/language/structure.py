@@ -7,7 +7,6 @@ from dataclasses import fields
 
 from fencepost.encoding.language.patterns import rebuilt
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.term_kinds import children
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
@@ -19,6 +18,7 @@ from fencepost.encoding.language.terms import (
     Quantified,
     Read,
     Term,
+    children,
 )
 
 

@@ -9,16 +9,15 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import BOOL, Sort, SubsetSort, Value, explain_no_sort, type_of
+from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, type_of
 from fencepost.encoding.language.wholes import Whole
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
@@ -34,8 +33,6 @@ class Term(RefusesPython):
     @cached_property
     def free(self) -> tuple[Parameter, ...]:
         """The parameters in the term that nothing in it binds."""
-        from fencepost.encoding.language.term_kinds import children  # it imports the kinds from here
-
         found = dict.fromkeys(p for child in children(self) for p in child.free)
         if isinstance(self, Quantified | AtLeast):
             found.pop(self.bound, None)
@@ -245,17 +242,6 @@ class If(Term):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Partial(If):
-    """The value of `then`, which is defined only if `condition` holds (`definedness`).
-
-    Readings take it for the conditional. The step that evaluates it where it is not defined is reported for
-    this reason.
-    """
-
-    reason: str
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class Quantified(Term):
     """The `forall`, `exists`, `maximum` or `count` of `body` over all values of `bound`."""
 
@@ -300,16 +286,8 @@ def lift(value: TermLike) -> Term:
     return value if isinstance(value, Term) else Constant(type_of(value), value)
 
 
-def undefined(reason: str, when: TermLike) -> Update:
-    """Return the update that makes a step badly defined, for a reason, if `when` holds before it."""
-    return Update(Read("bool", UNDEFINED, ()), Constant("label", reason), as_type(when, "bool"))
-
-
 _BINDS = "& and | bind tighter than ==: write (s.a == x) & (s.b == y)"
 
-UNDEFINED = Family(BOOL, (), None, None)
-"""No variable of any state. A step that sets it is badly defined, for the reason that is its value."""
-object.__setattr__(UNDEFINED, "name", "undefined")
 
 TRUE, FALSE, ZERO = lift(True), lift(False), lift(0)
 
@@ -338,25 +316,6 @@ def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: bool)
     return node("bool", tuple(operands))
 
 
-def implies(condition: TermLike, conclusion: TermLike) -> Term:
-    """Return the implication: if `condition` then `conclusion`."""
-    return any_of(~lift(condition), conclusion)
-
-
-def is_one_of(term: TermLike, values: Iterable[TermLike]) -> Term:
-    """Return the term that says: `term` equals one of `values`.
-
-    It stands for Python's `in`, which turns its result into a plain bool.
-    """
-    return any_of(*(lift(term) == value for value in values))
-
-
-def if_(condition: TermLike, then: TermLike, otherwise: TermLike) -> Term:
-    """Return the term for `then` if `condition` holds, else `otherwise`; both have one type."""
-    kind = next((t.type for t in map(lift, (then, otherwise)) if t.type != "label"), "label")
-    return If(kind, as_type(condition, "bool"), as_type(then, kind), as_type(otherwise, kind))
-
-
 def as_type(value: TermLike, wanted: str) -> Term:
     """Return the value as a term of that type; a plain label takes it. Raises TypeError for another type."""
     term = lift(value)
@@ -372,3 +331,37 @@ def as_type(value: TermLike, wanted: str) -> Term:
         else "it"
     )
     raise TypeError(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
+
+
+Node: TypeAlias = (
+    Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast | In
+)
+"""The kinds of terms."""
+
+
+def node(term: Term) -> Node:
+    """Return the term as one of its kinds, for a `match` that names them all and ends in `assert_never`."""
+    return cast(Node, term)
+
+
+def children(term: Term) -> tuple[Term, ...]:
+    """Return the terms directly below a term."""
+    match node(term):
+        case Read(index=index):
+            return index
+        case Not(operand=operand):
+            return (operand,)
+        case AllOf(operands=operands) | AnyOf(operands=operands):
+            return operands
+        case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
+            return (left, right)
+        case If(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
+        case Quantified(body=body) | AtLeast(body=body):
+            return (body,)
+        case In(member=member, chosen=chosen):
+            return (member, chosen)
+        case Constant() | Parameter():
+            return ()
+        case other:
+            assert_never(other)

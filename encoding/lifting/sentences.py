@@ -13,6 +13,7 @@ from typing import assert_never
 
 from fencepost.encoding.engine.clauses import Relation, compared
 from fencepost.encoding.language.carried_invariants import FoundInvariant
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
@@ -28,7 +29,6 @@ from fencepost.encoding.language.terms import (
     all_of,
     any_of,
     as_type,
-    implies,
 )
 from fencepost.encoding.lifting.templates import (
     OWN,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall
 from fencepost.encoding.language.system import Invariant, Property
-from fencepost.encoding.language.terms import FALSE, Term, any_of, implies
+from fencepost.encoding.language.terms import FALSE, Term, any_of
 from fencepost.properties.bookkeeper.explanations import explain_unanswered
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.layers.published import to_resend

@@ -6,9 +6,10 @@ counts as fenced, or as in limbo, while phase one has still to make it so. It an
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of
 from fencepost.protocols.bookkeeper.bookies import Stage
 from fencepost.protocols.bookkeeper.layers.boot import PhaseOne
 from fencepost.protocols.bookkeeper.metadata import Status

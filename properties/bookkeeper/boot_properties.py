@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import implies
 from fencepost.properties.bookkeeper.explanations import explain_few_copies
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import Status

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.system import invariant
-from fencepost.encoding.language.terms import Term, TermLike, all_of, implies
+from fencepost.encoding.language.terms import Term, TermLike, all_of
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status, in_fragment_of
 from fencepost.protocols.bookkeeper.state import Ledger

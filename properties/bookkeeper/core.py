@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import FALSE, Term, TermLike, implies
+from fencepost.encoding.language.terms import FALSE, Term, TermLike
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreStatus
 
 

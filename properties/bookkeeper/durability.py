@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, implies
+from fencepost.encoding.language.terms import Term
 from fencepost.properties.bookkeeper.explanations import (
     explain_divergence,
     explain_few_copies,

@@ -7,9 +7,10 @@ them.
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import Term, all_of, any_of, implies, lift
+from fencepost.encoding.language.terms import Term, all_of, any_of, lift
 from fencepost.protocols.bookkeeper.layers.durability import KeptOnDisk
 from fencepost.protocols.bookkeeper.state import Ledger
 

@@ -10,9 +10,10 @@ fragment of the list.
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, System, invariant
-from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, implies, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, lift
 from fencepost.properties.bookkeeper.answers import pending_can_complete
 from fencepost.properties.bookkeeper.boot_invariants import (
     boot_invariants,

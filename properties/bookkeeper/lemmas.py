@@ -11,9 +11,10 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import Visit, explore
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall_over
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import Term, implies
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, core, core_of_any_size

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import FALSE, Constant, Parameter, Term, any_of, implies, lift
+from fencepost.encoding.language.terms import FALSE, Constant, Parameter, Term, any_of, lift
 from fencepost.properties.bookkeeper.explanations import explain_stuck
 from fencepost.properties.bookkeeper.safety import recovered
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status

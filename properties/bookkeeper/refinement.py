@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Script, Some
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import forall, forall_over
 from fencepost.encoding.language.sorts import Value, is_part
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, if_, implies, lift
+from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, lift
 from fencepost.properties.bookkeeper.common_invariants import took
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants

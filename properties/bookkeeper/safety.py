@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, implies, lift
+from fencepost.encoding.language.terms import Term, lift
 from fencepost.properties.bookkeeper.common_invariants import accepted
 from fencepost.properties.bookkeeper.explanations import (
     explain_dirty_read,

@@ -7,9 +7,10 @@ list that starts at or below it.
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall_over
 from fencepost.encoding.language.system import invariant
-from fencepost.encoding.language.terms import Term, TermLike, implies
+from fencepost.encoding.language.terms import Term, TermLike
 from fencepost.properties.bookkeeper.common_invariants import in_own_fragment_of, listed
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 

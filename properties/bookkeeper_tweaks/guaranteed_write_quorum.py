@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import any_of, implies
+from fencepost.encoding.language.terms import any_of
 from fencepost.properties.bookkeeper_tweaks.full_replication import (
     closed_ledger_at_wq,
     copies,

@@ -7,9 +7,10 @@ fragment of the list that starts at or below it.
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import Term, all_of, any_of, implies
+from fencepost.encoding.language.terms import Term, all_of, any_of
 from fencepost.properties.bookkeeper.common_invariants import (
     acked_was_accepted,
     answered_was_asked,

@@ -8,9 +8,10 @@ completed its takeover. The next client then takes its list.
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, if_, implies, lift
+from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, lift
 from fencepost.properties.bookkeeper.common_invariants import answered_was_asked, has_begun, listed
 from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
     acks_of_current_members,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, any_of, implies
+from fencepost.encoding.language.terms import Term, any_of
 from fencepost.properties.bookkeeper_tweaks.full_replication import (
     closed_ledger_at_wq,
     copies,

@@ -12,9 +12,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over, maximum
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import Term, all_of, any_of, if_, implies
+from fencepost.encoding.language.terms import Term, all_of, any_of
 from fencepost.properties.ledger_chain.safety import in_order, of_any_two
 from fencepost.protocols.ledger_chain import NOTHING_READ, Chain, ChainMetadata, ChainStatus
 

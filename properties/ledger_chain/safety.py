@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, implies
+from fencepost.encoding.language.terms import Term
 from fencepost.properties.ledger_chain.explanations import (
     explain_disorder,
     explain_two_open,

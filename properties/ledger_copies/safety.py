@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, any_of, implies
+from fencepost.encoding.language.terms import Term, any_of
 from fencepost.protocols.ledger_copies.state import Copies
 
 

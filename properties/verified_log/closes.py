@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of
 from fencepost.properties.verified_log.words import is_sealed, is_taken, obeyed, ordered, sendings, was_closed
 from fencepost.protocols.verified_log.state import Log, Order, SegmentStatus
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import invariant
-from fencepost.encoding.language.terms import FALSE, Term, all_of, if_, implies, lift
+from fencepost.encoding.language.terms import FALSE, Term, all_of, lift
 from fencepost.properties.verified_log.words import (
     accepted,
     done_in,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import invariant
-from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, lift
 from fencepost.properties.verified_log.words import done_in, is_at, is_taken, numbers, ordered
 from fencepost.protocols.verified_log.state import NOTHING, Log, Order, SegmentStatus, ServedSegment
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, implies, lift
+from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, lift
 from fencepost.properties.verified_log.explanations import (
     explain_disagreement,
     explain_late_commit,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant, invariant
-from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of, implies
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of, any_of
 from fencepost.properties.verified_log.words import following_is, sendings
 from fencepost.protocols.verified_log.state import (
     NOBODY,

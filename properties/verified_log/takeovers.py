@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import invariant
-from fencepost.encoding.language.terms import Term, TermLike, all_of, implies
+from fencepost.encoding.language.terms import Term, TermLike, all_of
 from fencepost.properties.verified_log.words import accepted, is_at, is_sealed, is_taken, ordered, writes_to
 from fencepost.protocols.verified_log.state import NOBODY, NOTHING, Log, LookupAnswer, Order, ProducerPhase
 

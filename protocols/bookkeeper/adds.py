@@ -6,11 +6,12 @@ A recoverer's write-backs are adds too.
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, if_, implies, lift
+from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

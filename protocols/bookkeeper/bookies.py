@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least, exists, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, if_
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.write_sets import WriteSets
 

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Parameter,
-    Read,
-    Term,
-    TermLike,
-    Update,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Read, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.metadata import Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

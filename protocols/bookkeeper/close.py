@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall
-from fencepost.encoding.language.terms import Parameter, Term, any_of, implies
+from fencepost.encoding.language.terms import Parameter, Term, any_of
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.recovery import Recovery
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.quantifiers import everywhere, exists, forall, forall_over
 from fencepost.encoding.language.sorts import (
@@ -34,7 +35,7 @@ from fencepost.encoding.language.sorts import (
 )
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Axiom, System
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, any_of, if_, implies
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, any_of
 from fencepost.quorums import arithmetic
 
 

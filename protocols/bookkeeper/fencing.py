@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, any_of, if_, lift
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, any_of, lift
 from fencepost.protocols.bookkeeper.bookies import Bookies
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, if_, implies
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.changes import Changes

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, switch
 from fencepost.encoding.language.quantifiers import exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, Sort, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, if_, implies, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, lift
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes

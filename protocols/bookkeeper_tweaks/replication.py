@@ -15,12 +15,13 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from fencepost.encoding.language.actions import Action, Group, Schema, each
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message, to_each
 from fencepost.encoding.language.parameters import parameter, require
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
-from fencepost.encoding.language.terms import Family, Parameter, Read, Term, TermLike, Update, if_, implies
+from fencepost.encoding.language.terms import Family, Parameter, Read, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.quorums.arithmetic import negative_answers
 

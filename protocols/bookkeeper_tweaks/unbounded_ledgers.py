@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, switch
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, any_of, if_, implies, lift
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, any_of, lift
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
 

@@ -7,8 +7,9 @@ of the under-replicated ledger meanwhile.
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, forall_over
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, if_
+from fencepost.encoding.language.terms import Parameter, Term, TermLike
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from fencepost.encoding.language.conditional_terms import implies, is_one_of
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.terms import Term, TermLike, Update, any_of, implies, is_one_of, lift
+from fencepost.encoding.language.terms import Term, TermLike, Update, any_of, lift
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 
 NOBODY = "none"

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    all_of,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, all_of, lift
 from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Log, LookupAnswer, Order
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import Message, message
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import StateSpace, choice, family
@@ -29,7 +30,6 @@ from fencepost.encoding.language.terms import (
     TermLike,
     Update,
     all_of,
-    if_,
     lift,
 )
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least, exists
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, Update, any_of, if_, lift
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, Update, any_of, lift
 from fencepost.protocols.verified_log.state import NOTHING, Log, SegmentStatus, ServedSegment
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, lift
 from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import Log, LookupAnswer, ProducerPhase
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from enum import Enum
 
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, maximum
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, optional
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
-from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, if_, lift
+from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, lift
 from fencepost.protocols.verified_log.network import End, Index, Network
 from fencepost.protocols.verified_log.parameters import LogParameters
 

@@ -16,11 +16,12 @@ from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import Action, Schema, each
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import TRUE, Term, Update, all_of, if_
+from fencepost.encoding.language.terms import TRUE, Term, Update, all_of
 from fencepost.encoding.rounds.round_solver import RoundSolver
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5

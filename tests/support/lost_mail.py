@@ -14,6 +14,7 @@ from fencepost.encoding.engine.named_clauses import NamedClause, NamedLiteral, c
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.ic3.judge import judge
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.parameters import switch
 from fencepost.encoding.language.protocol import Instance, Protocol
@@ -21,7 +22,7 @@ from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, labels
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import Parameter, TermLike, implies
+from fencepost.encoding.language.terms import Parameter, TermLike
 
 
 @dataclass(frozen=True)

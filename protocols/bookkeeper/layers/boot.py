@@ -11,10 +11,11 @@ from __future__ import annotations
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.state import family, variable
-from fencepost.encoding.language.terms import Parameter, Term, Update, if_, implies
+from fencepost.encoding.language.terms import Parameter, Term, Update
 from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
 from fencepost.protocols.bookkeeper.layers.crashes import (
     FENCES_KEPT,

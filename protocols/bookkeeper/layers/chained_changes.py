@@ -30,22 +30,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import (
-    FALSE,
-    Parameter,
-    Term,
-    TermLike,
-    Update,
-    all_of,
-    any_of,
-    if_,
-    implies,
-    lift,
-)
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, all_of, any_of, lift
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.changes import installs, publishes, with_spare
 from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges

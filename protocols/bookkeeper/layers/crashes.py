@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import family, variable
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, if_
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.metadata import Status

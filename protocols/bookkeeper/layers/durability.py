@@ -23,10 +23,11 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family, variable
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, any_of, if_, lift
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.layers.boot import Boot
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forgets_entries

@@ -7,10 +7,11 @@ need.
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, if_, lift
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds
 from fencepost.protocols.bookkeeper.changes import forgets, installs, withdraws_and_resends
 from fencepost.protocols.bookkeeper.fencing import Fencing

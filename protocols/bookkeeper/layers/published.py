@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, if_, implies, lift
+from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.bookkeeper import fencing, recovery
 from fencepost.protocols.bookkeeper.adds import Adds, add
 from fencepost.protocols.bookkeeper.bookies import NOTHING

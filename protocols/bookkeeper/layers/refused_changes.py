@@ -8,9 +8,10 @@ refusal of a fenced bookie fails them. The rules apply under `refused_change=con
 
 from __future__ import annotations
 
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import maximum
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import Term, TermLike, Update, if_, lift
+from fencepost.encoding.language.terms import Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

@@ -13,9 +13,10 @@ apply under `add_ensemble=when-made`.
 from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, if_
+from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

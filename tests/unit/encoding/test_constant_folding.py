@@ -10,13 +10,14 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.fold import constants, folded
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update, if_
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update
 
 NODE = integers(1, 2)
 

@@ -14,12 +14,13 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import Parameter, Term, if_
+from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Subject
 from support.bare import Bare
 from support.generated import by_seeds, generate

@@ -28,12 +28,13 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import symmetry
 from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, implies
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.instances import INSTANCES
 from support.bare import Bare

@@ -17,11 +17,12 @@ from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms import falsified as module
 from fencepost.encoding.forms.falsified import Bound, Falsified, Held, _Found, _from, falsified
 from fencepost.encoding.language.actions import Action, Schema, each
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import TRUE, Family, Parameter, Term, TermLike, if_, implies, lift
+from fencepost.encoding.language.terms import TRUE, Family, Parameter, Term, TermLike, lift
 from fencepost.encoding.language.traces import Subject, Trace, plain
 from support.counterexamples import EXECUTIONS, counterexample_of
 from support.generated import by_seeds

@@ -29,11 +29,12 @@ from fencepost.encoding.induction.withdrawal import (
     split_by_question,
 )
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, implies
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term
 from fencepost.encoding.solving.solvers import backend
 from support.one_action import broken
 

@@ -11,8 +11,7 @@ from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import BOOL
-from fencepost.encoding.language.term_kinds import Node, children
-from fencepost.encoding.language.terms import TRUE, Term
+from fencepost.encoding.language.terms import TRUE, Node, Term, children
 
 
 @dataclass(frozen=True, eq=False, repr=False)

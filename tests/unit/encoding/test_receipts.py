@@ -12,11 +12,12 @@ from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import Message, message
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import Parameter, Term, all_of, if_
+from fencepost.encoding.language.terms import Parameter, Term, all_of
 from fencepost.encoding.language.traces import Subject
 from guards import Effort, Instance, Outcome, classify
 from support.bare import Bare

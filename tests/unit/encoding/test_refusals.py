@@ -14,13 +14,13 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.actions import Action, Schema, each, in_turn
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
-from fencepost.encoding.language.term_kinds import children
-from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, if_, lift
+from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, children, lift
 from fencepost.encoding.language.traces import Subject
 from support.bare import Bare
 

@@ -20,8 +20,7 @@ from fencepost.encoding.language import (
     variable,
 )
 from fencepost.encoding.language.patterns import families_read
-from fencepost.encoding.language.term_kinds import children
-from fencepost.encoding.language.terms import Read
+from fencepost.encoding.language.terms import Read, children
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import find
 

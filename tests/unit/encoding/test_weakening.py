@@ -15,13 +15,14 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.steps import UNDECIDED
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import TRUE, AllOf, Parameter, Term, all_of, any_of, if_, implies
+from fencepost.encoding.language.terms import TRUE, AllOf, Parameter, Term, all_of, any_of
 from fencepost.encoding.language.traces import Subject
 from guards import Effort, Instance, Outcome, classify
 from support.generated import Cells, generate
