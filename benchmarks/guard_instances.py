@@ -34,7 +34,7 @@ _LOG_REPAIRS: Settings = {
 
 GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
-        *INSTANCES["bookkeeper"],
+        *(settings for settings in INSTANCES["bookkeeper"] if "chained_changes" not in settings),
         {**TWO_OF_ONE, "entries": 2},
         {**TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
     ),

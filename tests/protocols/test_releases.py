@@ -334,7 +334,7 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
     out = capsys.readouterr().out
     assert (
         "\nrelease 4.13.0, but recovery_floor=fragment\nswitches: recovery_reads_fence=no fence_atomic=no "
-        "add_ensemble=when-made refused_change=continues\n" in out
+        "add_ensemble=when-made refused_change=continues chained_changes=one-difference\n" in out
     )
     assert run([*command, "--format=json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -345,6 +345,7 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
         "fence_atomic": "no",
         "add_ensemble": "when-made",
         "refused_change": "continues",
+        "chained_changes": "one-difference",
     }
 
 

@@ -411,6 +411,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"crashes": 1, "boot": "whole", "disks": 1, "reimages": 1, "dirty_marker": "after-serving"},
         {"silent": 1, "fence_atomic": "no"},
         {"lac_read_in_change": "racing"},
+        {"fragments": 3, "chained_changes": "one-difference"},
         {"ensemble_change_commit": "local-first"},
         {"resends": "one-by-one"},
         {"add_ensemble": "when-made"},
