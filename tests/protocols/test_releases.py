@@ -359,6 +359,6 @@ def test_an_instance_says_in_what_it_is_not_the_newest_release() -> None:
         f"for the release as shipped: --release {NEWEST}\n" in text
     )
     racing = heading(find("bookkeeper").instance([("lac_read_in_change", "racing")]), Limits())
-    assert f"\nmodelled: {NEWEST} with stale-ensemble, refused-change fixed (" in racing
+    assert f"\nmodelled: {NEWEST} with stale-ensemble, refused-change, #4459 fixed (" in racing
     assert "modelled" not in heading(find("bookkeeper").instance((), NEWEST), Limits())
     assert "modelled" not in heading(find("bookkeeper-4.13").instance(), Limits())
