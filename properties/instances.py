@@ -68,7 +68,11 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {"bookies": 3, "write_quorum": 3, "ack_quorum": 2, "values": 1},
     ),
     "ledger-chain": (TWO_LEADERS, {**TWO_LEADERS, "append_conflict": "retry"}),
-    "ledger-copies": ({}, {"update_checks": "old-bookie", "session": "lost"}),
+    "ledger-copies": (
+        {},
+        {"update_checks": "old-bookie", "session": "lost"},
+        {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "recover_lock": "no"},
+    ),
     "verified-log-01": ({"reads": 2}, {"network": "causal"}),
     "verified-log-02": ({**_ONE_NODE, **_AGAIN}, {**_CRASH, "network": "link"}),
     "verified-log-03": ({**_ONE_NODE, **_AGAIN, "resends": 1}, {**_CRASH, "network": "causal"}),
