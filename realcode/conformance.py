@@ -101,6 +101,16 @@ class Conformance:
         return sum(found.runs for found in self.found.values())
 
 
+def defaults_of(protocol: str) -> BookKeeperParameters:
+    """Return a protocol's defaults; raise BadInput if it is not modelled after BookKeeper's code."""
+    defaults = find(protocol).defaults
+    if not isinstance(defaults, BookKeeperParameters):
+        raise BadInput(
+            f"{protocol}: is not modelled after BookKeeper's code; give bookkeeper or bookkeeper-4.13"
+        )
+    return defaults
+
+
 def grounds(protocol: str, settings: Settings, storage: str, release: str) -> list[Ground]:
     """Return the instances to run: a set that covers every action, or the one that `settings` names.
 
@@ -108,14 +118,10 @@ def grounds(protocol: str, settings: Settings, storage: str, release: str) -> li
     after a refused change as its release does. Raises BadInput for a protocol that is not modelled after the
     code.
     """
-    found = find(protocol)
-    if not isinstance(found.defaults, BookKeeperParameters):
-        raise BadInput(
-            f"{protocol}: is not modelled after BookKeeper's code; give bookkeeper or bookkeeper-4.13"
-        )
-    several = found.defaults.crashes == 0 and not {"bookies", "crashes"} & set(settings)
+    found, defaults = find(protocol), defaults_of(protocol)
+    several = defaults.crashes == 0 and not {"bookies", "crashes"} & set(settings)
     chosen = INSTANCES if several else ({},)
-    own = {"second_copy": SECOND_COPY[storage], **rules_of_client(release, found.defaults)}
+    own = {"second_copy": SECOND_COPY[storage], **rules_of_client(release, defaults)}
     return [Ground(found.instance({**own, **instance, **settings}.items())) for instance in chosen]
 
 

@@ -28,7 +28,15 @@ from fencepost.cli.rendering.conformance import as_json, as_text
 from fencepost.cli.rendering.output import emit, form_option, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode.conformance import Conformance, conform, drive, driven, grounds, none_fired
+from fencepost.realcode.conformance import (
+    Conformance,
+    conform,
+    defaults_of,
+    drive,
+    driven,
+    grounds,
+    none_fired,
+)
 from fencepost.realcode.harness_session import HarnessFailed, OutOfStep
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import STORAGES, setting_of
@@ -103,8 +111,9 @@ def command(
         )
     else:
         storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or RUNS
-        lib = with_rules(library(folder, release))
+        defaults_of(protocol)  # the protocol is refused before the library
         given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
+        lib = with_rules(library(folder, release))
         ground = grounds(protocol, given, storage, lib.release)
         found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))
         _taken(found, ground, lib, timeout, transcript, log)
