@@ -14,7 +14,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol, choose
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.expectations import Expectation

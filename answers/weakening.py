@@ -20,7 +20,7 @@ from fencepost.answers.weakened_systems import Conjunct, Mutant, changed, is_idl
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.concrete.steps import UNDECIDED, State, Step
+from fencepost.encoding.concrete.steps import UNDECIDED, State, Step, decided
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.enumeration.state_enumeration import FIRST
@@ -262,7 +262,7 @@ class _Receipts:
     def look(self, visits: Visits, node: State) -> None:
         """Take each new step from a node, once for each action; raises ModelError for a wrong receipt."""
         for name, (before, after) in list(self._open.items()):
-            for state in _decided(node, before, after):
+            for state in decided(node, _read_open(node, before, after)):
                 if next(after.successors(state), None) is None:
                     continue
                 if before is not None and next(before.successors(state), None) is not None:
@@ -276,14 +276,9 @@ class _Receipts:
                 break
 
 
-def _decided(node: State, *steps: Step | None) -> Iterator[State]:
-    """Yield a state with each value of the open choices that the steps read."""
-    places = sorted({p for step in steps if step is not None for p in step.choices if node[p] == UNDECIDED})
-    for values in itertools.product((0, 1), repeat=len(places)):
-        state = list(node)
-        for place, value in zip(places, values, strict=True):
-            state[place] = value
-        yield type(node)(state)
+def _read_open(node: State, *steps: Step | None) -> list[int]:
+    """Return the places of the open choices that the steps read."""
+    return sorted({p for step in steps if step is not None for p in step.choices if node[p] == UNDECIDED})
 
 
 # The engines of `check`.

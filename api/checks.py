@@ -27,7 +27,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.results import Checked
 
 

@@ -16,7 +16,7 @@ from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample as Shown
 from fencepost.encoding.forms.counterexample import call_line, gathered, message_line
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
 
 COLUMNS = ("step", "actor", "action", "received", "sent", "changes")

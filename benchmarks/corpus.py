@@ -4,8 +4,8 @@
     python benchmarks/corpus.py voting          only protocols whose names contain the word; the rest stays
     python benchmarks/corpus.py --table         write the table again, measure nothing
 
-Each row is one process with two workers and a time limit. What was measured is kept in
-docs/generated/corpus.json, from which the table is made.
+Each row is one process with two workers and a time limit. The results stand in
+docs/generated/corpus.json, and the table is made from them.
 """
 
 from __future__ import annotations

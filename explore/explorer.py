@@ -17,7 +17,7 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, Travel, call_line
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.explore.guards import ShownGuard

@@ -11,8 +11,8 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import conjuncts
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import named, show
+from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import named
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System
 
 LOSE = "lose "

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fencepost.encoding.documents import read_json, whole
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.state import amount, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.rounds.reachability import ReachabilityAnswer
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.guards import Reason

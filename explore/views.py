@@ -12,7 +12,7 @@ from fencepost.encoding.forms.counterexample import (
     gathered,
     message_line,
 )
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep, shown_index
 from fencepost.explore.explorer import ActionCall, Explorer, Here, OfferedAction
 from fencepost.explore.paths import Begin, Move, Take

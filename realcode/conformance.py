@@ -17,7 +17,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

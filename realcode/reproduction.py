@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -11,7 +11,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
@@ -163,11 +163,11 @@ def reproduce(trace: Trace, setting: Setting, session: HarnessSession) -> Reprod
 def without_needless(trace: Trace, system: System, prop: Property) -> Trace:
     """Return the execution without steps that the violation does not need."""
     replayer = Replayer(system, trace.subject)
-    choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
+    choices = _true_choices(system, trace)
     at = len(trace.steps) - 1
     while at >= 0:
         steps = [*trace.steps[:at], *trace.steps[at + 1 :]]
-        actions = [_action(system, step.action, step.arguments) for step in steps]
+        actions = _actions(system, steps)
         with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, [a for a in actions if a is not None], choices)
         at = min(at, len(trace.steps)) - 1
@@ -182,7 +182,7 @@ def as_code_can(trace: Trace, system: System, prop: Property) -> Trace:
     stays.
     """
     replayer = Replayer(system, trace.subject)
-    choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
+    choices = _true_choices(system, trace)
     for entry in (s.arguments["entry"] for s in trace.steps if s.action == "write back"):
         steps = list(trace.steps)
         written = next(i for i, s in enumerate(steps) if _is(s, "write back", entry))
@@ -190,7 +190,7 @@ def as_code_can(trace: Trace, system: System, prop: Property) -> Trace:
             (i for i, s in enumerate(steps) if _is(s, "receive read answer", entry) and _has(s)), written - 1
         )
         steps.insert(written - 1, steps.pop(read))
-        actions = [_action(system, step.action, step.arguments) for step in steps]
+        actions = _actions(system, steps)
         with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, [a for a in actions if a is not None], choices)
     return trace
@@ -208,8 +208,7 @@ def _has(step: TraceStep) -> bool:
 def _said_by(system: System, trace: Trace) -> list[Observations]:
     """Return the model's observations before the first step and after each step it can take."""
     replayer = Replayer(system, trace.subject)
-    actions = [_action(system, step.action, step.arguments) for step in trace.steps]
-    choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
+    actions, choices = _actions(system, trace.steps), _true_choices(system, trace)
     states = replayer.follow([], choices)
     for action in actions:
         try:
@@ -223,8 +222,14 @@ def _said_by(system: System, trace: Trace) -> list[Observations]:
     return [model_observations(ledger, replayer.concrete, state) for state in states]
 
 
-def _action(system: System, name: str, arguments: Mapping[str, Json]) -> GroundAction | None:
-    return system.find(name, [show(a) for a in arguments.values()])
+def _actions(system: System, steps: Iterable[TraceStep]) -> list[GroundAction | None]:
+    """Return the actions of these steps, None for one that the system does not have."""
+    return [system.find(step.action, [show(a) for a in step.arguments.values()]) for step in steps]
+
+
+def _true_choices(system: System, trace: Trace) -> list[str]:
+    """Return the names of the choices that are true in the trace."""
+    return [v.name for v in system.choices if trace.initial.get(v.name) is True]
 
 
 class Course:
@@ -299,7 +304,7 @@ DRIVEN_ON: Mapping[str, Callable[[Code], None]] = {
     "recovery-can-finish": drive_on,
     "adds-answered": deliver_all,
 }
-"""What is done after the last step, by property, before the code is judged: everything left is delivered."""
+"""The functions that deliver everything left after the last step, by property."""
 
 
 def _said_at_end(run: Reproduction, last: Observations) -> str:
@@ -338,8 +343,7 @@ def _as_release(run: Reproduction) -> bool:
 
 def _is_violated(system: System, trace: Trace) -> bool:
     """Return whether the trace's steps violate its property in that system, too."""
-    choices = [v.name for v in system.choices if trace.initial.get(v.name) is True]
-    actions = [_action(system, step.action, step.arguments) for step in trace.steps]
+    actions, choices = _actions(system, trace.steps), _true_choices(system, trace)
     (prop,) = choose(system, (trace.property,))
     try:
         Replayer(system, trace.subject).replay(prop, [a for a in actions if a is not None], choices)

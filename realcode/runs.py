@@ -81,8 +81,9 @@ In the model other actions may come between.
 """
 
 ELSEWHERE = {
-    "ignore failure": "not of an entry with AQ acks, not during a change, and not with a refused entry that "
-    "has AQ acks: the code notes the failure and handles it with a later one (delayedWriteFailedBookies)",
+    "ignore failure": "in three cases the code notes the failure and handles it with a later one "
+    "(delayedWriteFailedBookies): the entry has AQ acks, a change is under way, or an entry with AQ acks was "
+    "refused",
     "begin change": "a recoverer replaces a bookie in one call, so its commit follows at once. A client that "
     "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
     "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "

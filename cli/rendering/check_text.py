@@ -13,7 +13,8 @@ from fencepost.encoding.engine.named_clauses import found_text
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.language.protocol import Instance
-from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.reproduction import SETTING, beside, spoken
 from fencepost.encoding import keys as k
-from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount, show_all
 from fencepost.realcode.conformance import ENOUGH, Conformance, Found, parameters_of, rare, spelled
 from fencepost.realcode.release_behaviour import mending
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.verdicts import Fewest, Result
-from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.traces import Trace, TraceStep
 
 NAMED = 3

@@ -24,7 +24,8 @@ from fencepost.encoding.engine.messages import Visiting
 from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.enumeration.process import TASK as ENUMERATION
 from fencepost.encoding.forms.counterexample import action_line
-from fencepost.encoding.language.state import amount, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.solving.solvers import Progress as SolverProgress
 

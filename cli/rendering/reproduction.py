@@ -10,7 +10,8 @@ from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import TRACE
 from fencepost.encoding.forms.counterexample import Counterexample, action_line
-from fencepost.encoding.language.state import show, show_all
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import show_all
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.release_behaviour import mending
 from fencepost.realcode.reproduction import STORAGES, CodeStep, Ending, Reproduction, Setting, bookkeeper_of

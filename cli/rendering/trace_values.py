@@ -10,7 +10,8 @@ from itertools import zip_longest
 from fencepost.encoding import keys as k
 from fencepost.encoding.forms.counterexample import Counterexample, action_line
 from fencepost.encoding.forms.expressions import Reader, along
-from fencepost.encoding.language.state import amount, show, show_all
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.traces import Json, TraceStep
 
 COLUMN = 50

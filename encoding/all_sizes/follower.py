@@ -12,7 +12,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.terms import Term
 
 

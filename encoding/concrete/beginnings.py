@@ -10,8 +10,7 @@ from fencepost.encoding.concrete.compiler import Concrete, Environment
 from fencepost.encoding.concrete.steps import Beginning, State
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import closed_conjuncts, plain_index, subterms
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.system import NO_INITIAL_STATE
 from fencepost.encoding.language.terms import Read, Term
 

@@ -18,8 +18,8 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.patterns import conjuncts, plain_index
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import Variable, named, show
+from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import Variable, named
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     AllOf,

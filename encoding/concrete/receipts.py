@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 
 

@@ -14,7 +14,8 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace, plain
 from fencepost.encoding.safe_text import one_line

@@ -39,10 +39,15 @@ class Step:
             if self.enabled(state):
                 yield self.after(state)
             return
-        for values in itertools.product((0, 1), repeat=len(open_choices)):
-            decided = list(state)
-            for place, value in zip(open_choices, values, strict=True):
-                decided[place] = value
-            chosen = type(state)(decided)
+        for chosen in decided(state, open_choices):
             if self.enabled(chosen):
                 yield self.after(chosen)
+
+
+def decided(state: State, open_choices: Sequence[int]) -> Iterator[State]:
+    """Yield the state with each combination of values of the choices at these places."""
+    for values in itertools.product((0, 1), repeat=len(open_choices)):
+        codes = list(state)
+        for place, value in zip(open_choices, values, strict=True):
+            codes[place] = value
+        yield type(state)(codes)

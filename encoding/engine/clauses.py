@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import assert_never
 
 from fencepost.encoding.language.carried_invariants import FoundInvariant, carrying
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import Constant, Read, Term, any_of, as_type, lift
 

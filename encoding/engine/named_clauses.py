@@ -15,8 +15,8 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.errors import did_you_mean
-from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.state import Variable, amount, show
+from fencepost.encoding.language.sorts import Sort, Value, show
+from fencepost.encoding.language.state import Variable, amount
 from fencepost.encoding.language.system import System
 
 Plain: TypeAlias = bool | int | str

@@ -22,8 +22,8 @@ from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Tran
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import Variable, show, show_all
+from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import Variable, show_all
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.safe_text import defused

@@ -25,7 +25,7 @@ from fencepost.encoding.induction.proof_obligations import (
     formulas,
 )
 from fencepost.encoding.language.carried_invariants import FoundInvariant
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.logic import Renaming, conj, disj, named
 

@@ -19,7 +19,8 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.language.state import amount, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.rounds.preparation import tally

@@ -11,7 +11,8 @@ from fencepost.encoding.concrete.receipts import is_as_sent
 from fencepost.encoding.forms.falsified import Falsified, falsified
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.patterns import families_read
-from fencepost.encoding.language.state import Variable, named, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Term, Update
 from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain, shown_name
@@ -190,16 +191,14 @@ class Counterexample:
 
     def shown_value(self, variable: Variable, index: int) -> Json:
         """Return the same, but of a part of a set or a sequence the value of the whole."""
-        whole = variable.family.whole
-        if whole is None:
+        if variable.family.whole is None:
             return self.value(variable, index)
-        return self.trace.states[index][named(whole, whole.index(variable.index))]
+        return self.trace.states[index][shown_name(variable.family, variable.index)]
 
 
 def _first(variable: Variable) -> Json:
     """Return the initial value of a variable that a trace leaves out; there is only one."""
-    (first,) = variable.family.firsts(variable.index)
-    return plain(first)
+    return plain(variable.family.first(variable.index))
 
 
 def family_of(name: str) -> str:

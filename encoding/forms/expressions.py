@@ -14,8 +14,8 @@ from functools import cached_property, reduce
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.state import Variable, show
+from fencepost.encoding.language.sorts import Sort, Value, show
+from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant, Family, Read, Term, lift
 from fencepost.encoding.language.traces import Json, plain

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import assert_never
 
-from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.state import StateSpace, show
+from fencepost.encoding.language.sorts import Sort, Value, show
+from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import (
     AllOf,

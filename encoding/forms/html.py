@@ -20,7 +20,7 @@ from fencepost.encoding.forms.counterexample import (
 )
 from fencepost.encoding.forms.diagram import diagram, part, script, style
 from fencepost.encoding.forms.script import title
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Json, TraceStep, shown_index
 from fencepost.encoding.versions import version
 

@@ -18,7 +18,8 @@ from fencepost.encoding.forms.counterexample import (
     message_line,
 )
 from fencepost.encoding.forms.labels import Box, Label, Point, place_labels, places_beside, text_width
-from fencepost.encoding.language.state import amount, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.traces import TraceStep
 
 HEAD = 40

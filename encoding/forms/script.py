@@ -17,7 +17,7 @@ from fencepost.encoding.forms.counterexample import (
     gathered,
     message_line,
 )
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
 
 WIDTH = 90

@@ -18,8 +18,7 @@ from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.patterns import conjuncts, same, same_place, subterms
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant, Equal, Family, If, Not, Parameter, Read, Term, Update
 

@@ -25,7 +25,8 @@ from fencepost.encoding.induction.proof_obligations import (
 from fencepost.encoding.induction.smallest_cti import CtiState, smallest
 from fencepost.encoding.induction.withdrawal import ObligationSolver, Withdrawn
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.state import Variable, decode, show
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import Variable, decode
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.confirmation import Confirmation

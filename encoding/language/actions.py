@@ -21,8 +21,8 @@ from fencepost.encoding.language.definedness import checked
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
-from fencepost.encoding.language.sorts import Sort, Subsets, Value
-from fencepost.encoding.language.state import StateSpace, show
+from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
+from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.terms import (
     FALSE,
     Family,

@@ -23,7 +23,7 @@ from fencepost.encoding.language.sorts import (
     explain_no_sort,
     integers,
     must_be_plain_words,
-    written,
+    show,
 )
 from fencepost.encoding.language.terms import (
     TRUE,
@@ -241,7 +241,7 @@ class SequenceVariable(Sequence):
         return (self._length.set(length, when), *items)
 
 
-class SequenceFamily(Whole):
+class SequenceFamily(Whole[Family]):
     """State variables whose values are sequences, one for each index."""
 
     suffixes = ("", "_length")
@@ -273,26 +273,21 @@ class SequenceFamily(Whole):
             Family(integers(0, kind.most), over, None if empty else lambda *index: len(first(*index)), None),
         )
 
-    def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Any:
-        """Return the sequence at an index. With one index more it is the item at a position."""
-        given = index if isinstance(index, tuple) else (index,)
-        if len(given) == len(self.over) + 1:
-            return self.families[0][given]
-        if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
-        return SequenceVariable(self, given)
+    def variable(self, index: tuple[TermLike, ...]) -> SequenceVariable:
+        """Return the sequence at an index."""
+        return SequenceVariable(self, index)
 
     def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
         """Return the sequence at an index as people write it: `[1:a, 2:b]`."""
         items, lengths = self.families
         number = value(lengths, index)
         assert isinstance(number, int)
-        words = (f"{i}:{written(value(items, (*index, i)))}" for i in range(1, number + 1))
+        words = (f"{i}:{show(value(items, (*index, i)))}" for i in range(1, number + 1))
         return f"[{', '.join(words)}]"
 
     def plain(self, text: str) -> tuple[Value, ...]:
         """Return the sequence that `text` wrote."""
-        values = {written(value): value for value in self.kind.of}
+        values = {show(value): value for value in self.kind.of}
         words = (word.partition(":")[2] for word in text[1:-1].split(", ") if word)
         return tuple(values[word] for word in words)
 

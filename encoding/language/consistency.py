@@ -10,8 +10,7 @@ from enum import Enum
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in, sorts_of
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.terms import (
     Constant,
     Equal,

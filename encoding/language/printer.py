@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Sort, show
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,

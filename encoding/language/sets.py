@@ -177,7 +177,7 @@ class SetVariable(Subset):
         return self._part(member).set(False, when)
 
 
-class SetFamily(Whole):
+class SetFamily(Whole[Family]):
     """State variables whose values are sets, one for each index."""
 
     def __init__(self, kind: Subsets, over: tuple[Sort, ...], initial: InitialSet) -> None:
@@ -186,14 +186,9 @@ class SetFamily(Whole):
         at_first = None if initial is None else _membership(kind.of, initial)
         super().__init__(over, Family(BOOL, (*over, kind.of), at_first, None))
 
-    def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Any:
-        """Return the set at an index. With one index more it is the condition that a value is in it."""
-        given = index if isinstance(index, tuple) else (index,)
-        if len(given) == len(self.over) + 1:
-            return self.families[0][given]
-        if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
-        return SetVariable(self, given)
+    def variable(self, index: tuple[TermLike, ...]) -> SetVariable:
+        """Return the set at an index."""
+        return SetVariable(self, index)
 
     def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
         """Return the set at an index as people write it."""

@@ -260,14 +260,16 @@ def table_of_subsets(of: Sort) -> SubsetSort:
 
 def braced(values: Iterable[Value]) -> str:
     """Return a set as people write it: `{b1, b3}`."""
-    return f"{{{', '.join(map(written, values))}}}"
+    return f"{{{', '.join(map(show, values))}}}"
 
 
-def written(value: Value) -> str:
-    """Return a value as a member of a set and an item of a sequence is written."""
+def show(value: object) -> str:
+    """Return a plain value as text for people and JSON."""
+    if isinstance(value, Enum):
+        return str(value.value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value.value) if isinstance(value, Enum) else str(value)
+    return str(value)
 
 
 def _subsets(of: Sort) -> Iterator[tuple[Value, ...]]:

@@ -6,7 +6,6 @@ import itertools
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property, partial, update_wrapper, wraps
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -21,7 +20,7 @@ from fencepost.encoding.language.bounded_sequences import (
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
-from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value
+from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value, show
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike
 from fencepost.encoding.language.wholes import Whole
 
@@ -57,7 +56,7 @@ def choice(*over: Sort, fault: str) -> Family:
     return Family(BOOL, over, None, fault)
 
 
-def named(family: Family | Whole, index: tuple[object, ...]) -> str:
+def named(family: Family | Whole[Family], index: tuple[object, ...]) -> str:
     """Return the name of a member of a family: `stored[b1, 2]`."""
     return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
 
@@ -231,15 +230,6 @@ class _BoundDefinition(RefusesPython):
         raise TypeError("a definition is compared before it is called; write s.name(…) with its arguments")
 
     __hash__ = object.__hash__
-
-
-def show(value: object) -> str:
-    """Return a plain value as text for people and JSON."""
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
 
 
 def show_all(values: Mapping[str, object]) -> str:

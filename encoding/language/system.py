@@ -26,8 +26,8 @@ from fencepost.encoding.language.consistency import (
     nothing_leaks,
 )
 from fencepost.encoding.language.definedness import total
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import StateSpace, Variable, show
+from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import StateSpace, Variable
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace
 

@@ -135,7 +135,7 @@ class Family(RefusesPython):
     initial: InitialAt
     fault: str | None
     name: str = field(default="", init=False)
-    whole: Whole | None = field(default=None, init=False)
+    whole: Whole[Family] | None = field(default=None, init=False)
     """The set or the sequence that the variables are parts of."""
 
     def __post_init__(self) -> None:
@@ -172,6 +172,11 @@ class Family(RefusesPython):
         if isinstance(given, OneOf):
             return given.within(self.domain)
         return (self.domain.values[0] if given is None else given,)
+
+    def first(self, index: tuple[Value, ...]) -> Value:
+        """Return the initial value of the variable at `index`, which has only one."""
+        (value,) = self.firsts(index)
+        return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

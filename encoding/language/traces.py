@@ -13,8 +13,8 @@ from typing import Any
 
 from fencepost.encoding.language.bounded_sequences import SequenceVariable
 from fencepost.encoding.language.sets import SetVariable
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import named, show
+from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import named
 from fencepost.encoding.language.terms import Family, Read
 from fencepost.encoding.language.wholes import Whole
 from fencepost.encoding.versions import version
@@ -27,7 +27,7 @@ PATH_SCHEMA = "fencepost.path/2"
 
 Json = bool | int | str
 
-Declared = Family | Read | Whole | SetVariable | SequenceVariable
+Declared = Family | Read | Whole[Family] | SetVariable | SequenceVariable
 """A family, or a single variable as its state space has it."""
 
 
@@ -134,11 +134,10 @@ class Trace:
         state, variable = self.states[-1 if after is None else after], _family(of)
         if isinstance(variable, Whole):
             shown = state.get(named(variable, index))
-            return variable.plain(str(shown) if shown is not None else variable.text(index, _initially))
+            return variable.plain(str(shown) if shown is not None else variable.text(index, Family.first))
         shown = state.get(shown_name(variable, index))
         if shown is None:
-            (first,) = variable.firsts(index)
-            return first
+            return variable.first(index)
         if variable.whole is not None:
             return variable.whole.part(str(shown), variable, index)
         return next(value for value in variable.domain if plain(value) == shown)
@@ -199,16 +198,11 @@ def shown_index(family: Family, index: tuple[Value, ...]) -> tuple[Value, ...]:
     return index if family.whole is None else family.whole.index(index)
 
 
-def _family(of: Declared) -> Family | Whole:
+def _family(of: Declared) -> Family | Whole[Family]:
     """Return the family. A single variable is given as the term that reads it."""
     if isinstance(of, SetVariable | SequenceVariable):
         return of.whole
     return of.family if isinstance(of, Read) else of
-
-
-def _initially(family: Family, index: tuple[Value, ...]) -> Value:
-    (first,) = family.firsts(index)
-    return first
 
 
 def _step_to_json(step: TraceStep) -> dict[str, object]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value
 
-if TYPE_CHECKING:
-    from fencepost.encoding.language.terms import Family
+Part = TypeVar("Part")
+"""The families that have the parts; the module of terms has the class."""
 
 
-class Whole(RefusesPython, ABC):
+class Whole(RefusesPython, ABC, Generic[Part]):
     """A set or a sequence for each index, which several variables of the state make up together.
 
     Terms read its parts. Traces show it whole, as one value. The first of its `families` has its name.
@@ -23,18 +23,32 @@ class Whole(RefusesPython, ABC):
     suffixes: ClassVar[tuple[str, ...]] = ("",)
     """The names of its families, after its own."""
 
-    def __init__(self, over: tuple[Sort, ...], *families: Family) -> None:
+    def __init__(self, over: tuple[Sort, ...], *families: Part) -> None:
         """Take the index sets, and the families that have the parts."""
         self.over, self.families = over, families
         for family in families:
             object.__setattr__(family, "whole", self)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the set or the sequence at an index. With one index more it is one of its parts."""
+        given = index if isinstance(index, tuple) else (index,)
+        if len(given) == len(self.over) + 1:
+            parts: Any = self.families[0]
+            return parts[given]
+        if len(given) != len(self.over):
+            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+        return self.variable(given)
 
     def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return the index of the whole that has a part at this index."""
         return part[: len(self.over)]
 
     @abstractmethod
-    def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
+    def variable(self, index: tuple[Any, ...]) -> Any:
+        """Return the set or the sequence at an index, which is complete."""
+
+    @abstractmethod
+    def text(self, index: tuple[Value, ...], value: Callable[[Part, tuple[Value, ...]], Value]) -> str:
         """Return the whole at an index as people write it. `value` has the values of its parts."""
 
     @abstractmethod
@@ -42,5 +56,5 @@ class Whole(RefusesPython, ABC):
         """Return the value that `text` wrote, as a frozenset or a tuple."""
 
     @abstractmethod
-    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
+    def part(self, text: str, family: Part, index: tuple[Value, ...]) -> Value:
         """Return the value of a part of the whole that `text` wrote."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fencepost.encoding.engine.clauses import Relation
-from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.terms import Family
 
 DOMAIN = -1

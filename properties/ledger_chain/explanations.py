@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 

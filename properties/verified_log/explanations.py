@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.protocols.verified_log.state import NOTHING, Log, ProducerPhase, SegmentStatus
 

@@ -1,1 +1,1 @@
-"""The copies of a closed ledger: re-replication, the collector of over-replicated ledgers, deletion."""
+"""The copies of a closed ledger: re-replication, and the collector of over-replicated ledgers."""

@@ -1,4 +1,4 @@
-"""What bookies do by themselves, and what happens to them: stops, lost disks, collecting ledgers."""
+"""The bookies: they stop, come back, lose their disks, and collect over-replicated ledgers."""
 
 from __future__ import annotations
 

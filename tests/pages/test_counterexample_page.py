@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from support.browsing import WIDTHS, await_fragment, beyond, collisions, complaints, screen
 from support.counterexamples import EXECUTIONS, counterexample_of
 

@@ -16,7 +16,7 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
 from fencepost.properties.expectations import TABLES, Expectation, differs, read

@@ -12,7 +12,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.steps import UNDECIDED, State
 from fencepost.encoding.evidence.aiger import ASTRAY, BEGUN, CircuitBuilder
-from fencepost.encoding.language.state import show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import System
 
 Bits = tuple[bool, ...]

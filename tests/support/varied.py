@@ -202,7 +202,7 @@ class _Maker:
     def _vary(self) -> Term | None:
         """Give a few families several initial values, and return a condition on them, or None.
 
-        What an action does at most once, and what is lost, begins as it is: nothing is under way at first.
+        Flags of what is done once or lost keep their initial values: nothing is under way at first.
         """
         s, chance = self.s, self.chance
         families = [getattr(s, kind) for kind in VARIED if kind in s.kinds]

@@ -200,7 +200,7 @@ def _ends(
 
 def _stands_in(s: ChainedChanges, entry: Value, position: Value) -> bool:
     """Return whether the position belongs to the entry's write set."""
-    return s.in_write_set.firsts((entry, position)) == (True,)
+    return bool(s.in_write_set.first((entry, position)))
 
 
 def _acknowledged_in_passing(

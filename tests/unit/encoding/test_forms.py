@@ -19,8 +19,8 @@ from fencepost.encoding.forms.counterexample import Counterexample, action_line,
 from fencepost.encoding.forms.labels import Box, Segment
 from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Layout
 from fencepost.encoding.language.actions import Action, each
-from fencepost.encoding.language.sorts import BOOL
-from fencepost.encoding.language.state import StateSpace, show, variable
+from fencepost.encoding.language.sorts import BOOL, show
+from fencepost.encoding.language.state import StateSpace, variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
