@@ -6,6 +6,9 @@ BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 
+# The collection of the tests takes half the time if Python may keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: quick test test-long test-bookkeeper lint dev site dist bench corpus formats mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change

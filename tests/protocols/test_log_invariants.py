@@ -133,20 +133,22 @@ NEEDED = {
 """The instance on which an invariant is needed, if it is another one."""
 
 
-def names() -> list[str]:
-    """Return the names of all invariants about a log."""
-    systems = (case.system() for case in (ONE, CASES["a-crash"]))
-    return list(dict.fromkeys(invariant.name for system in systems for invariant in system.invariants))
+NAMES = list(
+    dict.fromkeys(
+        invariant.name for case in (ONE, CASES["a-crash"]) for invariant in case.system().invariants
+    )
+)
+"""All invariants about a log."""
 
 
-@pytest.mark.parametrize("name", each_third(names()))
+@pytest.mark.parametrize("name", each_third(NAMES))
 def test_without_an_invariant_something_else_is_not_inductive(name: str) -> None:
     found = NEEDED.get(name, ONE).broken(without=name, first=True)
     assert found
     assert name not in found
 
 
-@pytest.mark.parametrize("name", each_third(names(), first=1))
+@pytest.mark.parametrize("name", each_third(NAMES, first=1))
 def test_an_invariant_turned_round_is_noticed(name: str) -> None:
     system = NEEDED.get(name, ONE).system()
     invariants = {invariant.name: invariant for invariant in system.invariants}

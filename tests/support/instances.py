@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
@@ -44,10 +45,15 @@ end.
 
 
 def built(name: str, settings: Mapping[str, object]) -> tuple[System, object]:
-    """Return the system of that protocol with those settings, and its parameters."""
-    protocol = find(name)
-    parameters = protocol.parameters(settings.items())
-    return protocol.system(parameters), parameters
+    """Return the system of that protocol with those settings, and its parameters; the last ones are kept."""
+    parameters = find(name).parameters(settings.items())
+    return _system(name, parameters), parameters
+
+
+@lru_cache(maxsize=16)
+def _system(name: str, parameters: object) -> System:
+    """Return the system. The cases of a table mostly ask for the same one, and a system never changes."""
+    return find(name).system(parameters)
 
 
 def checked(name: str, settings: Mapping[str, object], prop: str, limits: Limits | None = None) -> Result:
