@@ -64,15 +64,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record-durations",
         action="store_true",
-        help="write the seconds of each case to tests/durations.json",
+        help="write the CPU seconds of each case to tests/durations.json",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the project's plugin if it is not installed, and the recorder if it is asked for."""
+    """Register the project's plugin if it is not installed, and the recorder if it is asked for.
+
+    Raises UsageError if several processes are to record.
+    """
     if not config.pluginmanager.has_plugin("fencepost"):
         config.pluginmanager.register(pytest_plugin, "fencepost")
-    if config.getoption("--record-durations") and "PYTEST_XDIST_WORKER" not in os.environ:
+    if config.getoption("--record-durations"):
+        if config.getoption("numprocesses", None):
+            raise pytest.UsageError("--record-durations: one process counts the seconds of a case; add -n0")
         config.pluginmanager.register(Recorder(FILE), "recorder")
 
 

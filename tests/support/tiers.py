@@ -1,15 +1,17 @@
 """Tiers of cases: from the marks in the code, and from the durations recorded in `tests/durations.json`.
 
-The file holds, by test file and by case, the seconds of the last recording, rounded up to a step. A line that
-names no case is ignored, and the next recording of the whole suite leaves it out.
+The file holds, by test file and by case, the CPU seconds of the last recording, rounded up to a step. Other
+programs on the machine do not change them. A line that names no case is ignored, and the next recording of
+the whole suite leaves it out.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +98,17 @@ def name(nodeid: str) -> str:
     return nodeid[:group] if group > nodeid.rfind("]") else nodeid
 
 
-class Recorder:
-    """A plugin of a run that records: it measures each case that passes, and writes the file at the end."""
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of those of its children that ended."""
+    return sum(os.times()[:4])
 
-    def __init__(self, file: Path) -> None:
+
+class Recorder:
+    """A plugin of a run in one process: it measures each case that passes, and writes the file at the end."""
+
+    def __init__(self, file: Path, clock: Callable[[], float] = cpu_seconds) -> None:
         self.file = file
+        self.clock = clock
         self.measured: dict[str, float] = {}
         self.collected: set[str] | None = None
         """All cases of the suite; None if this process has not collected all of them."""
@@ -111,10 +119,13 @@ class Recorder:
         if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
             self.collected = {name(item.nodeid) for item in items}
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the seconds of a case that passed, without those of its fixtures."""
-        if report.when == "call" and report.passed:
-            self.measured[name(report.nodeid)] = report.duration
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Note the seconds of a case that passes, without those of its fixtures."""
+        began = self.clock()
+        result = yield  # raises what the case raises
+        self.measured[name(item.nodeid)] = self.clock() - began
+        return result
 
     def pytest_sessionfinish(self) -> None:
         """Write what was measured; what did not run keeps its record."""

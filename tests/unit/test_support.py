@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from support import answers
 from support.answers import FOLDER, once
 from support.links import dead_links, slug
 from support.shown import SHOWN, shows
-from support.tiers import LIMITS, name, read, sort_into_tiers, updated, write
+from support.tiers import LIMITS, cpu_seconds, name, read, sort_into_tiers, updated, write
 
 
 @pytest.fixture
@@ -118,22 +121,23 @@ import pytest
 from support.tiers import Recorder, read, sort_into_tiers
 
 FILE = Path(__file__).with_name("durations.json")
+SECONDS = {"test_quick": 31.0}
+passed = 0.0
 
 def pytest_addoption(parser):
     parser.addoption("--record-durations", action="store_true")
 
 def pytest_configure(config):
     if config.getoption("--record-durations"):
-        config.pluginmanager.register(Recorder(FILE))
+        config.pluginmanager.register(Recorder(FILE, lambda: passed))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     sort_into_tiers(items, read(FILE))
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_logreport(report):
-    if report.nodeid.endswith("test_quick"):
-        report.duration = 31.0
+def pytest_runtest_call(item):
+    global passed
+    passed += SECONDS.get(item.name, 0.0)
 """
 
 
@@ -182,7 +186,7 @@ def cases_run(pytester: pytest.Pytester, *options: str) -> list[str]:
 def test_a_recording_of_the_suite_drops_stale_lines(suite: Path, pytester: pytest.Pytester) -> None:
     """The stale lines stop no test.
 
-    The quick case takes 31 s now. A case that did not run keeps its record.
+    The quick case takes 31 CPU seconds now. A case that did not run keeps its record.
     """
     assert cases_run(pytester, "--record-durations", "-m", "not long") == ["recorded_slow", "quick"]
     recorded = {"quick": 60, "recorded_long": 60, "marked": 60, "marked_long": 5}
@@ -192,6 +196,14 @@ def test_a_recording_of_the_suite_drops_stale_lines(suite: Path, pytester: pytes
 def test_a_recording_of_one_case_changes_no_other_line(suite: Path, pytester: pytest.Pytester) -> None:
     assert cases_run(pytester, "--record-durations", "test_a.py::test_quick") == ["quick"]
     assert read(suite) == DURATIONS | {"test_a.py::test_quick": 60}
+
+
+def test_seconds_of_a_child_count_and_those_of_waiting_do_not() -> None:
+    began = cpu_seconds()
+    time.sleep(0.2)
+    assert cpu_seconds() - began < 0.1
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.1: pass"], check=True)
+    assert cpu_seconds() - began > 0.08
 
 
 @pytest.mark.parametrize(
