@@ -138,7 +138,7 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
         asked = SweepCase(
             protocol.name, _settings(instance), run.known.property, bound=run.bound, minimize=run.minimize
         )
-        weight = len(instance.system.variables)
+        weight = len(instance.written.variables)
         yield from (replace(asked, solver=solver, weight=weight) for solver in solvers)
 
 

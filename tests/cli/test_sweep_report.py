@@ -26,7 +26,7 @@ from fencepost.sweeps.tables import TABLES, read_summary
 from support.counterexamples import counterexample_of
 from support.reports import LISTED, fabricated, recounted, stored_as
 
-pytestmark = pytest.mark.xdist_group("sweep report")  # one worker makes the rows
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sweep report")]  # one worker makes the rows
 
 
 @pytest.fixture(scope="module")
