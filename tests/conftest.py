@@ -5,8 +5,10 @@ No test may depend on answers that an earlier run cached, and the longest tests 
 
 from __future__ import annotations
 
+import functools
 import math
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ import pytest
 
 from fencepost.cli import pytest_plugin
 from support.answers import FOLDER
+from support.commands import Command, said
 from support.tiers import FILE, Recorder, read, sort_into_tiers
 
 if TYPE_CHECKING:
@@ -48,6 +51,18 @@ def quick_machine() -> Iterator[None]:
         patch.setattr("fencepost.cli.rendering.progress.HELD", math.inf)
         patch.setattr("fencepost.cli.commands.check.PATIENCE", None)
         yield
+
+
+@pytest.fixture
+def fencepost(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return a function that runs a command and returns exit code, stdout and stderr."""
+    return functools.partial(said, capsys)
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of the certificate `made`, a fixture of the test's own file; a test may change it."""
+    return shutil.copytree(made, tmp_path / "copy")
 
 
 @pytest.fixture(scope="session")

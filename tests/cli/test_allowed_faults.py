@@ -43,7 +43,7 @@ def test_every_fault_of_the_presets_has_its_words() -> None:
         fault
         for name, some in INSTANCES.items()
         for settings in some
-        for fault in find(name).instance(settings.items()).system.faults
+        for fault in find(name).instance(settings.items()).written.faults
     }
     assert found <= set(FAULTS)
     assert set(FAULTS) - found <= {option.name for name in INSTANCES for option in find(name).options()}

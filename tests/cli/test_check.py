@@ -22,6 +22,7 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
+from support.commands import said
 from support.instances import TWO_BOOKIES
 from support.processes import children, gone
 from support.refusing import slow_machine
@@ -43,15 +44,8 @@ LOSES = (*SMALL, "--property", "no-divergence")
 FIXED = (*LOSES, "--set", "recovery_reads_fence=yes")
 
 
-def fencepost(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Return exit code, stdout and stderr of a command."""
-    code = run(list(arguments))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
 def test_the_documented_command_finds_the_data_loss(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = fencepost(capsys, "check", "bookkeeper-4.13", "--property", "no-divergence")
+    code, out, err = said(capsys, "check", "bookkeeper-4.13", "--property", "no-divergence")
     assert code == 1
     assert "no-divergence: violated in 17 steps (fewest: no shorter trace exists), without any fault" in out
     assert "Entry 1 is lost: " in out
@@ -64,13 +58,13 @@ def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFi
     """Planted: both instances have one heading; the results of the second lack their instance."""
     asked = ("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "1500")
     small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
-    code, out, _ = fencepost(capsys, *asked, "--property", "entries-in-order")
+    code, out, _ = said(capsys, *asked, "--property", "entries-in-order")
     first, second = (line for line in out.splitlines() if " simulations " in line)
     assert (first.startswith("entries-in-order: undecided"), small in first) == (True, False)
     assert second.startswith("valid-fragments: ")
     assert f"; on {small}" in second
     assert out.count(f"\nbookkeeper-4.13: {small} ") == 1
-    code, out, _ = fencepost(capsys, *asked, "--property", "entries-in-order", "--format", "json")
+    code, out, _ = said(capsys, *asked, "--property", "entries-in-order", "--format", "json")
     document = json.loads(out)
     assert (code in (1, 3), document["parameters"]["ensemble"]) == (True, 3)
     of_most, own = (result["instance"] for result in document["results"])
@@ -129,7 +123,7 @@ def test_an_instance_that_exercises_a_property_is_asked_itself(
 ) -> None:
     """Planted: the file says that the default instance exercises nothing, and the violation is not found."""
     for command in ("check", "simulate"):
-        code, out, _ = fencepost(capsys, command, lights, "--property", "never-three")
+        code, out, _ = said(capsys, command, lights, "--property", "never-three")
         assert code == 1
         assert "never-three: violated in 3 steps" in out
         assert "another instance" not in out
@@ -138,11 +132,11 @@ def test_an_instance_that_exercises_a_property_is_asked_itself(
 def test_what_an_instance_does_not_exercise_is_asked_on_the_nearest_one(
     capsys: pytest.CaptureFixture[str], lights: str
 ) -> None:
-    code, out, _ = fencepost(capsys, "check", lights, "--property", "last-off", "--set", "nodes=4")
+    code, out, _ = said(capsys, "check", lights, "--property", "last-off", "--set", "nodes=4")
     line = next(line for line in out.splitlines() if line.startswith("last-off: proved"))
     assert code == 0
     assert "; on nodes=4 colours=2, as nothing is tested on colours=1  [" in line
-    code, out, _ = fencepost(capsys, "check", lights, "--set", "nodes=1", "--format", "json")
+    code, out, _ = said(capsys, "check", lights, "--set", "nodes=1", "--format", "json")
     document = json.loads(out)
     assert (code, document["parameters"]) == (0, {"nodes": 1, "colours": 1})
     found = {result["property"]: result["instance"] for result in document["results"]}
@@ -158,13 +152,13 @@ def test_a_vacuous_property_names_the_parameter_that_has_to_grow(
     path = tmp_path / "lights.py"
     path.write_text(LIGHTS.partition("    exercised=")[0] + ")")
     asked = ("check", str(path), "--property", "last-off")
-    code, out, _ = fencepost(capsys, *asked)
+    code, out, _ = said(capsys, *asked)
     assert code == 3
     assert (
         "last-off: vacuous: nothing was tested; never reached: it has two colours; reached with colours=2  ["
         in out
     )
-    code, out, _ = fencepost(capsys, *asked, "--set", "both=no")
+    code, out, _ = said(capsys, *asked, "--set", "both=no")
     assert (code, "never reached: it has two colours  [" in out) == (3, True), "no size helps"
 
 
@@ -214,7 +208,7 @@ def test_what_to_try_next_depends_on_the_reason(reason: str, says: str | None) -
 def test_within_a_bound_nothing_is_out_of_reach(capsys: pytest.CaptureFixture[str], lights: str) -> None:
     """Planted: a witness that the bound excludes is taken for one that is never reached."""
     asked = ("check", lights, "--property", "never-three", "--set", "nodes=4", "--bound", "1")
-    code, out, _ = fencepost(capsys, *asked)
+    code, out, _ = said(capsys, *asked)
     assert (code, "another instance" in out) == (3, False)
     assert "never-three: vacuous: nothing was tested; never reached within the bound: two are on" in out
 
@@ -243,13 +237,13 @@ def test_the_instance_asked_for_leaves_another_its_share_of_the_time(
 @pytest.mark.slow
 def test_with_a_switch_set_it_is_checked_there_too(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("check", "bookkeeper-4.13", "--property", "valid-fragments")
-    code, out, _ = fencepost(capsys, *asked, "--set", "recovery_floor=fragment")
+    code, out, _ = said(capsys, *asked, "--set", "recovery_floor=fragment")
     assert (code, "valid-fragments: proved" in out) == (0, True)
     assert "; on bookies=2 ensemble=1 " in out
 
 
 def test_the_fix_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = fencepost(capsys, *FIXED, "--format", "json")
+    code, out, _ = said(capsys, *FIXED, "--format", "json")
     assert code == 0
     document = json.loads(out)
     (result,) = document["results"]
@@ -261,25 +255,25 @@ def test_the_fix_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_bound_counts_protocol_steps(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fencepost(capsys, *LOSES, "--bound", "13")[0] == 1
-    code, out, _ = fencepost(capsys, *LOSES, "--bound", "12")
+    assert said(capsys, *LOSES, "--bound", "13")[0] == 1
+    code, out, _ = said(capsys, *LOSES, "--bound", "12")
     assert (code, "no-divergence: vacuous" in out) == (3, True), (
         "no entry is acknowledged and recovered in 12 steps"
     )
 
 
 def test_a_bound_below_the_longest_execution_is_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = fencepost(capsys, *FIXED, "--bound", "22")
+    code, out, _ = said(capsys, *FIXED, "--bound", "22")
     assert (code, "no-divergence: holds up to 22 steps (not a proof: longer executions exist)" in out) == (
         0,
         True,
     )
-    assert fencepost(capsys, *FIXED, "--bound", "22", "--require-proof")[0] == 3
+    assert said(capsys, *FIXED, "--bound", "22", "--require-proof")[0] == 3
 
 
 def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureFixture[str]) -> None:
     tiny = ("--set", "bookies=1", "--set", "ensemble=1", "--set", "write_quorum=1", "--set", "ack_quorum=1")
-    code, out, _ = fencepost(
+    code, out, _ = said(
         capsys, "check", "bookkeeper-4.13", *tiny, "--property", "no-divergence", "--bound", "40"
     )
     assert (code, "no-divergence: proved" in out) == (0, True)
@@ -287,24 +281,24 @@ def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureF
 
 def test_a_limit_on_rounds_holds_and_says_that_it_is_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
     asked = (*FIXED, "--engine", "rounds", "--rounds")
-    code, out, _ = fencepost(capsys, *asked, "3")
+    code, out, _ = said(capsys, *asked, "3")
     assert (code, "no-divergence: holds up to 3 rounds (not a proof" in out) == (0, True)
-    assert fencepost(capsys, *asked, "3", "--require-proof")[0] == 3
-    assert fencepost(capsys, *asked, "9", "--require-proof")[0] == 0
+    assert said(capsys, *asked, "3", "--require-proof")[0] == 3
+    assert said(capsys, *asked, "9", "--require-proof")[0] == 0
 
 
 @pytest.mark.parametrize("limit", [("--rounds", "1"), ("--budget", "lost=0"), ("--jobs", "1")])
 def test_a_proof_over_one_action_stands_whatever_the_limits(
     capsys: pytest.CaptureFixture[str], limit: tuple[str, str]
 ) -> None:
-    code, out, _ = fencepost(capsys, *FIXED, *limit, "--require-proof")
+    code, out, _ = said(capsys, *FIXED, *limit, "--require-proof")
     proved = "no-divergence: proved: by induction over one action with "
     assert (code, proved in out) == (0, True)
 
 
 def test_a_property_that_nothing_exercises_is_vacuous(capsys: pytest.CaptureFixture[str]) -> None:
     one = (f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum", "ack_quorum", "fragments"))
-    code, out, _ = fencepost(capsys, "check", "bookkeeper-4.13", *one, "--property", "valid-fragments")
+    code, out, _ = said(capsys, "check", "bookkeeper-4.13", *one, "--property", "valid-fragments")
     assert (code, "valid-fragments: vacuous: nothing was tested" in out) == (3, True)
 
 
@@ -325,7 +319,7 @@ def test_expect_compares_with_the_worst_verdict(
     both = ("--property", "entries-in-order", "--property", "no-divergence")
     codes = {"violated": 0, "proved": 1, "undecided": 1, "holds": 1, "vacuous": 1}
     for expected, code in codes.items():
-        found, _, _ = fencepost(capsys, *SMALL, *both, "--minimize", "none", "--expect", expected)
+        found, _, _ = said(capsys, *SMALL, *both, "--minimize", "none", "--expect", expected)
         assert (expected, found) == (expected, code)
     assert [r.verdict.value for o in outcomes.values() for r in o.results] == ["proved", "violated"]
 
@@ -342,7 +336,7 @@ def test_several_counterexamples_fire_different_sets_of_actions(capsys: pytest.C
         "--format",
         "json",
     )
-    code, out, _ = fencepost(capsys, *arguments)
+    code, out, _ = said(capsys, *arguments)
     (result,) = json.loads(out)["results"]
     found = [result["trace"], *result["more_traces"]]
     fired = {frozenset((s["action"], *s["arguments"].values()) for s in trace["steps"]) for trace in found}
@@ -361,7 +355,7 @@ def test_losses_are_minimized_and_budgeted(capsys: pytest.CaptureFixture[str]) -
         "--budget",
         "lost=0",
     )
-    code, out, _ = fencepost(capsys, *tla)
+    code, out, _ = said(capsys, *tla)
     assert code == 1
     assert "no-divergence: violated: needs no fault; " in out
     assert "; 19 steps, the shortest trace without faults" in out
@@ -370,9 +364,9 @@ def test_losses_are_minimized_and_budgeted(capsys: pytest.CaptureFixture[str]) -
 def test_simulations_find_a_shallow_violation_and_never_prove(capsys: pytest.CaptureFixture[str]) -> None:
     defect = ["--set=ensemble=4", "--set=coverage=first-ack-quorum"]
     arguments = ("simulate", "bookkeeper", *defect, "--runs", "500", "--seed", "3")
-    code, out, _ = fencepost(capsys, *arguments, "--property", "fencing-is-enough")
+    code, out, _ = said(capsys, *arguments, "--property", "fencing-is-enough")
     assert (code, "fencing-is-enough: violated in " in out) == (1, True)
-    code, out, _ = fencepost(capsys, *arguments, "--property", "entries-in-order", "--runs", "50")
+    code, out, _ = said(capsys, *arguments, "--property", "entries-in-order", "--runs", "50")
     assert code == 3
     assert "entries-in-order: undecided: 50 simulations" in out
     assert "It never proves that there are none." in out
@@ -431,7 +425,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     with slow_machine():
-        code, out, err = fencepost(capsys, *arguments)
+        code, out, err = said(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -439,9 +433,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other kernels do not limit address space")
 def test_too_little_memory_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = fencepost(
-        capsys, "check", "bookkeeper-4.13", "--memory", "0.06", "--property", "no-divergence"
-    )
+    code, out, _ = said(capsys, "check", "bookkeeper-4.13", "--memory", "0.06", "--property", "no-divergence")
     assert (code, "no-divergence: undecided: " in out, "memory" in out) == (3, True, True)
 
 
@@ -473,7 +465,7 @@ def test_a_time_out_says_how_deep_the_search_came(capsys: pytest.CaptureFixture[
     """3 seconds are enough for one round on an idle machine, and too few for an answer."""
     slow = ("check", "bookkeeper-4.13", "--set", "entries=2", "--set", "recovery_reads_fence=yes")
     for seconds in ("3", "12", "48"):
-        code, out, _ = fencepost(
+        code, out, _ = said(
             capsys,
             *(*slow, "--property", "no-divergence", "--engine", "rounds"),
             *("--format", "json", "--timeout", seconds),

@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,31 +21,28 @@ from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.properties.expectations import Expectation, Run
+from support.commands import Command, said
 from support.instances import SMALL_BUG as BUG
 from support.instances import TWO_BOOKIES
 from support.processes import supervised
 
 RUNS = sum(len(known.runs()) for known in KNOWN)
 
-Check = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
+def known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Return a function that runs `known` on a table and returns exit code, stdout and stderr."""
 
     def command(*arguments: str, table: Sequence[Expectation] = KNOWN) -> tuple[int, str, str]:
         monkeypatch.setattr("fencepost.cli.commands.known.KNOWN", tuple(table))
-        code = run(["known", *arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        return said(capsys, "known", *arguments)
 
     return command
 
 
 @pytest.mark.parametrize("name", ["4607", "PR 4607", "3604", "#3604"])
 def test_a_public_loss_without_a_model_is_named_with_the_command_that_describes_it(
-    known: Check, name: str
+    known: Command, name: str
 ) -> None:
     """The answer was once a list of 40 other names. Planted: any number of a public loss is refused."""
     code, out, err = known(name)
@@ -56,7 +53,7 @@ def test_a_public_loss_without_a_model_is_named_with_the_command_that_describes_
 
 
 @pytest.mark.slow
-def test_bugs_named_come_out_as_expected(known: Check) -> None:
+def test_bugs_named_come_out_as_expected(known: Command) -> None:
     table = [replace(BUG, name=name) for name in ("#1", "#2", "#3")]
     code, out, err = known("#3", "2", table=table)
     assert (code, err) == (0, "")
@@ -64,7 +61,7 @@ def test_bugs_named_come_out_as_expected(known: Check) -> None:
     assert re.findall(r"^#\S+", out, flags=re.MULTILINE) == ["#2", "#3"]
 
 
-def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> None:
+def test_json_says_what_was_expected_and_found(known: Command, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     arguments = ("2614-N=2", "--format", "json", "--output", str(file), "--seed", "5")
     code, out, _ = known(*arguments, table=[BUG])
@@ -90,7 +87,7 @@ def test_json_says_what_was_expected_and_found(known: Check, tmp_path: Path) -> 
         (replace(BUG, broken="yes"), "expected violated in 13, found proved, steps -"),
     ],
 )
-def test_a_planted_wrong_expectation_differs(known: Check, wrong: Expectation, differs: str) -> None:
+def test_a_planted_wrong_expectation_differs(known: Command, wrong: Expectation, differs: str) -> None:
     code, out, _ = known(table=[wrong])
     (line,) = [line for line in out.splitlines() if line.endswith("DIFFERS")]
     expected, found, steps = re.split(r" {2,}", line)[-5:-2]
@@ -100,7 +97,7 @@ def test_a_planted_wrong_expectation_differs(known: Check, wrong: Expectation, d
 
 
 def test_the_command_shown_for_a_difference_shows_it(
-    known: Check, capsys: pytest.CaptureFixture[str]
+    known: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out, _ = known(table=[replace(BUG, steps=14, switch=None)])
     (command,) = [line.split() for line in out.splitlines() if line.startswith("    fencepost")]
@@ -108,12 +105,12 @@ def test_the_command_shown_for_a_difference_shows_it(
     assert "violated in 13 steps" in capsys.readouterr().out
 
 
-def test_a_bug_without_a_switch_is_only_looked_for(known: Check) -> None:
+def test_a_bug_without_a_switch_is_only_looked_for(known: Command) -> None:
     code, out, _ = known(table=[replace(BUG, switch=None, broken="", mended="")])
     assert (code, "1 of 1 as expected" in out) == (0, True)
 
 
-def test_runs_that_time_does_not_reach_are_undecided(known: Check) -> None:
+def test_runs_that_time_does_not_reach_are_undecided(known: Command) -> None:
     code, out, _ = known("--timeout", "0.01", "--format", "json")
     document: dict[str, Any] = json.loads(out)
     results = document["results"]
@@ -127,7 +124,7 @@ def test_runs_that_time_does_not_reach_are_undecided(known: Check) -> None:
 
 
 def test_a_slow_run_takes_no_time_from_the_others_and_gets_what_they_leave(
-    known: Check, monkeypatch: pytest.MonkeyPatch
+    known: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first of four runs uses all of its time, and the other three give up at once.
 
@@ -151,7 +148,7 @@ def test_a_slow_run_takes_no_time_from_the_others_and_gets_what_they_leave(
     assert given[4][1] > 2.0
 
 
-def test_without_a_limit_each_run_has_its_own(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_limit_each_run_has_its_own(known: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
     def spy(run: Run, limits: Limits, listener: Listener) -> Outcome:
@@ -163,7 +160,7 @@ def test_without_a_limit_each_run_has_its_own(known: Check, monkeypatch: pytest.
     assert given == [EACH, EACH]
 
 
-def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_outweighs_what_is_undecided(known: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def until_differing(run: Run, limits: Limits, listener: Listener) -> Outcome:
         return decide(run, limits if run.known.steps == 12 else replace(limits, timeout=0.001), listener)
 
@@ -173,7 +170,7 @@ def test_a_difference_outweighs_what_is_undecided(known: Check, monkeypatch: pyt
     assert (code, "1 of 4 as expected, 1 not, 2 undecided" in out) == (1, True)
 
 
-def test_progress_says_which_run_it_is(known: Check) -> None:
+def test_progress_says_which_run_it_is(known: Command) -> None:
     _, _, err = known("-v", table=[BUG])
     assert "1 of 2: #2614-N=2 with recovery_reads_fence=no (" in err
     assert "2 of 2: #2614-N=2 with recovery_reads_fence=yes (" in err
@@ -195,7 +192,7 @@ def test_progress_says_which_run_it_is(known: Check) -> None:
         (("--timeout", "0"), "must be a number above 0"),
     ],
 )
-def test_what_is_not_used_is_refused(known: Check, arguments: tuple[str, ...], message: str) -> None:
+def test_what_is_not_used_is_refused(known: Command, arguments: tuple[str, ...], message: str) -> None:
     code, out, err = known(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err

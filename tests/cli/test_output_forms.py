@@ -12,6 +12,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.forms import FORMS
+from support.commands import Command
 from support.counterexamples import EXAMPLE
 from support.instances import TWO_BOOKIES
 
@@ -23,20 +24,6 @@ BEGIN = {
     "sequencediagram": "title ",
     "html": "<!DOCTYPE html>",
 }
-
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def fencepost(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Return a function that runs a command and returns exit code, stdout and stderr."""
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        code = run(list(arguments))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from fencepost.answers import lemmas as catalogue
-from fencepost.cli.main import run
 from fencepost.cli.process.listener import listen
 from fencepost.encoding.solving.answers import TIME_OUT, CpuDeadline
 from fencepost.encoding.solving.workers import Worker
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.smt import Reply
+from support.commands import said
 
 HELM = """\
 bookkeeper: {replicaCount: 4}
@@ -30,12 +30,6 @@ broker:
     managedLedgerDefaultWriteQuorum: "2"
     managedLedgerDefaultAckQuorum: "2"
 """
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = run(list(arguments))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 # prove

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,12 +45,6 @@ def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fixture_bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate with six clauses, the declared invariant hidden; no test writes to it."""
     return certificate(tmp_path_factory.mktemp("bare") / "certificate", mail(True), (*FOUND, *READ))
-
-
-@pytest.fixture(name="copy")
-def fixture_copy(made: Path, tmp_path: Path) -> Path:
-    """Return a copy of the certificate that a test may change."""
-    return shutil.copytree(made, tmp_path / "copy")
 
 
 def has(clauses: Sequence[NamedClause]) -> Change:

@@ -29,12 +29,6 @@ def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(name="copy")
-def fixture_copy(made: Path, tmp_path: Path) -> Path:
-    """Return a copy of the certificate that a test may change."""
-    return shutil.copytree(made, tmp_path / "copy")
-
-
 def carried(folder: Path) -> list[str]:
     """Return the invariants that the one claim of the manifest names."""
     (claim,) = manifest(folder)["claims"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from fencepost.encoding.evidence.question_files import questions
 from fencepost.encoding.evidence.recheck import CHECKER, check_proof, read_proof
 from fencepost.encoding.language.protocol import load
 from fencepost.properties.expectations import Expectation, Run
+from support.commands import Command
 from support.instances import TWO_BOOKIES, built
 from support.propagation import refutes
 from support.refusing import slow_machine
@@ -32,19 +32,6 @@ COPIES, OWNER = str(EXAMPLES / "two_copies.py"), str(EXAMPLES / "one_owner.py")
 FENCED = ("--set", "recovery_reads_fence=yes", "--property", "no-divergence")
 ON_TWO = tuple(f"--set={name}={value}" for name, value in TWO_BOOKIES.items())
 SMALL = ("bookkeeper-4.13", "--engine=rounds", *FENCED, *ON_TWO)
-Fencepost = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(name="fencepost")
-def fixture_fencepost(capsys: pytest.CaptureFixture[str]) -> Fencepost:
-    """Return a function that runs a command and returns exit code, stdout and stderr."""
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        code = run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(scope="module", name="made")
@@ -53,12 +40,6 @@ def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("certificates") / "made"
     assert run(["check", *SMALL, "--certificates", str(folder)]) == 0
     return folder
-
-
-@pytest.fixture(name="copy")
-def fixture_copy(made: Path, tmp_path: Path) -> Path:
-    """Return a copy of the certificate that a test may change."""
-    return shutil.copytree(made, tmp_path / "copy")
 
 
 def edit(path: Path, change: Callable[[list[str]], list[str]]) -> None:
@@ -85,7 +66,7 @@ def leave_out(folder: Path, part: str) -> None:
 # Accepted certificates.
 
 
-def test_what_is_proved_is_certified(made: Path, fencepost: Fencepost) -> None:
+def test_what_is_proved_is_certified(made: Path, fencepost: Command) -> None:
     code, out, err = fencepost("certify", made)
     assert (code, err) == (0, "")
     assert "no-divergence: certified: every execution fits in" in out
@@ -99,7 +80,7 @@ def test_what_is_proved_is_certified(made: Path, fencepost: Fencepost) -> None:
     assert all(parts[name]["learnt_clauses"] > 10 and parts[name]["clauses"] > 100 for name in asked)
 
 
-def test_the_result_names_its_certificate(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_the_result_names_its_certificate(tmp_path: Path, fencepost: Command) -> None:
     folder = tmp_path / "new" / "made"
     code, out, _ = fencepost("check", *SMALL, "--certificates", folder, "--format", "json")
     (result,) = json.loads(out)["results"]
@@ -107,14 +88,14 @@ def test_the_result_names_its_certificate(tmp_path: Path, fencepost: Fencepost) 
     assert [path.name for path in folder.parent.iterdir()] == ["made"]
 
 
-def test_the_same_proof_gives_the_same_certificate(made: Path, tmp_path: Path, fencepost: Fencepost) -> None:
+def test_the_same_proof_gives_the_same_certificate(made: Path, tmp_path: Path, fencepost: Command) -> None:
     code, _, _ = fencepost("check", *SMALL, "--certificates", tmp_path / "again", "--seed", "7")
     assert code == 0
     for path in made.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
 
-def test_a_proof_by_induction_is_certified(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_a_proof_by_induction_is_certified(tmp_path: Path, fencepost: Command) -> None:
     folder = tmp_path / "made"
     fencepost("check", OWNER, "--set=brokers=3", "--certificates", folder)
     code, out, _ = fencepost("certify", folder, "--protocol", OWNER)
@@ -124,7 +105,7 @@ def test_a_proof_by_induction_is_certified(tmp_path: Path, fencepost: Fencepost)
     assert why == "one-server: its part beginning is missing from the certificate"
 
 
-def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Command) -> None:
     arguments = ("check", COPIES, "--set", "acknowledge=reachable", "--set", "fence=yes")
     assert fencepost(*arguments)[0] == 1
     folder = tmp_path / "made"
@@ -134,7 +115,7 @@ def test_a_budget_is_part_of_what_is_certified(tmp_path: Path, fencepost: Fencep
     assert "differs from those built from the manifest" in rejected(fencepost, folder, "--protocol", COPIES)
 
 
-def test_a_witness_with_more_faults_than_the_budget_is_rejected(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_a_witness_with_more_faults_than_the_budget_is_rejected(tmp_path: Path, fencepost: Command) -> None:
     # Planted: the faults of the witness are not counted. Then an execution outside the budget exercises a
     # property.
     arguments = (
@@ -177,7 +158,7 @@ CERTIFIED = ("BOOKKEEPER-799", "#2614", "early-commit", "#1067")
 @pytest.mark.slow
 @pytest.mark.parametrize("known", chosen(KNOWN, CERTIFIED), ids=lambda known: known.name)
 def test_the_mended_side_of_a_known_bug_is_certified(
-    known: Expectation, tmp_path: Path, fencepost: Fencepost
+    known: Expectation, tmp_path: Path, fencepost: Command
 ) -> None:
     side = Run(known, with_bug=False)
     settings = [f"--set={name}={value}" for name, value in side.settings.items()]
@@ -191,7 +172,7 @@ def test_the_mended_side_of_a_known_bug_is_certified(
 # Rejected certificates.
 
 
-def rejected(fencepost: Fencepost, folder: Path, *more: str) -> str:
+def rejected(fencepost: Command, folder: Path, *more: str) -> str:
     """Return the reason for which the certificate is rejected."""
     code, out, err = fencepost("certify", folder, *more)
     assert (code, err) == (1, "")
@@ -204,12 +185,12 @@ PROOF = "property-no-divergence.drup"
 
 
 @pytest.mark.parametrize("kept", [0, 1, None])
-def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepost: Fencepost) -> None:
+def test_a_proof_without_the_empty_clause(kept: int | None, copy: Path, fencepost: Command) -> None:
     edit(copy / PROOF, lambda lines: [line for line in lines if line != "0"][:kept])
     assert rejected(fencepost, copy) == "property-no-divergence: the proof does not end in the empty clause"
 
 
-def test_a_proof_without_a_learnt_clause_that_the_rest_needs(copy: Path, fencepost: Fencepost) -> None:
+def test_a_proof_without_a_learnt_clause_that_the_rest_needs(copy: Path, fencepost: Command) -> None:
     claim = json.loads((copy / "manifest.json").read_text())["claims"][0]
     settings = {**TWO_BOOKIES, "recovery_reads_fence": "yes"}
     system, _ = built("bookkeeper-4.13", settings)
@@ -222,14 +203,12 @@ def test_a_proof_without_a_learnt_clause_that_the_rest_needs(copy: Path, fencepo
     assert "does not follow" in rejected(fencepost, copy)
 
 
-def test_a_proof_with_a_learnt_clause_that_nothing_needs_still_stands(
-    copy: Path, fencepost: Fencepost
-) -> None:
+def test_a_proof_with_a_learnt_clause_that_nothing_needs_still_stands(copy: Path, fencepost: Command) -> None:
     edit(copy / PROOF, lambda lines: [lines[0], *lines])
     assert fencepost("certify", copy)[0] == 0
 
 
-def test_a_learnt_clause_that_does_not_follow(copy: Path, fencepost: Fencepost) -> None:
+def test_a_learnt_clause_that_does_not_follow(copy: Path, fencepost: Command) -> None:
     lines = (copy / "property-no-divergence.cnf").read_text().splitlines()
     (fires,) = [line.split()[1] for line in lines if line.endswith(" create ledger in round 1")]
     edit(copy / PROOF, lambda lines: [f"-{fires} 0", *lines])
@@ -241,7 +220,7 @@ def test_a_learnt_clause_that_does_not_follow(copy: Path, fencepost: Fencepost) 
     )
 
 
-def test_a_learnt_clause_about_no_variable_of_the_clauses(copy: Path, fencepost: Fencepost) -> None:
+def test_a_learnt_clause_about_no_variable_of_the_clauses(copy: Path, fencepost: Command) -> None:
     edit(copy / PROOF, lambda lines: ["987654321 0", *lines])
     assert rejected(fencepost, copy).endswith(
         "learnt clause 1 of the proof names a variable that no clause has"
@@ -250,7 +229,7 @@ def test_a_learnt_clause_about_no_variable_of_the_clauses(copy: Path, fencepost:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["completeness", "well-defined", "property-no-divergence"])
-def test_clauses_that_are_not_those_of_the_manifest(part: str, copy: Path, fencepost: Fencepost) -> None:
+def test_clauses_that_are_not_those_of_the_manifest(part: str, copy: Path, fencepost: Command) -> None:
     path = copy / f"{part}.cnf"
     lines = path.read_text().splitlines()
     renamed = [line.replace("c 1 ", "c 2 ") for line in lines]
@@ -260,7 +239,7 @@ def test_clauses_that_are_not_those_of_the_manifest(part: str, copy: Path, fence
         assert f"{part}: line " in rejected(fencepost, copy)
 
 
-def test_contradictory_clauses_with_a_proof_that_they_are(copy: Path, fencepost: Fencepost) -> None:
+def test_contradictory_clauses_with_a_proof_that_they_are(copy: Path, fencepost: Command) -> None:
     edit(copy / "completeness.cnf", lambda lines: [*lines, "1 0", "-1 0"])
     edit(copy / "completeness.drup", lambda lines: ["0"])
     assert "completeness: line " in rejected(fencepost, copy)
@@ -269,7 +248,7 @@ def test_contradictory_clauses_with_a_proof_that_they_are(copy: Path, fencepost:
 @pytest.mark.parametrize(
     "part", ["completeness", "well-defined", "property-no-divergence", "witness-no-divergence"]
 )
-def test_a_manifest_that_leaves_out_a_part(part: str, copy: Path, fencepost: Fencepost) -> None:
+def test_a_manifest_that_leaves_out_a_part(part: str, copy: Path, fencepost: Command) -> None:
     leave_out(copy, part)
     assert rejected(fencepost, copy) == f"no-divergence: its part {part} is missing from the certificate"
 
@@ -284,14 +263,14 @@ def test_a_manifest_that_leaves_out_a_part(part: str, copy: Path, fencepost: Fen
         ('"protocol": "bookkeeper-4.13"', '"protocol": "bookkeeper"'),
     ],
 )
-def test_a_manifest_edited_to_something_else(old: str, new: str, copy: Path, fencepost: Fencepost) -> None:
+def test_a_manifest_edited_to_something_else(old: str, new: str, copy: Path, fencepost: Command) -> None:
     path = copy / "manifest.json"
     assert path.read_text().count(old) == 1
     path.write_text(path.read_text().replace(old, new))
     assert "differs from those built from the manifest" in rejected(fencepost, copy)
 
 
-def test_a_manifest_edited_to_fewer_rounds(copy: Path, fencepost: Fencepost) -> None:
+def test_a_manifest_edited_to_fewer_rounds(copy: Path, fencepost: Command) -> None:
     path = copy / "manifest.json"
     document = json.loads(path.read_text())
     document["claims"][0]["rounds"] -= 1
@@ -299,7 +278,7 @@ def test_a_manifest_edited_to_fewer_rounds(copy: Path, fencepost: Fencepost) -> 
     assert "differs from those built from the manifest" in rejected(fencepost, copy)
 
 
-def test_a_manifest_edited_to_another_property(copy: Path, fencepost: Fencepost) -> None:
+def test_a_manifest_edited_to_another_property(copy: Path, fencepost: Command) -> None:
     text = (copy / "manifest.json").read_text().replace("no-divergence", "acked-entries-readable")
     (copy / "manifest.json").write_text(text)
     for path in copy.glob("*no-divergence*"):
@@ -307,7 +286,7 @@ def test_a_manifest_edited_to_another_property(copy: Path, fencepost: Fencepost)
     assert "property-acked-entries-readable: line " in rejected(fencepost, copy)
 
 
-def test_a_witness_that_does_not_come_about(copy: Path, fencepost: Fencepost) -> None:
+def test_a_witness_that_does_not_come_about(copy: Path, fencepost: Command) -> None:
     path = copy / "witness-no-divergence.json"
     trace = json.loads(path.read_text())
     path.write_text(json.dumps(trace | {"steps": trace["steps"][:-1]}))
@@ -317,7 +296,7 @@ def test_a_witness_that_does_not_come_about(copy: Path, fencepost: Fencepost) ->
 # Certificates that cannot be read.
 
 
-def refused(fencepost: Fencepost, *arguments: str | Path) -> str:
+def refused(fencepost: Command, *arguments: str | Path) -> str:
     """Return the one line with which the command refuses its input, however long the command took."""
     with slow_machine():
         code, out, err = fencepost(*arguments)
@@ -331,7 +310,7 @@ FILES += [f"{part}.{end}" for part in QUERIES for end in ("cnf", "drup")]
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_file(name: str, copy: Path, fencepost: Fencepost) -> None:
+def test_a_missing_file(name: str, copy: Path, fencepost: Command) -> None:
     assert sorted(path.name for path in copy.iterdir()) == sorted(FILES)
     (copy / name).unlink()
     assert f"{name}: cannot be read" in refused(fencepost, "certify", copy)
@@ -359,7 +338,7 @@ def test_a_missing_file(name: str, copy: Path, fencepost: Fencepost) -> None:
     ],
 )
 def test_a_manifest_that_is_none(
-    change: Callable[[str], str], says: str, copy: Path, fencepost: Fencepost
+    change: Callable[[str], str], says: str, copy: Path, fencepost: Command
 ) -> None:
     path = copy / "manifest.json"
     assert change(path.read_text()) != path.read_text()
@@ -368,7 +347,7 @@ def test_a_manifest_that_is_none(
 
 
 @pytest.mark.parametrize("line", ["1 2", "1 x 0", "", "1 0 2 0", "d"])
-def test_a_line_that_is_no_learnt_clause(line: str, copy: Path, fencepost: Fencepost) -> None:
+def test_a_line_that_is_no_learnt_clause(line: str, copy: Path, fencepost: Command) -> None:
     edit(copy / PROOF, lambda lines: [line, *lines])
     assert f"{PROOF}: line 1 is no learnt clause" in refused(fencepost, "certify", copy)
 
@@ -376,19 +355,19 @@ def test_a_line_that_is_no_learnt_clause(line: str, copy: Path, fencepost: Fence
 # Making certificates.
 
 
-def test_a_folder_that_is_there_already_stays_as_it_is(copy: Path, fencepost: Fencepost) -> None:
+def test_a_folder_that_is_there_already_stays_as_it_is(copy: Path, fencepost: Command) -> None:
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
     assert "is there already" in refused(fencepost, "check", *SMALL, "--certificates", copy)
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
 
 
-def test_nothing_proved_leaves_nothing_behind(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_nothing_proved_leaves_nothing_behind(tmp_path: Path, fencepost: Command) -> None:
     code, _, err = fencepost("check", COPIES, "--certificates", tmp_path / "made")
     assert (code, err) == (1, "no certificate for nothing-lost: violated\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Fencepost) -> None:
+def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Command) -> None:
     """The help and the page once asked for a new folder."""
     code, _, _ = fencepost("check", OWNER, "--certificates", tmp_path)
     assert code == 0
@@ -396,9 +375,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Fencepost) -> None
     assert "to this folder, new or empty" in " ".join(fencepost("check", "--help")[1].split())
 
 
-def test_a_result_without_a_certificate_is_named_with_the_reason(
-    tmp_path: Path, fencepost: Fencepost
-) -> None:
+def test_a_result_without_a_certificate_is_named_with_the_reason(tmp_path: Path, fencepost: Command) -> None:
     # The reason was once missing. A property that is checked on a small instance of its own has no
     # certificate, because a certificate is of one instance.
     of_three = [f"--property={name}" for name in ("no-divergence", "entries-in-order", "valid-fragments")]
@@ -421,7 +398,7 @@ def test_a_result_without_a_certificate_is_named_with_the_reason(
 
 @pytest.mark.slow
 def test_a_time_out_leaves_nothing_behind(
-    tmp_path: Path, fencepost: Fencepost, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, fencepost: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contents, "refutation", lambda clauses, name: time.sleep(600))
     code, out, err = fencepost("check", *SMALL, "--certificates", tmp_path / "made", "--timeout", "8")

@@ -18,7 +18,7 @@ from fencepost.encoding.engine.messages import Clean, Complete, Execution, Longe
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE
-from fencepost.encoding.language.traces import Trace, TraceStep
+from support.bare import idle_trace
 
 UNLIMITED = Limits()
 SAFE = Property("safe", "nothing is lost", TRUE, TRUE, "something is acknowledged")
@@ -28,15 +28,9 @@ BY_ACTIONS = ByActions("safe", ())
 NO_INDUCTION = NotByActions("safe", "not inductive")
 
 
-def trace(steps: int) -> Trace:
-    """Return a trace of so many steps that change nothing."""
-    nothing = [TraceStep(n, "wait", {}, "w", None, (), "", {}) for n in range(1, steps + 1)]
-    return Trace("test", {}, {}, "safe", {}, {}, tuple(nothing))
-
-
 def violated(steps: int, rounds: int = 2, faults: int = 0) -> Replayed:
     """Return a violation whose costs are faults, then steps."""
-    return Replayed("safe", trace(steps), rounds, (faults, steps))
+    return Replayed("safe", idle_trace(steps), rounds, (faults, steps))
 
 
 def clean(rounds: int, below: tuple[int, ...] | None = None) -> Clean:
@@ -275,7 +269,7 @@ def test_only_shorter_executions_are_of_use_once_everything_is_violated() -> Non
 
 def test_shorter_executions_are_of_use_where_steps_are_all_that_is_counted() -> None:
     """The last cost is the steps. The costs before it, if there are any, are faults."""
-    only_steps = Replayed("safe", trace(9), 2, (9,))
+    only_steps = Replayed("safe", idle_trace(9), 2, (9,))
     assert knowledge(Rule("", [only_steps, clean(2, (9,))], VIOLATED, False)).longest_useful() == 8
 
 

@@ -24,11 +24,10 @@ from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, all_of
-from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.expectations import read
 from fencepost.sweeps.solve import Allowance, limits
 from fencepost.sweeps.sweep_cases import SweepCase
-from support.bare import Bare
+from support.bare import Bare, idle_trace
 from support.generated import by_seeds, fewest_steps, generate
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "two_copies.py"
@@ -37,14 +36,8 @@ SAFE = Property("safe", "nothing is lost", TRUE, TRUE, "something is acknowledge
 AT_ONCE = Patience(seconds=0.0, factor=0.0)
 
 
-def trace(steps: int) -> Trace:
-    """Return a trace of so many steps that change nothing."""
-    nothing = [TraceStep(n, "wait", {}, "w", None, (), "", {}) for n in range(1, steps + 1)]
-    return Trace("test", {}, {}, "safe", {}, {}, tuple(nothing))
-
-
 def violated(*costs: int, rounds: int = 2) -> Replayed:
-    return Replayed("safe", trace(costs[-1]), rounds, costs)
+    return Replayed("safe", idle_trace(costs[-1]), rounds, costs)
 
 
 def clean(rounds: int, *below: int) -> Clean:
@@ -222,7 +215,7 @@ def test_the_line_says_what_is_proved_and_how_to_go_on() -> None:
     assert (patient.steps, patient.fewest, patient.shortest_at_least) == (7, Fewest.OF_ALL, 7)
     assert (hurried.verdict, hurried.shortest_at_least, hurried.fewest) == (Verdict.VIOLATED, 2, None)
     go_on = "--minimize steps searches to the end"
-    result = replace(hurried, trace=trace(24), steps=24, shortest_at_least=19)
+    result = replace(hurried, trace=idle_trace(24), steps=24, shortest_at_least=19)
     assert headline(result) == f" in 24 steps; none shorter than 19 exists ({go_on}), without any fault"
     nothing = replace(result, shortest_at_least=1)
     assert headline(nothing) == f" in 24 steps (shorter ones may exist; {go_on}), without any fault"
