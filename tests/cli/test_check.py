@@ -56,7 +56,7 @@ def test_the_documented_command_finds_the_data_loss(capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """Planted: both instances have one heading; the results of the second lack their instance."""
-    asked = ("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "1500")
+    asked = ("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "100")
     small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
     code, out, _ = said(capsys, *asked, "--property", "entries-in-order")
     first, second = (line for line in out.splitlines() if " simulations " in line)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from support.commands import said
 from support.processes import supervised
 
 
-def asked(instruction: str, *words: str) -> tuple[int, str, str]:
-    """Return exit code, stdout and stderr of a request to complete the last word."""
+def requested(instruction: str, *words: str) -> dict[str, str]:
+    """Return the environment of a request to complete the last word."""
     line = {"COMP_WORDS": " ".join(("fencepost", *words)), "COMP_CWORD": str(len(words))}
-    process = supervised(environment={"_FENCEPOST_COMPLETE": instruction, **line})
+    return {"_FENCEPOST_COMPLETE": instruction, **line}
+
+
+def asked(instruction: str, *words: str) -> tuple[int, str, str]:
+    """Return exit code, stdout and stderr of a request that two processes answer."""
+    process = supervised(environment=requested(instruction, *words))
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
@@ -50,8 +56,15 @@ def test_each_shell_is_told_how_to_complete(shell: str, calls: str) -> None:
         (("check", "nothing.py", "--property", ""), set()),
     ],
 )
-def test_bash_is_answered(words: tuple[str, ...], completions: set[str]) -> None:
-    code, out, err = asked("bash_complete", *words)
+def test_bash_is_answered(
+    words: tuple[str, ...],
+    completions: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in requested("bash_complete", *words).items():
+        monkeypatch.setenv(name, value)
+    code, out, err = said(capsys)
     assert (code, err) == (0, "")
     assert set(out.split()) == completions
 

@@ -22,22 +22,22 @@ LIMITS = {"long": 5, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
 LEAST = 0.2
 """Seconds up to which a case needs no record."""
-STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
+STEPS = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
 """Seconds as they are recorded. No limit of a tier lies within a step, so rounding up changes no tier."""
 
-Durations = dict[str, int]
+Durations = dict[str, float]
 """Seconds by case, as pytest names it."""
 
 
 def read(file: Path) -> Durations:
     """Return the recorded seconds of each case."""
-    by_file: dict[str, dict[str, int]] = json.loads(file.read_text(encoding="utf-8"))
+    by_file: dict[str, dict[str, float]] = json.loads(file.read_text(encoding="utf-8"))
     return {f"{path}::{case}": seconds for path, cases in by_file.items() for case, seconds in cases.items()}
 
 
 def write(file: Path, durations: Durations) -> None:
     """Write the file: a case in each line, under the file that it is in."""
-    by_file: dict[str, dict[str, int]] = defaultdict(dict)
+    by_file: dict[str, dict[str, float]] = defaultdict(dict)
     for nodeid, seconds in sorted(durations.items()):
         path, case = nodeid.split("::", 1)
         by_file[path][case] = seconds
@@ -59,7 +59,7 @@ def updated(
     return kept | {case: _step(seconds) for case, seconds in measured.items() if seconds > LEAST}
 
 
-def _step(seconds: float) -> int:
+def _step(seconds: float) -> float:
     return next((step for step in STEPS if seconds <= step), STEPS[-1])
 
 
