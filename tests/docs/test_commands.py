@@ -17,7 +17,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from support.page_commands import PAGES, ROOT, PageCommand, click_commands, commands, needed, unknown_options
 from support.shown import SHOWN, shows
-from support.tiers import FILE, read
+from support.tiers import FILE, each_third, read
 
 ALL = [command for page in PAGES for command in commands(page)]
 
@@ -138,9 +138,10 @@ def puts_its_question(command: PageCommand, monkeypatch: pytest.MonkeyPatch) -> 
     return False
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "command", [c for c in to_run() if is_long(c) and c.arguments[0] in ("check", "known")], ids=str
+    "command",
+    each_third(c for c in to_run() if is_long(c) and c.arguments[0] in ("check", "known")),
+    ids=str,
 )
 def test_a_command_that_takes_long_puts_its_question(
     command: PageCommand, reader: Path, monkeypatch: pytest.MonkeyPatch

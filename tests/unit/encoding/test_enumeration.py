@@ -158,10 +158,15 @@ def test_check_says_what_exploring_says(seeds: range) -> None:
 
 
 PRESETS = [
-    pytest.param(name, settings, marks=[] if number == 0 and "bookkeeper" not in name else pytest.mark.slow)
+    pytest.param(
+        name,
+        settings,
+        marks=pytest.mark.long if number > 0 else [pytest.mark.slow] if "bookkeeper" in name else [],
+    )
     for name, some in INSTANCES.items()
     for number, settings in enumerate(some)
 ]
+"""The first instance of a preset in `make test`, all in `make test-long`."""
 
 
 @pytest.mark.parametrize(("preset", "settings"), PRESETS)
