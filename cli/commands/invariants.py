@@ -22,8 +22,8 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.induction.invariants_examined import (
     Breaks,
-    FalseClaim,
     Examined,
+    FalseClaim,
     InductiveInvariant,
     NeverFalse,
     examine,
