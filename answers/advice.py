@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.answers.public_losses import PublicLoss
-from fencepost.answers.risk_search import Finding
+from fencepost.answers.risk_search import RiskFinding
 from fencepost.answers.risks import COINCIDENCES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
@@ -23,7 +23,7 @@ ANYTHING_ELSE = "anything else"
 """The name of a loss that no known bug, setting or public report explains."""
 
 
-class Answer(StrEnum):
+class AdviceAnswer(StrEnum):
     """The answer to "may I run this?"."""
 
     NO = "no"
@@ -32,7 +32,7 @@ class Answer(StrEnum):
     YES = "yes"
 
 
-class State(StrEnum):
+class LossState(StrEnum):
     """What the search has found about a loss at the sizes asked about."""
 
     FOUND = "found"
@@ -54,9 +54,9 @@ class Loss:
     events: str
     """The events that must come together, in words; empty if only their kind is known."""
     action: str
-    state: State
+    state: LossState
     accepted: bool
-    finding: Finding | None = None
+    finding: RiskFinding | None = None
     source: str = ""
     """The public address of a loss that was not checked here."""
     when: str = "change"
@@ -67,15 +67,15 @@ class Loss:
     @property
     def decides(self) -> bool:
         """Whether the loss speaks against the setup: it was found or is public, and nobody accepted it."""
-        return not self.accepted and self.state in (State.FOUND, State.PUBLIC)
+        return not self.accepted and self.state in (LossState.FOUND, LossState.PUBLIC)
 
     @property
     def is_open(self) -> bool:
         """Whether an answer about the loss is missing."""
-        return not self.accepted and self.state is State.OPEN
+        return not self.accepted and self.state is LossState.OPEN
 
 
-def judged(coincidences: Iterable[str], has_open: bool = False) -> Answer:
+def judged(coincidences: Iterable[str], has_open: bool = False) -> AdviceAnswer:
     """Return the answer for losses with these coincidences.
 
     A condition is a promise: if all are met, nothing is lost. Nobody can promise that while a question is
@@ -83,10 +83,10 @@ def judged(coincidences: Iterable[str], has_open: bool = False) -> Answer:
     """
     found = list(coincidences)
     if any(one in UNAVOIDABLE for one in found) or (found and has_open):
-        return Answer.NO
+        return AdviceAnswer.NO
     if has_open:
-        return Answer.UNKNOWN
-    return Answer.CONDITIONS if found else Answer.YES
+        return AdviceAnswer.UNKNOWN
+    return AdviceAnswer.CONDITIONS if found else AdviceAnswer.YES
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +98,15 @@ class Advice:
     sources: dict[str, Source]
     set_by: Mapping[str, Setter]
     """The setter of each value of the setup, by the name of the value in JSON."""
-    losing: list[tuple[Risk, Finding]]
+    losing: list[tuple[Risk, RiskFinding]]
     public: list[PublicLoss]
     other: list[Risk]
-    rest: Finding
+    rest: RiskFinding
     accepted: frozenset[str]
     pulsar: PulsarRelease | None = None
     """The release of Pulsar that was asked about."""
 
-    def here(self, found: Finding) -> bool:
+    def here(self, found: RiskFinding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""
         return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
 
@@ -114,7 +114,7 @@ class Advice:
     def losses(self) -> list[Loss]:
         """All losses that were asked about, the one that needs the least first; those not found come last."""
         found = [*map(self._of_risk, self.losing), *map(self._of_public, self.public)]
-        if self._state(self.rest) is not State.ABSENT:
+        if self._state(self.rest) is not LossState.ABSENT:
             found.append(self._of_rest())
         return sorted(found, key=lambda loss: (loss.accepted, not loss.decides, _rank(loss.coincidence)))
 
@@ -129,20 +129,20 @@ class Advice:
         return [loss for loss in self.losses if loss.is_open]
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> AdviceAnswer:
         """The answer: the losses decide that were found or are public, and those that are open."""
         return judged((loss.coincidence for loss in self.deciding), bool(self.open))
 
-    def _state(self, found: Finding) -> State:
+    def _state(self, found: RiskFinding) -> LossState:
         if not (found.decided and self.here(found)):
-            return State.OPEN
-        return State.FOUND if found.verdict is Verdict.VIOLATED else State.ABSENT
+            return LossState.OPEN
+        return LossState.FOUND if found.verdict is Verdict.VIOLATED else LossState.ABSENT
 
-    def _of_risk(self, asked: tuple[Risk, Finding]) -> Loss:
+    def _of_risk(self, asked: tuple[Risk, RiskFinding]) -> Loss:
         risk, found = asked
         name, state = risk.bug.name, self._state(found)
-        if risk.at_once and state is State.OPEN:  # it follows from the setting at every size
-            state = State.FOUND
+        if risk.at_once and state is LossState.OPEN:  # it follows from the setting at every size
+            state = LossState.FOUND
         return Loss(
             name,
             risk.short,
@@ -167,7 +167,7 @@ class Advice:
             loss.coincidence,
             "",
             loss.action,
-            State.PUBLIC,
+            LossState.PUBLIC,
             accepted,
             source=loss.source,
             when=loss.when,
@@ -178,7 +178,7 @@ class Advice:
         state = self._state(self.rest)
         action = (
             "Report the execution (--format html draws it): no known bug explains it."
-            if state is State.FOUND
+            if state is LossState.FOUND
             else "Ask again with a longer --timeout."
         )
         said = "an acknowledged entry is lost in a way that no known bug explains"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from fencepost.answers.advice import Advice
-from fencepost.answers.risk_search import Finding, anything_else, shown, shown_small
+from fencepost.answers.risk_search import RiskFinding, anything_else, shown, shown_small
 from fencepost.answers.risks import Risk
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
@@ -36,7 +36,7 @@ def advice_on(
     def limits() -> Limits:
         return Limits(conflicts=CONFLICTS, jobs=1, timeout=max(0.1, round(left(), 1)))
 
-    def look_for(risk: Risk) -> Finding:
+    def look_for(risk: Risk) -> RiskFinding:
         here = shown(risk, setup, bugs, limits())
         if here.decided:
             return here

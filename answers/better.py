@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
-from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, Answer, State, judged
+from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, AdviceAnswer, LossState, judged
 from fencepost.answers.public_losses import public_losses
 from fencepost.answers.risks import risks
 from fencepost.answers.setups import Setup
@@ -28,7 +28,7 @@ class Better:
     """The losses that this setup may have, each with its coincidence."""
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> AdviceAnswer:
         """The answer for this setup, if each loss whose conditions it meets happens."""
         return judged(self.remains.values())
 
@@ -51,7 +51,7 @@ def better_setups(advice: Advice) -> list[Better]:
     carried = {loss.name: loss.coincidence for loss in advice.deciding if loss.name == ANYTHING_ELSE}
     asked = [loss for loss in advice.losses if loss.decides or loss.is_open]
     now = carried | {loss.name: loss.coincidence for loss in asked if loss.name != ANYTHING_ELSE}
-    absent = {loss.name for loss in advice.losses if loss.state is State.ABSENT}
+    absent = {loss.name for loss in advice.losses if loss.state is LossState.ABSENT}
     found: list[tuple[Costs, Better]] = []
     for changes, setup, lines in _neighbours(advice.setup):
         same_sizes = setup.configuration == advice.setup.configuration

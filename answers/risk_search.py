@@ -27,7 +27,7 @@ from fencepost.protocols.bookkeeper.switches import DURABILITY
 
 
 @dataclass(frozen=True)
-class Finding:
+class RiskFinding:
     """The answer to one question, and the instance that it is about."""
 
     verdict: Verdict
@@ -58,17 +58,17 @@ NOT_ASKED = "not asked: the time was over"
 """The reason of a question that was never asked."""
 
 
-def not_asked(risk: Risk | None, setup: Setup) -> Finding:
+def not_asked(risk: Risk | None, setup: Setup) -> RiskFinding:
     """Return the finding about a question that was not asked yet; None is the one about anything else."""
     sizes = dict(setup.sizes) | {"entries": (risk.entries if risk else None) or 1}
-    return Finding(Verdict.UNDECIDED, sizes, [], NOT_ASKED, out_of_time=True)
+    return RiskFinding(Verdict.UNDECIDED, sizes, [], NOT_ASKED, out_of_time=True)
 
 
 DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
 """The verdicts that answer a question."""
 
 
-def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
+def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
     """Search for the bug at these sizes in this release.
 
     The other known bugs are fixed, so that none of them explains a violation. A bug that needs no spare
@@ -80,7 +80,7 @@ def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limit
     return _asked(risk, risk.asks, setup, sizes, others, limits)
 
 
-def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> Finding:
+def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
     """Search for the bug in this release on the small instance of its row."""
     return _asked(risk, (risk.bug.property,), setup, {}, others, limits)
 
@@ -97,7 +97,7 @@ def _asked(
     sizes: Mapping[str, int],
     others: Iterable[Expectation],
     limits: Limits,
-) -> Finding:
+) -> RiskFinding:
     name, settings = instance_of(risk, setup, sizes, others)
     first = None
     if sizes:
@@ -154,7 +154,7 @@ def _as_shipped(setup: Setup) -> dict[str, str]:
     )
 
 
-def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> Finding:
+def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> RiskFinding:
     """Search for a lost entry at these sizes that no known bug explains: the known bugs are fixed."""
     settings = {name: str(value) for name, value in setup.sizes.items()}
     return _decided("bookkeeper", settings | mended_for(mended), setup.release, LOSSES, limits)
@@ -184,7 +184,7 @@ def _decided(
     properties: tuple[str, ...],
     limits: Limits,
     first: Shortcut | None = None,
-) -> Finding:
+) -> RiskFinding:
     protocol = find(name)
     instance = protocol.instance(settings.items(), release)
     limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
@@ -203,7 +203,7 @@ def _decided(
     }
     reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
     timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
-    return Finding(verdict, sizes, command, reason, _counterexample(instance, results), timed_out)
+    return RiskFinding(verdict, sizes, command, reason, _counterexample(instance, results), timed_out)
 
 
 def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:

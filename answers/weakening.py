@@ -57,7 +57,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Finding:
+class MutantFinding:
     """The finding about a mutant.
 
     `noticed_by` has the properties. It is empty if the engine refuses the changed system; `reason` then says
@@ -110,7 +110,7 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     return Unchanged(instance, outcome.results, found)
 
 
-def weaken(known: Unchanged, limits: Callable[[int], Limits]) -> Iterator[Finding]:
+def weaken(known: Unchanged, limits: Callable[[int], Limits]) -> Iterator[MutantFinding]:
     """Yield the finding about each mutant. Raises KeyboardInterrupt.
 
     `limits` returns the limits of the next mutant, given how many are left.
@@ -120,12 +120,12 @@ def weaken(known: Unchanged, limits: Callable[[int], Limits]) -> Iterator[Findin
         yield replace(finding(known, mutant, limits(left)), text=text)
 
 
-def finding(known: Unchanged, mutant: Mutant, limits: Limits) -> Finding:
+def finding(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     """Return the finding about one mutant, without its text. Raises KeyboardInterrupt."""
     written = known.instance.written
     if is_idle(written, mutant):
         why = "never applies" if not isinstance(mutant, Conjunct) else "is always true"
-        return Finding(mutant, "", MutantOutcome.EQUIVALENT, reason=f"it {why} on this instance")
+        return MutantFinding(mutant, "", MutantOutcome.EQUIVALENT, reason=f"it {why} on this instance")
     if not known.clean:
         return _undecided(mutant, "no property is known to hold without the change")
     begun = time.perf_counter()
@@ -133,7 +133,7 @@ def finding(known: Unchanged, mutant: Mutant, limits: Limits) -> Finding:
         system = known.instance.protocol.fold(changed(written, mutant))
         sent_at_most_once(system)
         seen = _enumerated(known, mutant, system, limits)
-        if isinstance(seen, Finding):
+        if isinstance(seen, MutantFinding):
             return seen
         spent = replace(limits, gone=limits.gone + time.perf_counter() - begun)
         return _checked(known, mutant, system, spent)
@@ -141,13 +141,13 @@ def finding(known: Unchanged, mutant: Mutant, limits: Limits) -> Finding:
         return _refused(mutant, error)
 
 
-def _undecided(mutant: Mutant, reason: str) -> Finding:
-    return Finding(mutant, "", MutantOutcome.UNDECIDED, reason=reason)
+def _undecided(mutant: Mutant, reason: str) -> MutantFinding:
+    return MutantFinding(mutant, "", MutantOutcome.UNDECIDED, reason=reason)
 
 
-def _refused(mutant: Mutant, error: Exception | str) -> Finding:
+def _refused(mutant: Mutant, error: Exception | str) -> MutantFinding:
     brief = re.split(r"[:;] ", str(error))[0]
-    return Finding(mutant, "", MutantOutcome.NOTICED, reason=f"badly defined: {brief}")
+    return MutantFinding(mutant, "", MutantOutcome.NOTICED, reason=f"badly defined: {brief}")
 
 
 # Enumeration.
@@ -167,7 +167,7 @@ class Enumerated:
     same: bool | None
 
 
-def _enumerated(known: Unchanged, mutant: Mutant, system: System, limits: Limits) -> Finding | None:
+def _enumerated(known: Unchanged, mutant: Mutant, system: System, limits: Limits) -> MutantFinding | None:
     """Return the finding of an enumeration, or None if there are too many states."""
     worker = Worker("enumeration", _enumerate, known, mutant, system, gib=limits.memory)
     for message in _messages(worker, limits, "enumeration"):
@@ -178,15 +178,17 @@ def _enumerated(known: Unchanged, mutant: Mutant, system: System, limits: Limits
     return None
 
 
-def _judged(mutant: Mutant, seen: Enumerated) -> Finding:
+def _judged(mutant: Mutant, seen: Enumerated) -> MutantFinding:
     notices = [Notice(name, Verdict.VIOLATED, steps) for name, steps in seen.violated.items()]
     notices += [Notice(name, Verdict.VACUOUS) for name in seen.unreached]
     if notices:
-        return Finding(mutant, "", MutantOutcome.NOTICED, tuple(notices))
+        return MutantFinding(mutant, "", MutantOutcome.NOTICED, tuple(notices))
     states = amount(seen.states, "state")
     if seen.same:
-        return Finding(mutant, "", MutantOutcome.EQUIVALENT, reason=f"it reaches the same {states}")
-    return Finding(mutant, "", MutantOutcome.UNNOTICED, reason=f"no property is violated in its {states}")
+        return MutantFinding(mutant, "", MutantOutcome.EQUIVALENT, reason=f"it reaches the same {states}")
+    return MutantFinding(
+        mutant, "", MutantOutcome.UNNOTICED, reason=f"no property is violated in its {states}"
+    )
 
 
 def _messages(worker: Worker, limits: Limits, doing: str) -> Iterator[object]:
@@ -292,7 +294,7 @@ class _Changed:
     subject: Subject
 
 
-def _checked(known: Unchanged, mutant: Mutant, system: System, limits: Limits) -> Finding:
+def _checked(known: Unchanged, mutant: Mutant, system: System, limits: Limits) -> MutantFinding:
     """Return the finding of a check of the changed system."""
     one = replace(limits, minimize=Minimize.NONE, one_is_enough=True, enumeration_first=True)
     names = [prop.name for prop in known.clean]
@@ -307,13 +309,15 @@ def _checked(known: Unchanged, mutant: Mutant, system: System, limits: Limits) -
         or (r.verdict is Verdict.VACUOUS and r.complete and r.property in known.exercised)
     ]
     if notices:
-        return Finding(mutant, "", MutantOutcome.NOTICED, tuple(notices))
+        return MutantFinding(mutant, "", MutantOutcome.NOTICED, tuple(notices))
     for result in outcome.results:
         if not _is_clean(result):
             return _undecided(mutant, f"{result.property}: {result.reason or result.verdict.value}")
     if any(result.verdict is Verdict.HOLDS for result in outcome.results):
         rounds = amount(max(result.rounds for result in outcome.results), "round")
-        return Finding(mutant, "", MutantOutcome.UNNOTICED, reason=f"no property is violated in {rounds}")
+        return MutantFinding(
+            mutant, "", MutantOutcome.UNNOTICED, reason=f"no property is violated in {rounds}"
+        )
     if len(outcome.results) != len(names):
         raise InternalError(f"{mutant}: {len(names)} properties asked, {len(outcome.results)} answered")
-    return Finding(mutant, "", MutantOutcome.UNNOTICED, reason="no property is violated")
+    return MutantFinding(mutant, "", MutantOutcome.UNNOTICED, reason="no property is violated")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fencepost.encoding.enumeration.count import StateCount
     from fencepost.encoding.errors import BadInput
     from fencepost.encoding.language.protocol import Protocol
-    from fencepost.results import Checked, CheckedProperty, Counterexample
+    from fencepost.results import Checked, CheckedProperty, CheckedTrace
     from fencepost.sizes import Quorum, quorum
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "BadInput",
     "Checked",
     "CheckedProperty",
-    "Counterexample",
+    "CheckedTrace",
     "Protocol",
     "Quorum",
     "StateCount",
@@ -39,7 +39,7 @@ if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
         "BadInput": "encoding.errors",
         "Checked": "results",
         "CheckedProperty": "results",
-        "Counterexample": "results",
+        "CheckedTrace": "results",
         "Protocol": "encoding.language.protocol",
         "Quorum": "sizes",
         "StateCount": "encoding.enumeration.count",

@@ -14,8 +14,7 @@ from fencepost.cli.rendering.check_text import counterexample_text, verdict_sent
 from fencepost.encoding.engine.verdicts import Result, worst
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.counterexample import Counterexample as Shown
-from fencepost.encoding.forms.counterexample import call_line, gathered, message_line
+from fencepost.encoding.forms.counterexample import Counterexample, call_line, gathered, message_line
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
 
@@ -23,10 +22,10 @@ COLUMNS = ("step", "actor", "action", "received", "sent", "changes")
 
 
 @dataclass(frozen=True, repr=False)
-class Counterexample:
+class CheckedTrace:
     """An execution that violates a property; it was replayed before anyone sees it."""
 
-    _shown: Shown
+    _shown: Counterexample
 
     @property
     def faults(self) -> Mapping[str, int]:
@@ -94,7 +93,7 @@ class CheckedProperty:
     known: tuple[str, ...]
     """The known bugs that explain the counterexample."""
     seconds: float
-    trace: Counterexample | None
+    trace: CheckedTrace | None
     sentence: str
     """The property, the verdict and its reason."""
 
@@ -177,7 +176,7 @@ def _result(one: CheckedRequest, result: Result, known: Sequence[str]) -> Checke
         result.reason,
         tuple(known),
         result.seconds,
-        Counterexample(shown[0]) if shown else None,
+        CheckedTrace(shown[0]) if shown else None,
         verdict_sentence(result),
     )
 

@@ -61,7 +61,7 @@ Watcher = Callable[[Mapping[str, str]], None]
 Answer = Callable[[Iterator[Any]], Iterator[Any]]
 """A function from Arrow batches of tasks to batches of rows."""
 
-Task = tuple[SweepCase, ...]
+SweepTask = tuple[SweepCase, ...]
 """Cases that are answered one after another because they share a proof."""
 
 
@@ -111,7 +111,7 @@ def _answer_all(
     spark: Any,
     sweep: Sweep,
     store: Store,
-    waiting: Sequence[Task],
+    waiting: Sequence[SweepTask],
     listener: Listener,
     watcher: Watcher,
     leaving: Callable[[], None],
@@ -120,7 +120,7 @@ def _answer_all(
     size = least = TASKS_PER_CORE * cores
     committing, verdicts = Lock(), _verdicts(spark)
 
-    def answer(wave: Sequence[Task]) -> int:
+    def answer(wave: Sequence[SweepTask]) -> int:
         """Answer and commit a wave; return the number of tasks for the next one."""
         staged = store.stage()
         _write(spark, wave, sweep, verdicts, staged)
@@ -175,7 +175,7 @@ def _verdicts(spark: Any) -> Any:
     return spark.sparkContext.accumulator({}, Verdicts())
 
 
-def _write(spark: Any, wave: Sequence[Task], sweep: Sweep, verdicts: Any, folder: Path) -> None:
+def _write(spark: Any, wave: Sequence[SweepTask], sweep: Sweep, verdicts: Any, folder: Path) -> None:
     """Answer the cases of a wave and write their rows, by protocol."""
     import pyarrow as pa
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fencepost.answers.advice import Advice, Answer
+from fencepost.answers.advice import Advice, AdviceAnswer
 from fencepost.answers.advice_search import advice_on
 from fencepost.answers.asked_setup import asked_setup
 from fencepost.cli.exits import ExitCode
@@ -113,10 +113,10 @@ FOR_QUESTIONS = 0.9
 """The part of the time that is for questions; the rest is for the report."""
 
 CODES = {
-    Answer.YES: ExitCode.SUCCESS,
-    Answer.CONDITIONS: ExitCode.VIOLATED,
-    Answer.NO: ExitCode.VIOLATED,
-    Answer.UNKNOWN: ExitCode.UNDECIDED,
+    AdviceAnswer.YES: ExitCode.SUCCESS,
+    AdviceAnswer.CONDITIONS: ExitCode.VIOLATED,
+    AdviceAnswer.NO: ExitCode.VIOLATED,
+    AdviceAnswer.UNKNOWN: ExitCode.UNDECIDED,
 }
 """The exit code of each answer."""
 

@@ -22,8 +22,8 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.induction.invariants_examined import (
     Breaks,
+    Examined,
     FalseClaim,
-    Found,
     InductiveInvariant,
     NeverFalse,
     examine,
@@ -49,7 +49,7 @@ class InvariantsReport:
     never: dict[str, NeverFalse] = field(default_factory=dict)
     undecided: str | None = None
 
-    def hear(self, event: Found | Ended, progress: CheckProgress) -> None:
+    def hear(self, event: Examined | Ended, progress: CheckProgress) -> None:
         """Note an event of the process; raises the error that ended it."""
         match event:
             case InductiveInvariant(name=name):

@@ -115,7 +115,7 @@ def _refuse_public(names: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Row:
+class KnownRow:
     """One run of the table and its result."""
 
     run: Run
@@ -132,7 +132,7 @@ class Row:
 class KnownReport:
     """The rows of all runs, also of those that were not reached."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[KnownRow, ...]
     interrupted: bool
     seconds: float
     spent: dict[str, float]
@@ -169,21 +169,21 @@ class KnownRuns:
 
     runs: Sequence[Run]
     limits: Limits
-    rows: dict[int, Row] = field(default_factory=dict)
+    rows: dict[int, KnownRow] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
     elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
 
-    def report(self, reason: str = "not reached", under_way: Mapping[int, Row] = {}) -> KnownReport:
+    def report(self, reason: str = "not reached", under_way: Mapping[int, KnownRow] = {}) -> KnownReport:
         """Return the report so far; `reason` says why the other rows were not reached."""
         known, solver = {**self.rows, **under_way}, self.limits.solver
         found = [known.get(n) or _not_reached(run, solver, reason) for n, run in enumerate(self.runs)]
         return KnownReport(tuple(found), self.interrupted, self.elapsed(), self.spent)
 
-    def take(self, number: int, outcome: Outcome) -> Row:
+    def take(self, number: int, outcome: Outcome) -> KnownRow:
         """Keep the outcome of a run, and return its row."""
         (result,) = outcome.results
-        self.rows[number] = row = Row(self.runs[number], result, reached=True)
+        self.rows[number] = row = KnownRow(self.runs[number], result, reached=True)
         self.interrupted = outcome.interrupted
         for part, took in outcome.spent.items():
             self.spent[part] = self.spent.get(part, 0.0) + took
@@ -202,7 +202,7 @@ def _run(
     def announcing() -> None:
         assert progress.under_way is not None
         (result,) = progress.under_way().results
-        hand(made.report(under_way={turns.number: Row(runs[turns.number], result, reached=True)}))
+        hand(made.report(under_way={turns.number: KnownRow(runs[turns.number], result, reached=True)}))
 
     progress.announcing = announcing
     try:
@@ -221,9 +221,9 @@ def _run(
     return made.report("not reached before Ctrl-C" if made.interrupted else within)
 
 
-def _not_reached(run: Run, solver: str, reason: str) -> Row:
+def _not_reached(run: Run, solver: str, reason: str) -> KnownRow:
     result = Result(run.known.property, Verdict.UNDECIDED, seconds=0.0, solver=solver, reason=reason)
-    return Row(run, result, reached=False)
+    return KnownRow(run, result, reached=False)
 
 
 def _exit_code(report: KnownReport) -> ExitCode:
@@ -252,7 +252,7 @@ def _unmodelled(report: KnownReport) -> list[str]:
     return unmodelled(row.run.known.protocol for row in report.rows)
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def _table(rows: Sequence[KnownRow]) -> list[str]:
     """Return the heading and a line for each row, with numbers to the right."""
     cells = [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -265,7 +265,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _remarks(rows: Sequence[Row]) -> list[str]:
+def _remarks(rows: Sequence[KnownRow]) -> list[str]:
     """Return the results that are not as expected, and the command that shows each difference."""
     lines = []
     for row in rows:
@@ -303,14 +303,14 @@ def _expected(run: Run) -> str:
     return f"{run.verdict.value} in {run.steps}" if run.steps is not None else run.verdict.value
 
 
-def _steps(row: Row) -> str:
+def _steps(row: KnownRow) -> str:
     """Return the steps of the trace, with ≤ if a shorter trace may exist."""
     if row.result.steps is None:
         return "-"
     return f"{'' if row.result.fewest is Fewest.OF_ALL else '≤'}{row.result.steps}"
 
 
-COLUMNS: dict[str, Callable[[Row], str]] = {
+COLUMNS: dict[str, Callable[[KnownRow], str]] = {
     "bug": lambda row: row.run.known.name if row.run.with_bug else "",
     "protocol": lambda row: row.run.known.protocol if row.run.with_bug else "",
     "with": lambda row: _switch(row.run),
@@ -337,7 +337,7 @@ def _json(report: KnownReport) -> str:
     return json.dumps(k.headed(KNOWN_BUGS, content), indent=2)
 
 
-def _object(row: Row) -> dict[str, object]:
+def _object(row: KnownRow) -> dict[str, object]:
     known, run, result = row.run.known, row.run, row.result
     return {
         "bug": known.name,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.answers.weakened_systems import Conjunct, mutants
-from fencepost.answers.weakening import Finding, MutantOutcome, Unchanged, unchanged, weaken
+from fencepost.answers.weakening import MutantFinding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
@@ -123,7 +123,7 @@ class WeakenProgress(StatusLine):
         super().__init__("the instance without a change")
         self._number, self._said = number, time.perf_counter()
 
-    def tell(self, findings: Sequence[Finding]) -> None:
+    def tell(self, findings: Sequence[MutantFinding]) -> None:
         """Show how many mutants have which outcome."""
         is_time = time.perf_counter() - self._said >= PAUSE
         if is_time:
@@ -137,14 +137,14 @@ class WeakenReport:
 
     instance: Instance
     known: Unchanged | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[MutantFinding] = field(default_factory=list)
     interrupted: bool = False
 
     def complete(self, reason: str) -> None:
         """Add the mutants without a finding as undecided, for this reason."""
         made = list(mutants(self.instance.written).items())
         for mutant, text in made[len(self.findings) :]:
-            self.findings.append(Finding(mutant, text, MutantOutcome.UNDECIDED, reason=reason))
+            self.findings.append(MutantFinding(mutant, text, MutantOutcome.UNDECIDED, reason=reason))
 
     @property
     def code(self) -> ExitCode:
@@ -203,12 +203,12 @@ class WeakenReport:
         return json.dumps(k.headed(WEAKENED, content), indent=2)
 
 
-def _counts(findings: Sequence[Finding]) -> str:
+def _counts(findings: Sequence[MutantFinding]) -> str:
     counts = Counter(found.outcome for found in findings)
     return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in MutantOutcome if counts[outcome])
 
 
-def _lines(found: Finding, outcome: MutantOutcome) -> Iterator[str]:
+def _lines(found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
     """Yield the lines about a mutant if it has this outcome."""
     if found.outcome is not outcome:
         return
@@ -221,7 +221,7 @@ def _lines(found: Finding, outcome: MutantOutcome) -> Iterator[str]:
     yield f"    {', '.join(notices) or found.reason}"
 
 
-def _object(found: Finding) -> dict[str, object]:
+def _object(found: MutantFinding) -> dict[str, object]:
     mutant = found.mutant
     return {
         "action": mutant.action,

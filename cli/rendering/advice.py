@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.answers.advice import Advice, Loss, State
+from fencepost.answers.advice import Advice, Loss, LossState
 from fencepost.answers.better import better_setups
-from fencepost.answers.risk_search import Finding, mended_for
+from fencepost.answers.risk_search import RiskFinding, mended_for
 from fencepost.answers.risks import Risk, unmet
 from fencepost.answers.setups import Setup
 from fencepost.cli.rendering.advice_answer import NEEDS, why_open
@@ -142,7 +142,7 @@ def found_of(loss: Loss, advice: Advice) -> str:
     found = loss.finding
     if found is None:
         return f"Public, not checked here: {loss.source}"
-    if loss.state is State.FOUND and found.verdict is not Verdict.VIOLATED:
+    if loss.state is LossState.FOUND and found.verdict is not Verdict.VIOLATED:
         return "It follows from the setting at every size; the search was not decided"
     elsewhere = "" if advice.here(found) else f". Not decided for your configuration ({why_open(found)})"
     said = _verdict(found)
@@ -153,7 +153,7 @@ def _entries(number: int) -> str:
     return "1 entry" if number == 1 else f"{number} entries"
 
 
-def _verdict(found: Finding) -> str:
+def _verdict(found: RiskFinding) -> str:
     shown = found.shown_on
     sizes = "{ensemble}/{write_quorum}/{ack_quorum}".format(**shown)
     sizes += f" on {amount(shown['bookies'], 'bookie')} with {_entries(shown['entries'])}"

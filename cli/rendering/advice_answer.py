@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, Answer, Loss, State
+from fencepost.answers.advice import ANYTHING_ELSE, UNAVOIDABLE, Advice, AdviceAnswer, Loss, LossState
 from fencepost.answers.better import better_setups
-from fencepost.answers.risk_search import Finding
+from fencepost.answers.risk_search import RiskFinding
 from fencepost.answers.risks import risks
 from fencepost.answers.setups import Setup
 from fencepost.cli.rendering.advice_steps import steps
@@ -37,16 +37,16 @@ def answered(advice: Advice) -> list[str]:
     setup = subject(advice.setup)
     undecided = [f"Not decided: {_undecided(advice)}."] if advice.open else []
     match advice.answer:
-        case Answer.YES:
+        case AdviceAnswer.YES:
             return [
                 f"Yes: no loss of an acknowledged entry is known or found for {setup}{_but_accepted(advice)}."
             ]
-        case Answer.CONDITIONS:
+        case AdviceAnswer.CONDITIONS:
             conditions = amount(len(steps(advice)), "condition")
             first = f"Yes, with {conditions}, for {setup}: {_worst(advice)}."
             how = "Do all steps below. Accept each loss (--accept) for a plain yes."
             return [first, how, *_in_detail(advice), *_of_setting(advice), *_public(advice)]
-        case Answer.NO:
+        case AdviceAnswer.NO:
             first = f"No for {setup}: {_worst(advice)}."
             more = [*_in_detail(advice), *_of_setting(advice), *_public(advice), *undecided]
             return [first, _remedy(advice), *more]
@@ -64,7 +64,7 @@ OFF, UNSYNCED = "journalWriteData=false", "journalSyncData=false"
 
 
 def _but_accepted(advice: Advice) -> str:
-    names = [loss.name for loss in advice.losses if loss.accepted and loss.state is not State.ABSENT]
+    names = [loss.name for loss in advice.losses if loss.accepted and loss.state is not LossState.ABSENT]
     return f", but for what you accepted ({', '.join(names)})" if names else ""
 
 
@@ -82,7 +82,7 @@ def _worst(advice: Advice) -> str:
 
 
 def _first_found(advice: Advice) -> Loss | None:
-    return next((loss for loss in advice.deciding if loss.state is State.FOUND), None)
+    return next((loss for loss in advice.deciding if loss.state is LossState.FOUND), None)
 
 
 def _in_detail(advice: Advice) -> list[str]:
@@ -105,7 +105,7 @@ def _added(advice: Advice) -> list[str]:
     """Return the losses that a journal adds which is off, or not synced."""
     synced = {risk.bug.name for risk in risks(replace(advice.setup, journal=True, sync=True))}
     found = (
-        loss.name for loss in advice.deciding if loss.state is State.FOUND and loss.name != ANYTHING_ELSE
+        loss.name for loss in advice.deciding if loss.state is LossState.FOUND and loss.name != ANYTHING_ELSE
     )
     return [name for name in found if name not in synced]
 
@@ -116,7 +116,7 @@ def _verb(names: Sequence[str], one: str, several: str) -> str:
 
 def _public(advice: Advice) -> list[str]:
     """Return sentences about the public losses that decide, which were not searched for, and their steps."""
-    concerned = [loss for loss in advice.deciding if loss.state is State.PUBLIC]
+    concerned = [loss for loss in advice.deciding if loss.state is LossState.PUBLIC]
     if not concerned:
         return []
     names = [loss.name for loss in concerned]
@@ -139,7 +139,7 @@ def _public(advice: Advice) -> list[str]:
 def _remedy(advice: Advice) -> str:
     """Return what would make the answer a yes."""
     better = better_setups(advice)
-    usable = next((one for one in better if one.answer is not Answer.NO), None)
+    usable = next((one for one in better if one.answer is not AdviceAnswer.NO), None)
     if usable is not None:
         then = "a yes, with conditions" if usable.remains else "a yes"
         return f"With {listed(usable.changes)} it is {then}."
@@ -163,7 +163,7 @@ def _undecided(advice: Advice) -> str:
     return "; ".join(f"{listed(names)} ({reason})" for reason, names in by_reason.items())
 
 
-def why_open(found: Finding) -> str:
+def why_open(found: RiskFinding) -> str:
     """Return why a question was not decided at the sizes asked about, and how to decide it."""
     if found.out_of_time:
         return "the time was over; ask again with a longer --timeout"

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from fencepost.answers.advice import Advice, Answer, Loss, State
+from fencepost.answers.advice import Advice, AdviceAnswer, Loss, LossState
 from fencepost.answers.better import Better, better_setups
 from fencepost.answers.risks import COINCIDENCES, unmet
 from fencepost.answers.setups import Setup
@@ -36,7 +36,7 @@ LOSS = k.keys(
     events=k.text("the same in words: how many, within what time; may be empty"),
     seen=k.text("what is public about how often it was seen; may be empty"),
     action=ACTION,
-    state=k.among((s.value for s in State), "what was found about it at the sizes asked about"),
+    state=k.among((s.value for s in LossState), "what was found about it at the sizes asked about"),
     accepted=k.flag("the loss is accepted (--accept)"),
     source=k.null(k.text("the public address"), "unless it is public and not checked here"),
     finding=k.null(k.one(FINDING, "the verdict of the search"), "if it was not searched for"),
@@ -58,13 +58,13 @@ SETUP = k.keys(
     storage=k.text("the storage of the ledgers"),
     features=k.texts("settings that no model has"),
 )
-ANSWER = k.among((a.value for a in Answer), "the answer")
+ANSWER = k.among((a.value for a in AdviceAnswer), "the answer")
 BETTER = k.keys(
     changes=k.texts("the differences from the setup asked about"),
     setup=k.one(SETUP, "the setup"),
     avoids=k.texts("the losses that it does not have"),
     remains=k.texts("the losses whose conditions it meets"),
-    answer=k.among((a.value for a in Answer), "the answer if all that remains happens"),
+    answer=k.among((a.value for a in AdviceAnswer), "the answer if all that remains happens"),
 )
 SURVIVED = k.keys(name=k.text("the name of the number"), value=VALUE)
 OTHER = k.keys(name=NAME, action=ACTION, command=k.texts("the command that shows it, word by word"))

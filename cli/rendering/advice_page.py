@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable
 from html import escape
 
-from fencepost.answers.advice import ANYTHING_ELSE, Advice, Answer, Loss, State
-from fencepost.answers.risk_search import Finding
+from fencepost.answers.advice import ANYTHING_ELSE, Advice, AdviceAnswer, Loss, LossState
+from fencepost.answers.risk_search import RiskFinding
 from fencepost.answers.risks import Risk
 from fencepost.cli.rendering.advice import (
     RATES,
@@ -73,10 +73,10 @@ def page(advice: Advice) -> str:
 
 
 TONES = {
-    Answer.YES: Verdict.PROVED,
-    Answer.CONDITIONS: Verdict.UNDECIDED,
-    Answer.UNKNOWN: Verdict.UNDECIDED,
-    Answer.NO: Verdict.VIOLATED,
+    AdviceAnswer.YES: Verdict.PROVED,
+    AdviceAnswer.CONDITIONS: Verdict.UNDECIDED,
+    AdviceAnswer.UNKNOWN: Verdict.UNDECIDED,
+    AdviceAnswer.NO: Verdict.VIOLATED,
 }
 """The verdict that gives each answer its colour."""
 
@@ -114,12 +114,12 @@ def _loss(loss: Loss, advice: Advice) -> str:
     accepted = " (accepted)" if loss.accepted else ""
     more = "".join(f"<p>{in_html(said[:1].upper() + said[1:])}</p>" for said in told(loss))
     more += f'<p class="remedy">{in_html(remedy(loss, advice))}</p>'
-    verdict = State.PUBLIC.value if loss.finding is None else loss.finding.verdict.value
+    verdict = LossState.PUBLIC.value if loss.finding is None else loss.finding.verdict.value
     name = f"{loss.name}: {loss.short}" if loss.short else loss.name
     return _card(verdict, f"{name}{accepted}", found_of(loss, advice), more, loss.finding)
 
 
-def _card(verdict: str, name: str, said: str, more: str, found: Finding | None) -> str:
+def _card(verdict: str, name: str, said: str, more: str, found: RiskFinding | None) -> str:
     """Return one card in HTML. A loss that nobody searched for has no verdict, and no command."""
     tone = Verdict.UNDECIDED.value if found is None else verdict
     sign = f'<span class="sign" aria-hidden="true">{SIGNS[tone]}</span>'
@@ -132,7 +132,7 @@ def _card(verdict: str, name: str, said: str, more: str, found: Finding | None) 
     )
 
 
-def _command(found: Finding) -> str:
+def _command(found: RiskFinding) -> str:
     """Return the command in HTML, folded, with line breaks only between words. Its options name switches."""
     if not found.command:
         return ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-from fencepost.answers.advice import UNAVOIDABLE, Advice, Answer, Loss
+from fencepost.answers.advice import UNAVOIDABLE, Advice, AdviceAnswer, Loss
 from fencepost.answers.better import Better, better_setups
 from fencepost.cli.rendering.check_text import listed
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsars_with
@@ -102,7 +102,7 @@ def remedy(loss: Loss, advice: Advice) -> str:
 
 
 def _chosen(better: Sequence[Better]) -> Better | None:
-    usable = (one for one in better if one.answer is not Answer.NO)
+    usable = (one for one in better if one.answer is not AdviceAnswer.NO)
     return next(usable, better[-1] if better else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 
-from fencepost.answers.advice import ANYTHING_ELSE, Advice, Loss, State
+from fencepost.answers.advice import ANYTHING_ELSE, Advice, Loss, LossState
 from fencepost.answers.risk_search import NOT_ASKED
 from fencepost.cli.rendering.advice import (
     RATES,
@@ -30,8 +30,8 @@ from fencepost.quorums.calculator import warnings
 def as_text(advice: Advice, commands: bool = False) -> str:
     """Return the advice, the answer in its first line; with `commands`, also the command of each verdict."""
     unasked = [loss.name for loss in advice.losses if loss.finding and loss.finding.reason == NOT_ASKED]
-    told_of = [one for one in advice.losses if one.state is not State.ABSENT and one.name not in unasked]
-    absent = [loss.name for loss in advice.losses if loss.state is State.ABSENT]
+    told_of = [one for one in advice.losses if one.state is not LossState.ABSENT and one.name not in unasked]
+    absent = [loss.name for loss in advice.losses if loss.state is LossState.ABSENT]
     lines = [*answered(advice), *_steps(advice)]
     lines += ["", "Better", *(f"  {line}" for line in better_lines(advice))] if advice.deciding else []
     lines += ["", "Losses, the one that needs the least first"]

@@ -17,9 +17,9 @@ from fencepost.encoding.induction.proof_obligations import (
 )
 from fencepost.encoding.induction.withdrawal import (
     Left,
-    Message,
     ObligationSolver,
     StillInductive,
+    WithdrawalMessage,
     Withdrawn,
     induct,
     share_out,
@@ -68,7 +68,7 @@ def ask(
     kept: Mapping[int, frozenset[str]],
     shares: Sequence[int],
     limits: Limits,
-) -> Iterator[Message]:
+) -> Iterator[WithdrawalMessage]:
     """Ask the questions of some shares, in turn."""
     yield from in_turn(asked(posed, claims, kept, shares, limits))
 
@@ -79,7 +79,7 @@ def asked(
     kept: Mapping[int, frozenset[str]],
     shares: Sequence[int],
     limits: Limits,
-) -> list[Iterator[Message]]:
+) -> list[Iterator[WithdrawalMessage]]:
     """Return a generator for each share, which asks its questions; all spend from one purse."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     dealt = share_out(posed.obligations.questions, SHARES)

@@ -73,10 +73,12 @@ class InductiveInvariant:
     name: str
 
 
-Found = FalseClaim | Breaks | NeverFalse | InductiveInvariant | PreparationPhase | Progress
+Examined = FalseClaim | Breaks | NeverFalse | InductiveInvariant | PreparationPhase | Progress
 
 
-def examine(system: System, subject: Subject, properties: Sequence[Property], rounds: int) -> Iterator[Found]:
+def examine(
+    system: System, subject: Subject, properties: Sequence[Property], rounds: int
+) -> Iterator[Examined]:
     """Yield what is found about the invariants and these properties."""
     claims = [*system.invariants, *(Invariant(p.name, p.meaning, p.holds) for p in properties)]
     examination = Examination(Replayer(system, subject))
@@ -132,7 +134,7 @@ class Examination:
         trace = self.replayer.spare_faults(claim, actions, self.choices(choices), beginning)
         return FalseClaim(claim.name, trace)
 
-    def breaks(self, claims: Sequence[Invariant]) -> Generator[Found, None, set[str]]:
+    def breaks(self, claims: Sequence[Invariant]) -> Generator[Examined, None, set[str]]:
         """Return the names of the claims that some action can make false although all of them hold.
 
         `WELL_DEFINED` is one of the claims.
@@ -185,7 +187,7 @@ class Examination:
             if state[v.place] != after[v.place]:
                 yield f"{v.name}: {show(value(state, v))} → {show(value(after, v))}"
 
-    def rounds(self, claims: Sequence[Invariant], most: int, steps: bool) -> Iterator[Found]:
+    def rounds(self, claims: Sequence[Invariant], most: int, steps: bool) -> Iterator[Examined]:
         """Search ever more rounds for executions that make one of these claims false.
 
         With `steps`, search for badly defined steps too, and raise ModelError if one is found.

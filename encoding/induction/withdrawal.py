@@ -43,7 +43,7 @@ class Left:
     claims: frozenset[str]
 
 
-Message = StillInductive | Withdrawn | Left | Progress
+WithdrawalMessage = StillInductive | Withdrawn | Left | Progress
 
 
 def share_out(questions: Sequence[ObligationQuestion], shares: int) -> list[tuple[ObligationQuestion, ...]]:
@@ -149,7 +149,7 @@ def induct(
     questions: Sequence[ObligationQuestion],
     claims: Collection[str],
     kept: Mapping[int, frozenset[str]],
-) -> Iterator[Message]:
+) -> Iterator[WithdrawalMessage]:
     """Yield answers to the questions of a share, until its actions make none of the claims left false.
 
     `kept` has the answers known already: by slot, the claims that they used.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -139,22 +139,6 @@ def labels(name: str, prefix: str, count: int) -> Sort:
     return Sort(name, tuple(f"{prefix}{i}" for i in range(1, count + 1)))
 
 
-def combinations(name: str, of: Sort, size: int) -> Sort:
-    """Return the sort of the subsets of `size` labels of a sort, with values such as `b1 b3`.
-
-    Raises ValueError if there are none.
-    """
-    if comb(len(of), size) > MOST_VALUES:
-        raise _too_large(name, comb(len(of), size))
-    chosen = (" ".join(map(str, values)) for values in itertools.combinations(of, size))
-    return Sort(name, tuple(values or "nobody" for values in chosen))
-
-
-def is_part(value: Value, subset: Value) -> bool:
-    """Return whether a value is in a subset, one of the `combinations` of its sort."""
-    return str(value) in str(subset).split()
-
-
 def optional(sort: Sort, nobody: str = "none") -> Sort:
     """Return the sort of the labels of `sort` and of one that stands for none of them, which comes first.
 
@@ -234,20 +218,30 @@ def subsets(of: Sort) -> Subsets:
     return Subsets(of)
 
 
+def braced(values: Iterable[Value]) -> str:
+    """Return a set as people write it: `{b1, b3}`."""
+    return f"{{{', '.join(map(show, values))}}}"
+
+
 @dataclass(frozen=True, eq=False)
 class SubsetSort(Sort):
-    """All subsets of a sort, the empty one first, with values such as `{b1, b3}`."""
+    """The subsets of a sort, the smallest first, or those of one size. A value names one: `{b1, b3}`."""
 
     of: Sort = BOOL
+    size: int | None = None
 
     @cached_property
     def parts(self) -> dict[Value, frozenset[Value]]:
         """The members of each value."""
-        return dict(zip(self.values, map(frozenset, _subsets(self.of)), strict=True))
+        return dict(zip(self.values, map(frozenset, _subsets(self.of, self.size)), strict=True))
 
     def named(self, members: frozenset[Value]) -> Value:
         """Return the value that has these members."""
-        return braced(value for value in self.of if value in members)
+        return self._names[members]
+
+    @cached_property
+    def _names(self) -> dict[frozenset[Value], Value]:
+        return {part: value for value, part in self.parts.items()}
 
 
 def table_of_subsets(of: Sort) -> SubsetSort:
@@ -258,9 +252,13 @@ def table_of_subsets(of: Sort) -> SubsetSort:
     return SubsetSort(name, tuple(map(braced, _subsets(of))), of=of)
 
 
-def braced(values: Iterable[Value]) -> str:
-    """Return a set as people write it: `{b1, b3}`."""
-    return f"{{{', '.join(map(show, values))}}}"
+def subsets_of_size(
+    name: str, of: Sort, size: int, written: Callable[[Iterable[Value]], str] = braced
+) -> SubsetSort:
+    """Return the sort of the subsets of `size` values of a sort. Raises ModelError if they are too many."""
+    if comb(len(of), size) > MOST_VALUES:
+        raise _too_large(name, comb(len(of), size))
+    return SubsetSort(name, tuple(map(written, _subsets(of, size))), of=of, size=size)
 
 
 def show(value: object) -> str:
@@ -272,5 +270,6 @@ def show(value: object) -> str:
     return str(value)
 
 
-def _subsets(of: Sort) -> Iterator[tuple[Value, ...]]:
-    return itertools.chain.from_iterable(itertools.combinations(of, size) for size in range(len(of) + 1))
+def _subsets(of: Sort, size: int | None = None) -> Iterator[tuple[Value, ...]]:
+    sizes = range(len(of) + 1) if size is None else [size]
+    return itertools.chain.from_iterable(itertools.combinations(of, some) for some in sizes)

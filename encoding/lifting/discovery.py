@@ -52,7 +52,7 @@ class FalseAtSize:
     beginning: tuple[int, ...] = ()
 
 
-Search = Callable[
+ClauseSearch = Callable[
     [AtSize, Sequence[Statement], Sequence[Invariant]], Iterator[Learnt | FalseAtSize | Progress]
 ]
 """A search for clauses that prove claims at one size, such as IC3, with invariants that are proved."""
@@ -102,7 +102,7 @@ class AtAllSizes:
     templates: Mapping[str, Template]
 
 
-Finding = Standing | Missing | Stuck | ViolatedAt | AtAllSizes | PreparationPhase | Progress
+DiscoveryMessage = Standing | Missing | Stuck | ViolatedAt | AtAllSizes | PreparationPhase | Progress
 
 
 @dataclass
@@ -110,7 +110,7 @@ class Discovery:
     """A search over sizes, smallest first."""
 
     sizes: Sequence[AtSize]
-    search: Search
+    search: ClauseSearch
     seeds: Callable[[System], Sequence[Clause]] = read_off
     """The clauses that are known before any search."""
     pool: dict[str, Template] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Discovery:
     made: int = 0
     """The number of templates made so far, which names the next."""
 
-    def run(self) -> Iterator[Finding]:
+    def run(self) -> Iterator[DiscoveryMessage]:
         """Search until all sizes are proved, all properties are violated, or no size gives a new template.
 
         A size at which no clause can be lifted may be too small to be like the others. The next one is then
@@ -179,7 +179,7 @@ class Discovery:
 
     def _prove(
         self, needed: set[str], first: int
-    ) -> Generator[Finding, None, tuple[int, tuple[str, ...]] | None]:
+    ) -> Generator[DiscoveryMessage, None, tuple[int, tuple[str, ...]] | None]:
         """Prove the properties, and what is needed for them, at all sizes from the number `first` on.
 
         Add what is needed to `needed`. Return the number of a size and the claims that are not inductive
@@ -208,7 +208,7 @@ class Discovery:
 
     def _learn(
         self, number: int, kept: Mapping[str, Template], goals: Mapping[str, Template]
-    ) -> Generator[Finding, None, bool]:
+    ) -> Generator[DiscoveryMessage, None, bool]:
         """Find clauses at one size and add the templates that cover them. Return whether that may help.
 
         What induction proves of the templates `kept`, without the properties, is taken for granted.

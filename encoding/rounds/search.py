@@ -83,10 +83,10 @@ class Task:
     """The costs of violations that were found already, by property. `hunt` looks for cheaper ones."""
 
 
-Finding = Violated | Clean | Witnessed | Wrong | Complete | Longer | Surpassed | Progress
+SearchMessage = Violated | Clean | Witnessed | Wrong | Complete | Longer | Surpassed | Progress
 
 
-def hunt(solver: RoundSolver, task: Task) -> Iterator[Finding]:
+def hunt(solver: RoundSolver, task: Task) -> Iterator[SearchMessage]:
     """Yield violations and witnesses found in 1, 2, 3 … rounds."""
     hunter = _Hunter(solver, task)
     missing = list(task.properties)
@@ -183,7 +183,7 @@ class _Hunter:
         """Return the execution of the last model."""
         return executed(self._solver)
 
-    def search(self, name: str) -> Iterator[Finding]:
+    def search(self, name: str) -> Iterator[SearchMessage]:
         """Yield violations after the last round, each cheaper than the one before, then `Clean`.
 
         Without objectives nothing is said of a property once a violation of it is found.
@@ -244,7 +244,7 @@ class _Hunter:
         )
 
 
-def exhaust(solver: RoundSolver, task: Task, steps: int | None) -> Iterator[Finding]:
+def exhaust(solver: RoundSolver, task: Task, steps: int | None) -> Iterator[SearchMessage]:
     """Yield whether executions need more than 0, 1, 2 … rounds, until none does.
 
     `steps` bounds the steps of these executions (None: no bound).
@@ -259,7 +259,7 @@ def exhaust(solver: RoundSolver, task: Task, steps: int | None) -> Iterator[Find
         yield Longer(solver.rounds - 1, steps)
 
 
-def surpass(solver: RoundSolver, task: Task, bound: int) -> Iterator[Finding]:
+def surpass(solver: RoundSolver, task: Task, bound: int) -> Iterator[SearchMessage]:
     """Yield whether some execution takes more than `bound` steps."""
     from pysat.card import CardEnc, EncType
 

@@ -14,7 +14,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.preparation import tally
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.search import Finding, Tally, Task, exhaust, hunt, surpass
+from fencepost.encoding.rounds.search import SearchMessage, Tally, Task, exhaust, hunt, surpass
 from fencepost.encoding.solving.solvers import Purse
 from fencepost.encoding.solving.workers import in_turn, tell
 
@@ -89,7 +89,9 @@ def costs(system: System, limits: Limits, trace: Trace) -> tuple[int, ...]:
     return (*faults, len(trace.steps)) if _counts(limits) else ()
 
 
-def search(template: RoundTemplate, task: Task, limits: Limits, jobs: Sequence[Job]) -> Iterator[Finding]:
+def search(
+    template: RoundTemplate, task: Task, limits: Limits, jobs: Sequence[Job]
+) -> Iterator[SearchMessage]:
     """Run these searches in turn, each with a solver of its own. Progress of a question is told at once."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
     yield from in_turn(_run(template, task, limits, purse, job) for job in jobs)
@@ -97,7 +99,7 @@ def search(template: RoundTemplate, task: Task, limits: Limits, jobs: Sequence[J
 
 def _run(
     template: RoundTemplate, task: Task, limits: Limits, purse: Purse | None, job: Job
-) -> Iterator[Finding]:
+) -> Iterator[SearchMessage]:
     session = RoundSolver(template, limits.solver, limits.seed, tell, job.search.value, purse)
     match job.search:
         case SearchKind.HUNT:

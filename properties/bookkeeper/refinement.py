@@ -8,14 +8,14 @@ from functools import cache
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Script, Some
 from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import forall, forall_over
-from fencepost.encoding.language.sorts import Value, is_part
+from fencepost.encoding.language.sorts import SubsetSort, Value
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, lift
 from fencepost.properties.bookkeeper.common_invariants import took
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants
 from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.core import Content, CoreParameters, CoreStatus, core
+from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, CoreStatus, core
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
 
@@ -45,7 +45,7 @@ def ledger_refinement(whole: System) -> Refinement:
         whole=whole,
         core=small,
         mapping=_mapping(s, small),
-        scripts=_scripts(s),
+        scripts=_scripts(s, _core_state(small)),
         invariants=(*ledger_invariants(whole), *_mapping_invariants(s)),
         implied={
             "no-divergence": "no-divergence",
@@ -105,6 +105,8 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
     """
     at_first = {v.name: value for v, (value,) in zip(small.variables, small.firsts, strict=True)}
 
+    write_sets = _core_state(small).write_set
+
     def pushable(entry: Value) -> bool:
         return entry in s.entry.values
 
@@ -124,7 +126,7 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
             if before[-1] == 0:
                 shown = ", ".join(map(str, before))
                 return lift(at_first[f"{name}[{shown}]"] == value)
-            return all_of(*(member(*before, b) == is_part(b, value) for b in s.bookie))
+            return all_of(*(member(*before, b) == (b in write_sets.parts[value]) for b in s.bookie))
 
         return ByValue(holds)
 
@@ -164,7 +166,7 @@ def _mapping(s: Ledger, small: System) -> Mapping[str, Callable[..., TermLike] |
     }
 
 
-def _scripts(s: Ledger) -> Mapping[str, Script]:
+def _scripts(s: Ledger, of_core: Core) -> Mapping[str, Script]:
     """Return the steps of the core for each action of the ledger."""
 
     @cache
@@ -172,7 +174,7 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
         """Return the steps that move the client's LAC, entry by entry, to its value after the action."""
 
         def confirm(e: Value) -> CoreStep:
-            quorum = _every_member(s, lambda b: s.acked[client, e, b])
+            quorum = _every_member(s, of_core.ack_quorum, lambda b: s.acked[client, e, b])
             lac = s.lac(client)
             return CoreStep("confirm", (client, e, quorum), when=lac < e, leaving=~(lac < e))
 
@@ -183,7 +185,9 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
         """Return the steps that move each entry above the LAC to its write set after the action."""
         change = ("change ensemble",) if client == WRITER else ("change own ensemble", client)
         return [
-            CoreStep(change[0], (*change[1:], e, _placed(s, client, e)), when=s.lac(client) < e)
+            CoreStep(
+                change[0], (*change[1:], e, _placed(s, of_core.write_set, client, e)), when=s.lac(client) < e
+            )
             for e in s.read_entry
         ]
 
@@ -232,7 +236,10 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
         "write back": write_back,
         "abandon recovery": lambda r: [],
         "finish recovery": lambda r, e: [
-            CoreStep("finish recovery", (r, e, _every_member(s, lambda b: s.no_such_entry(r, e, b))))
+            CoreStep(
+                "finish recovery",
+                (r, e, _every_member(s, of_core.absent_quorum, lambda b: s.no_such_entry(r, e, b))),
+            )
         ],
         "adopt close": lambda r, e: [CoreStep("adopt close", (r,))],
         "close ledger": lambda: [CoreStep("close ledger")],
@@ -241,13 +248,20 @@ def _scripts(s: Ledger) -> Mapping[str, Script]:
     }
 
 
-def _every_member(s: Ledger, holds: Callable[[Value], Term]) -> Some:
+def _core_state(small: System) -> Core:
+    assert isinstance(small.state, Core)
+    return small.state
+
+
+def _every_member(s: Ledger, quorums: SubsetSort, holds: Callable[[Value], Term]) -> Some:
     """Return a choice of a quorum all of whose bookies satisfy the predicate."""
-    return Some(lambda quorum: all_of(*(holds(b) for b in s.bookie if is_part(b, quorum))))
+    return Some(lambda quorum: all_of(*(holds(b) for b in s.bookie if b in quorums.parts[quorum])))
 
 
-def _placed(s: Ledger, client: Value, entry: Value) -> Some:
+def _placed(s: Ledger, write_sets: SubsetSort, client: Value, entry: Value) -> Some:
     """Return a choice of the write set on which the client's list places the entry."""
     return Some(
-        lambda write_set: all_of(*(is_home(s, client, entry, b) == is_part(b, write_set) for b in s.bookie))
+        lambda write_set: all_of(
+            *(is_home(s, client, entry, b) == (b in write_sets.parts[write_set]) for b in s.bookie)
+        )
     )

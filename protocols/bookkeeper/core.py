@@ -26,16 +26,17 @@ from fencepost.encoding.language.quantifiers import everywhere, exists, forall, 
 from fencepost.encoding.language.sorts import (
     BOOL,
     Sort,
-    combinations,
+    SubsetSort,
+    Value,
     integers,
-    is_part,
     labels,
     members,
     of_any_size,
+    subsets_of_size,
 )
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Axiom, System
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, any_of
+from fencepost.encoding.language.terms import TRUE, Family, Parameter, Term, TermLike, Update, any_of
 from fencepost.quorums import arithmetic
 
 
@@ -127,9 +128,9 @@ class Core(StateSpace):
         self.writer = variable(client, initial="w")
         self.no_entry = variable(entry, initial=0)
         self.before = family(BOOL, entry, entry, initial=lambda e, f: e < f)
-        self.in_write_set = family(BOOL, bookie, write_set, initial=is_part)
-        self.in_ack_quorum = family(BOOL, bookie, self.ack_quorum, initial=is_part)
-        self.in_absent_quorum = family(BOOL, bookie, self.absent_quorum, initial=is_part)
+        self.in_write_set = self._membership(write_set)
+        self.in_ack_quorum = self._membership(self.ack_quorum)
+        self.in_absent_quorum = self._membership(self.absent_quorum)
 
         # Metadata store: the status, the last entry of a closed ledger, and the write set of each entry.
         self.status = variable(members(CoreStatus))
@@ -162,21 +163,25 @@ class Core(StateSpace):
         self.bookie = labels("bookie", "b", p.bookies)
         self.client = Sort("client", ("w", *(f"r{i}" for i in range(1, p.recoverers + 1))))
         self.entry = integers(0, p.entries)
-        self.write_set = combinations("write set", self.bookie, p.write_quorum)
-        self.ack_quorum = combinations("ack quorum", self.bookie, p.ack_quorum)
-        self.absent_quorum = combinations("absent quorum", self.bookie, p.absent)
+        self.write_set = subsets_of_size("write set", self.bookie, p.write_quorum)
+        self.ack_quorum = subsets_of_size("ack quorum", self.bookie, p.ack_quorum)
+        self.absent_quorum = subsets_of_size("absent quorum", self.bookie, p.absent)
 
     def _open_sorts(self) -> None:
         self.bookie, self.client, self.entry = map(of_any_size, ("bookie", "client", "entry"))
-        self.write_set, self.ack_quorum, self.absent_quorum = map(
-            of_any_size, ("write set", "ack quorum", "absent quorum")
+        self.write_set, self.ack_quorum, self.absent_quorum = (
+            SubsetSort(name, None, of=self.bookie) for name in ("write set", "ack quorum", "absent quorum")
         )
 
-    def _striped(self, entry: int) -> str:
+    def _membership(self, quorum: SubsetSort) -> Family:
+        """Return the constant that says which bookies each quorum has."""
+        return family(BOOL, self.bookie, quorum, initial=lambda b, q: b in quorum.parts[q])
+
+    def _striped(self, entry: int) -> Value:
         """Return the write set of an entry in the first ensemble: WQ bookies round robin."""
         p = self.parameters
-        positions = sorted((entry - 1 + i) % p.ensemble for i in range(p.write_quorum))
-        return " ".join(f"b{position + 1}" for position in positions)
+        positions = ((entry - 1 + i) % p.ensemble for i in range(p.write_quorum))
+        return self.write_set.named(frozenset(self.bookie.values[position] for position in positions))
 
     # Definitions over the state.
 

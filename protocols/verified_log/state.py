@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from enum import Enum
 
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, maximum
-from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, optional
+from fencepost.encoding.language.sorts import (
+    BOOL,
+    Sort,
+    integers,
+    labels,
+    members,
+    optional,
+    show,
+    subsets_of_size,
+)
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
 from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, lift
 from fencepost.protocols.verified_log.network import End, Index, Network
@@ -93,8 +101,9 @@ class Log(StateSpace):
         self.entry = integers(1, p.producers * p.entries)
         self.segment = integers(1, p.segments)
         self.place = integers(1, p.entries)
-        self.placements = {"+".join(nodes): nodes for nodes in _subsets(self.node, p.replicas)}
-        self.placement = Sort("placement", tuple(self.placements))
+        self.placement = subsets_of_size(
+            "placement", self.node, p.replicas, lambda nodes: "+".join(map(show, nodes))
+        )
         self.order = members(Order)
 
         self._producers()
@@ -348,7 +357,7 @@ class Log(StateSpace):
     def holds_node(self, placement: Term, node: TermLike) -> Term:
         """Return whether the node belongs to the placement."""
         return any_of(
-            *(placement == name for name, nodes in self.placements.items() if _value(node) in nodes)
+            *(placement == name for name, nodes in self.placement.parts.items() if _value(node) in nodes)
         )
 
 
@@ -381,8 +390,3 @@ def _only(name: str, machine: object) -> Sort:
 
 def _machines(name: str, prefix: str, count: int) -> Sort:
     return Sort(name, labels(name, prefix, count).values, "machine")
-
-
-def _subsets(machines: Sort, size: int) -> list[tuple[str, ...]]:
-    """Return the subsets of that size, each in order."""
-    return [tuple(map(str, chosen)) for chosen in itertools.combinations(machines, size)]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.advice import Advice, Answer, State, judged
+from fencepost.answers.advice import Advice, AdviceAnswer, LossState, judged
 from fencepost.answers.advice_search import CONFLICTS, advice_on
 from fencepost.answers.affected import bugs_of_releases, has
 from fencepost.answers.asked_setup import accepted, unasked
 from fencepost.answers.better import better_setups
 from fencepost.answers.known import decide
 from fencepost.answers.public_losses import PUBLIC_LOSSES, public_losses
-from fencepost.answers.risk_search import Finding, _needed, instance_of, shown
+from fencepost.answers.risk_search import RiskFinding, _needed, instance_of, shown
 from fencepost.answers.risks import LOSSES, OF_SETTINGS, VARIANTS, Risk, _table, risks, unmet
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import WriterAlone, violations_by_the_writer
@@ -122,7 +122,7 @@ def test_the_bugs_that_bite_are_those_of_the_release_whose_conditions_are_met(
     assert [risk.bug.name for risk in risks(asked) if risk.loses] == losing
 
 
-def looked_for(bug: str, asked: Setup) -> Finding:
+def looked_for(bug: str, asked: Setup) -> RiskFinding:
     """Return the finding about a bug at the sizes of the setup, with the other known bugs fixed."""
     losing = [risk for risk in risks(asked) if risk.loses]
     (risk,) = (risk for risk in losing if risk.bug.name == bug)
@@ -213,9 +213,9 @@ def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
     assert unmet(setup((3, 2, 2), 3, "4.17.4")).keys() == {*races, "E > WQ"}
 
 
-def finding(verdict: Verdict) -> Finding:
+def finding(verdict: Verdict) -> RiskFinding:
     sizes = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}
-    return Finding(verdict, sizes, ["fencepost"])
+    return RiskFinding(verdict, sizes, ["fencepost"])
 
 
 SETTLED = finding(Verdict.PROVED)
@@ -224,19 +224,19 @@ SETTLED = finding(Verdict.PROVED)
 @pytest.mark.parametrize(
     ("known", "rest", "accepted", "answer"),
     [
-        (Verdict.PROVED, Verdict.PROVED, "", Answer.YES),
-        (Verdict.VIOLATED, Verdict.PROVED, "", Answer.CONDITIONS),
-        (Verdict.VIOLATED, Verdict.PROVED, "bare-fence", Answer.YES),
-        (Verdict.VIOLATED, Verdict.UNDECIDED, "bare-fence", Answer.UNKNOWN),
-        (Verdict.VIOLATED, Verdict.UNDECIDED, "", Answer.NO),
-        (Verdict.PROVED, Verdict.VIOLATED, "bare-fence", Answer.NO),
-        (Verdict.UNDECIDED, Verdict.PROVED, "", Answer.UNKNOWN),
-        (Verdict.VACUOUS, Verdict.PROVED, "", Answer.UNKNOWN),
-        (Verdict.PROVED, Verdict.HOLDS, "", Answer.UNKNOWN),
+        (Verdict.PROVED, Verdict.PROVED, "", AdviceAnswer.YES),
+        (Verdict.VIOLATED, Verdict.PROVED, "", AdviceAnswer.CONDITIONS),
+        (Verdict.VIOLATED, Verdict.PROVED, "bare-fence", AdviceAnswer.YES),
+        (Verdict.VIOLATED, Verdict.UNDECIDED, "bare-fence", AdviceAnswer.UNKNOWN),
+        (Verdict.VIOLATED, Verdict.UNDECIDED, "", AdviceAnswer.NO),
+        (Verdict.PROVED, Verdict.VIOLATED, "bare-fence", AdviceAnswer.NO),
+        (Verdict.UNDECIDED, Verdict.PROVED, "", AdviceAnswer.UNKNOWN),
+        (Verdict.VACUOUS, Verdict.PROVED, "", AdviceAnswer.UNKNOWN),
+        (Verdict.PROVED, Verdict.HOLDS, "", AdviceAnswer.UNKNOWN),
     ],
 )
 def test_what_was_found_decides_the_answer(
-    known: Verdict, rest: Verdict, accepted: str, answer: Answer
+    known: Verdict, rest: Verdict, accepted: str, answer: AdviceAnswer
 ) -> None:
     """Planted: the verdict vacuous counts as settled; open questions do not count beside a condition."""
     names = frozenset(filter(None, [accepted]))
@@ -247,24 +247,26 @@ def test_what_was_found_decides_the_answer(
 
 
 BEGINS = {
-    Answer.YES: "Yes: ",
-    Answer.CONDITIONS: "Yes, with 1 condition, for 2/2/2 on 2 bookies with BookKeeper 4.17.4: bare-fence ",
-    Answer.NO: "No for 2/2/2 on 2 bookies with BookKeeper 4.17.4: ",
-    Answer.UNKNOWN: "Not known for 2/2/2 on 2 bookies with BookKeeper 4.17.4: ",
+    AdviceAnswer.YES: "Yes: ",
+    AdviceAnswer.CONDITIONS: (
+        "Yes, with 1 condition, for 2/2/2 on 2 bookies with BookKeeper 4.17.4: bare-fence "
+    ),
+    AdviceAnswer.NO: "No for 2/2/2 on 2 bookies with BookKeeper 4.17.4: ",
+    AdviceAnswer.UNKNOWN: "Not known for 2/2/2 on 2 bookies with BookKeeper 4.17.4: ",
 }
 
 
 def test_a_loss_that_nobody_can_rule_out_makes_a_no() -> None:
     """Planted: a slow bookie is taken for a condition."""
-    assert judged(["operator", "crash", "two-crashes"]) is Answer.CONDITIONS
+    assert judged(["operator", "crash", "two-crashes"]) is AdviceAnswer.CONDITIONS
     for coincidence in ("slow-bookie", "nothing"):
-        assert judged(["operator", coincidence]) is Answer.NO
-    assert (judged([]), judged([], has_open=True)) == (Answer.YES, Answer.UNKNOWN)
-    assert {CODES[answer] for answer in (Answer.NO, Answer.CONDITIONS)} == {ExitCode.VIOLATED}
-    assert (CODES[Answer.YES], CODES[Answer.UNKNOWN]) == (ExitCode.SUCCESS, ExitCode.UNDECIDED)
+        assert judged(["operator", coincidence]) is AdviceAnswer.NO
+    assert (judged([]), judged([], has_open=True)) == (AdviceAnswer.YES, AdviceAnswer.UNKNOWN)
+    assert {CODES[answer] for answer in (AdviceAnswer.NO, AdviceAnswer.CONDITIONS)} == {ExitCode.VIOLATED}
+    assert (CODES[AdviceAnswer.YES], CODES[AdviceAnswer.UNKNOWN]) == (ExitCode.SUCCESS, ExitCode.UNDECIDED)
 
 
-def advice_of(bug: str, found: Finding, asked: Setup | None = None) -> Advice:
+def advice_of(bug: str, found: RiskFinding, asked: Setup | None = None) -> Advice:
     """Return advice on 2/2/2 that holds only this finding about a bug."""
     asked = asked or setup((2, 2, 2), 2, "4.17.4")
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == bug)
@@ -299,14 +301,14 @@ def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> N
     """The headline once said that no loss is known on 4.16.1. Planted: a public loss does not count."""
     asked = setup((2, 2, 2), 2, "4.17.1", storage="db")
     said = replace(advice_of("bare-fence", SETTLED, asked), public=public_losses("4.17.1", asked.traits))
-    assert said.answer is Answer.NO
+    assert said.answer is AdviceAnswer.NO
     assert "the search found no loss, but public reports name some" in headline(said)
     assert "Public reports name PR 4462 and PR 4607 in this release." in headline(said)
     one = replace(said, accepted=accepted(["4462"]))
-    assert (one.answer, [loss.name for loss in one.deciding]) == (Answer.CONDITIONS, ["PR 4607"])
+    assert (one.answer, [loss.name for loss in one.deciding]) == (AdviceAnswer.CONDITIONS, ["PR 4607"])
     assert "Public reports name PR 4607 in this release." in headline(one)
     assert "step 1 below is against it." in headline(one)
-    assert replace(said, accepted=accepted(["4462", "PR 4607"])).answer is Answer.YES
+    assert replace(said, accepted=accepted(["4462", "PR 4607"])).answer is AdviceAnswer.YES
 
 
 def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
@@ -315,7 +317,7 @@ def test_what_was_found_on_a_small_instance_alone_decides_nothing() -> None:
     small = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"ack_quorum": 1, "entries": 2})
     said = advice_of("#4651", small, asked)
     assert ([loss.name for loss in said.losses], said.deciding) == (["#4651"], [])
-    assert (said.losses[0].state, said.answer) == (State.OPEN, Answer.UNKNOWN)
+    assert (said.losses[0].state, said.answer) == (LossState.OPEN, AdviceAnswer.UNKNOWN)
     assert "Not decided for your configuration" in " ".join(as_text(said).split())
 
 
@@ -368,7 +370,7 @@ def test_compaction_in_a_transaction_is_proposed_where_entry_logs_are_compacted_
     asked = setup((2, 2, 2), 2, "4.18.0")
     said = replace(advice_of("bare-fence", SETTLED, asked), public=public_losses("4.18.0", asked.traits))
     said = replace(said, losing=[(risk, SETTLED) for risk in risks(asked) if risk.loses])
-    assert said.answer is Answer.NO
+    assert said.answer is AdviceAnswer.NO
     (better,) = better_setups(said)
     assert (better.changes, better.avoids) == (("useTransactionalCompaction=true",), ("#3604",))
     assert "With useTransactionalCompaction=true it is a yes." in headline(said)
@@ -452,7 +454,7 @@ def test_settings_with_fewer_losses_are_proposed() -> None:
     assert (nearest.changes, nearest.avoids) == (("E = 2",), ("#3005",))
     assert fewest.changes == ("journalSyncData=true", "E = 2")
     assert fewest.avoids == ("#3005", "BP-46-2", "journalSyncData=false")
-    assert fewest.answer is Answer.NO
+    assert fewest.answer is AdviceAnswer.NO
     assert "#4651" in fewest.remains
 
 
@@ -473,7 +475,7 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
     asked: list[tuple[int, int | None]] = []
     times: list[float] = []
 
-    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> Finding:
+    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> RiskFinding:
         asked.append((limits.jobs, limits.conflicts))
         times.append(limits.timeout)
         return finding(Verdict.UNDECIDED)
@@ -481,7 +483,7 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
     for name in ("shown", "shown_small"):
         monkeypatch.setattr(f"fencepost.answers.advice_search.{name}", nothing_found)
 
-    def nothing_else(at: Setup, mended: object, limits: Limits) -> Finding:
+    def nothing_else(at: Setup, mended: object, limits: Limits) -> RiskFinding:
         asked.append((limits.jobs, limits.conflicts))
         return SETTLED
 
@@ -499,11 +501,11 @@ def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyP
     """#4651 and #3005 took longest, and once took the time of all others. Planted: the order of the table."""
     asked: list[str] = []
 
-    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> Finding:
+    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits) -> RiskFinding:
         asked.append(risk.bug.name)
         return replace(SETTLED, shown_on=dict(at.sizes))
 
-    def nothing_else(*_: object) -> Finding:
+    def nothing_else(*_: object) -> RiskFinding:
         asked.append("")
         return SETTLED
 
@@ -799,7 +801,7 @@ def test_the_loss_of_a_setting_counts_although_its_search_ran_out_of_time(name: 
     """Planted: only the search decides about it."""
     asked = setup((2, 2, 2), 2, "4.18.0", journal="Write" not in name, sync="Sync" not in name)
     said = advice_of(name, replace(finding(Verdict.UNDECIDED), out_of_time=True), asked)
-    assert (said.answer, [loss.name for loss in said.deciding]) == (Answer.CONDITIONS, [name])
+    assert (said.answer, [loss.name for loss in said.deciding]) == (AdviceAnswer.CONDITIONS, [name])
     assert "It follows from the setting at every size" in as_text(said)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from fencepost.answers import weakened_systems, weakening
 from fencepost.answers.weakened_systems import Mutant, changed, flattened, is_idle, mutants
-from fencepost.answers.weakening import Finding, MutantOutcome, Unchanged, unchanged, weaken
+from fencepost.answers.weakening import MutantFinding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
@@ -189,7 +189,7 @@ def test_the_outcomes_on_generated_systems_are_those_of_exploring(seeds: range) 
     assert len(seen) == 3, seen
 
 
-def _named_rightly(found: Finding, violated: Mapping[str, bool]) -> None:
+def _named_rightly(found: MutantFinding, violated: Mapping[str, bool]) -> None:
     if found.noticed_by:
         assert {notice.property for notice in found.noticed_by} == {n for n, bad in violated.items() if bad}
 

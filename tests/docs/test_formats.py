@@ -20,7 +20,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fencepost.answers.advice import Advice
-from fencepost.answers.risk_search import Finding
+from fencepost.answers.risk_search import RiskFinding
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.encoding.documents import has_keys
@@ -336,7 +336,7 @@ def _advised() -> tuple[str, Document]:
     """Return advice on a setup without any question: the first loss is settled, and no other is."""
 
     def advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
-        settled = Finding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
+        settled = RiskFinding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
         every = [*(risk for risk, _ in unasked.losing), *unasked.other]
         rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out")
         yield replace(unasked, losing=[(risk, settled) for risk, _ in unasked.losing], other=every, rest=rest)

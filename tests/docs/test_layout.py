@@ -177,6 +177,24 @@ def test_the_namespace_is_named_in_imports(path: Path) -> None:
         assert name.split(".")[0] not in LAYERS, f"{name}: import fencepost.{name}"
 
 
+def named_twice(paths: Sequence[Path]) -> set[str]:
+    """Return the public names that two modules give to a class."""
+    classes = [
+        node.name
+        for path in paths
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    return {name for name in classes if classes.count(name) > 1}
+
+
+def test_a_class_has_a_name_of_its_own(tmp_path: Path) -> None:
+    assert named_twice(modules()) == set()
+    for name, text in {"a": "class Found: ...", "b": "class Found: ...", "c": "class Lost: ..."}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert named_twice(sorted(tmp_path.glob("*.py"))) == {"Found"}
+
+
 LONGEST = 375
 """The largest number of lines of a shipped file that is not of a protocol or its properties."""
 

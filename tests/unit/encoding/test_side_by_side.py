@@ -391,10 +391,17 @@ def test_ctrl_c_keeps_a_violation_that_was_replayed() -> None:
 
 @pytest.mark.parametrize(("conflicts", "in_turn"), [(None, False), (1_000_000, True)])
 def test_with_one_job_a_limit_on_conflicts_keeps_the_engines_in_turn(
-    conflicts: int | None, in_turn: bool, monkeypatch: pytest.MonkeyPatch, starts: list[str]
+    conflicts: int | None, in_turn: bool, monkeypatch: pytest.MonkeyPatch, gate: Path, starts: list[str]
 ) -> None:
-    """Else the second engine begins after the head start of the first, which is nothing here."""
+    """Else the second engine begins after the head start of the first, which is nothing here.
+
+    Then the rounds find the violation while the induction still waits for its questions.
+    """
+    # Planted: a limit on conflicts gives no order; without one the second engine waits for the first.
+    if in_turn:
+        gate.touch()
     monkeypatch.setattr(work, "HEAD_START", 0.0)
     assert found(checked("majority", Limits(jobs=1, conflicts=conflicts, timeout=60))) == BROKEN
-    last = len(starts) - 1 - starts[::-1].index("induction")
-    assert (starts.index("prepare") > last) == in_turn
+    begun = starts.index("prepare")
+    assert ("induction" in starts[:begun]) == in_turn
+    assert "induction" not in starts[begun:]

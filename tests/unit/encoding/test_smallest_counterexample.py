@@ -35,7 +35,7 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds import bounded_search, searches
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.encoding.rounds.search import Finding, Footprint, Tally, Task, exhaust, hunt
+from fencepost.encoding.rounds.search import Footprint, SearchMessage, Tally, Task, exhaust, hunt
 from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
 
@@ -174,7 +174,7 @@ def ring() -> System:
     return System(s, (each(go_on, s), each(go_back, s), each(drop, s)), (never,))
 
 
-def stop_at_the_first(session: RoundSolver, task: Task) -> Iterator[Finding]:
+def stop_at_the_first(session: RoundSolver, task: Task) -> Iterator[SearchMessage]:
     """Yield the findings of a hunt that gives up while it makes the first counterexample smaller."""
     for finding in hunt(session, task):
         yield finding
@@ -191,7 +191,7 @@ def test_fewest_is_not_claimed_before_the_rounds_of_the_trace_are_searched(
     assert "; none shorter than 2 exists, " in violated(result)
 
 
-def hunted(task: Task) -> list[Finding]:
+def hunted(task: Task) -> list[SearchMessage]:
     """Return the findings of a hunt in the ring.
 
     The invariant `begun` says that the token stays at the first place.

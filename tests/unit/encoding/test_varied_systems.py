@@ -29,7 +29,7 @@ from fencepost.encoding.ic3.transitions import WRONG, Transitions, transitions
 from fencepost.encoding.induction import houdini, orbits
 from fencepost.encoding.induction.houdini import Houdini
 from fencepost.encoding.induction.proof_obligations import ObligationQuestion
-from fencepost.encoding.induction.withdrawal import Left, Message, ObligationSolver, StillInductive
+from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, WithdrawalMessage
 from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.system import System
@@ -248,7 +248,7 @@ def answers_stand_although_a_claim_was_withdrawn(plant: pytest.MonkeyPatch) -> N
         questions: Sequence[ObligationQuestion],
         claims: Iterable[str],
         kept: Any,
-    ) -> Iterator[Message]:
+    ) -> Iterator[WithdrawalMessage]:
         left, waiting = set(claims), [q for q in questions if q.slot not in kept]
         while waiting:
             answer = yield from asker.ask(waiting[0], left)
