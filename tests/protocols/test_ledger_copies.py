@@ -116,7 +116,8 @@ def test_a_version_check_does_not_keep_the_collector_away() -> None:
     assert nearest_violation(COPIES, {"recover_lock": "no", **OPERATOR}, "copies-complete") == 5
 
 
-# Planted mistakes: a mend that checks nothing, a collector that does not look, a copy that is not finished.
+# Planted mistakes: a mend that checks nothing, a collector that does not look, a copy that is not finished,
+# and a write that does not compare versions and so puts a replaced bookie back.
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,7 @@ def test_a_version_check_does_not_keep_the_collector_away() -> None:
     [
         ({**ONE_COPY, **OPERATOR}, Conjunct("recover bookie", 4, 4), "acked-copies-readable", 8),
         ({**ONE_COPY, **OPERATOR}, Conjunct("update ensemble", 2, 5), "copies-complete", 2),
+        ({**TWO_OPERATORS, "recover_lock": "no"}, Conjunct("update ensemble", 4, 5), "copies-complete", 7),
         ({**ONE_COPY, **OPERATOR}, Conjunct("begin collecting", 4, 5), "copies-complete", 5),
         ({**ONE_COPY, **OPERATOR}, Conjunct("begin collecting", 5, 5), "acked-copies-readable", 2),
     ],
