@@ -78,7 +78,7 @@ class Action:
                     f"sent=[s.{message.kind}.send(…)], not the other way round"
                 )
             object.__setattr__(self, "when", all_of(message.effect.guard, self.when))
-            object.__setattr__(self, "then", (*self.then, *message.effect.updates))
+            object.__setattr__(self, "then", (*message.effect.updates, *self.then))
         sent = tuple(replace(m, effect=None) if isinstance(m, Message) else m for m in self.sent)
         object.__setattr__(self, "sent", sent)
         if self.received is not None:
