@@ -10,13 +10,13 @@ from fencepost.encoding.language import (
     Protocol,
     StateSpace,
     System,
+    channel,
     each,
     exists,
     family,
     forall,
     implies,
     integers,
-    message,
     parameter,
     switch,
     variable,
@@ -40,8 +40,7 @@ class Lock(StateSpace):
         self.token = integers(1, parameters.holders)
         self.granted = family(BOOL, self.token)
         self.expired = family(BOOL, self.token)
-        self.sent = family(BOOL, self.token)
-        self.stored = family(BOOL, self.token)
+        self.write = channel("write", "holder", "storage", about={"token": self.token})
         self.overwritten = variable(BOOL)
 
 
@@ -59,20 +58,17 @@ def expire(s: Lock, token: Parameter) -> Action:
 
 def write(s: Lock, token: Parameter) -> Action:
     """Send the write of a holder."""
-    sending = [message("write", "holder", "storage", about={"token": token})]
-    fresh = s.granted[token] & ~s.sent[token]
-    return Action(when=fresh, then=[s.sent[token].set(True)], actor="holder", sent=sending)
+    return Action(when=s.granted[token], then=[], actor="holder", sent=[s.write.send(token)])
 
 
 def store(s: Lock, token: Parameter) -> Action:
     """Store a write, unless the storage checks and has one with a later token."""
-    later = exists(s.token, lambda t: (t > token) & s.stored[t])
-    taken = ~later if s.parameters.storage == "checks" else True
+    later = exists(s.token, lambda t: (t > token) & s.write.is_received(t))
     return Action(
-        when=s.sent[token] & ~s.stored[token] & taken,
-        then=[s.stored[token].set(True), s.overwritten.set(True, when=later)],
+        when=~later if s.parameters.storage == "checks" else True,
+        then=[s.overwritten.set(True, when=later)],
         actor="storage",
-        received=message("write", "holder", "storage", about={"token": token}),
+        received=s.write.deliver(token),
     )
 
 
@@ -84,7 +80,7 @@ def build(p: Parameters) -> System:
         name="last-holder-wins",
         meaning="the write of a holder is not overwritten by that of one before it",
         holds=~s.overwritten,
-        witness=exists(s.token, lambda t: (t > 1) & s.stored[t]),
+        witness=exists(s.token, lambda t: (t > 1) & s.write.is_received(t)),
         witness_meaning="the second holder has written",
     )
     return System(s, tuple(actions), (kept,))

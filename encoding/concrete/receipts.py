@@ -12,7 +12,8 @@ from fencepost.encoding.language.traces import Json, Sending, TraceStep
 def check_receipts(steps: Sequence[TraceStep]) -> None:
     """Raise ModelError if a step receives a message that is not in flight, or other contents than sent.
 
-    A message is in flight if it was sent, is not lost, and was received less often than sent.
+    A message is in flight if it was sent, is not lost, and was received less often than sent. One that stays
+    may be received any number of times.
     """
     sent: dict[tuple[Json, ...], list[Sending]] = {}
     in_flight: dict[tuple[Json, ...], list[Sending]] = {}
@@ -22,7 +23,8 @@ def check_receipts(steps: Sequence[TraceStep]) -> None:
             fitting = [m for m in in_flight.get(key, []) if is_as_sent(step.received, m)]
             if not fitting:
                 raise ModelError(_explain(step, step.received, sent.get(key, []), in_flight.get(key, [])))
-            in_flight[key].remove(fitting[0])
+            if not fitting[0].stays:
+                in_flight[key].remove(fitting[0])
         for message in step.sent:
             sent.setdefault(message.key, []).append(message)
             if not message.lost:

@@ -328,6 +328,7 @@ class Replayer:
             lost,
             tuple(about.values()),
             self._choice(message.lost, environment, state) if is_sent and message.lost is not None else None,
+            message.stays,
         )
 
     def _choice(self, lost: Read, environment: Mapping[Parameter, Value], state: State) -> str:

@@ -74,8 +74,13 @@ class Counterexample:
             if step.received is not None:
                 waiting = under_way[step.received.key]
                 place = next(p for p in waiting if is_as_sent(step.received, travels[p].message))
-                waiting.remove(place)
-                travels[place] = Travel(travels[place].message, travels[place].sent, step.index)
+                arrived = Travel(travels[place].message, travels[place].sent, step.index)
+                if travels[place].received is None:
+                    travels[place] = arrived
+                else:
+                    travels.append(arrived)
+                if not arrived.message.stays:
+                    waiting.remove(place)
             for message in step.sent:
                 if not message.lost:
                     under_way.setdefault(message.key, []).append(len(travels))

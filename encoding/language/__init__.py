@@ -14,6 +14,7 @@ from fencepost.encoding.language.bounded_sequences import (
     sequence_of,
     sequences,
 )
+from fencepost.encoding.language.channels import Channel, channel
 from fencepost.encoding.language.conditional_terms import if_, implies, is_one_of
 from fencepost.encoding.language.initial_values import anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
@@ -58,6 +59,7 @@ __all__ = [
     "BOOL",
     "Action",
     "Broadcast",
+    "Channel",
     "Invariant",
     "Message",
     "Parameter",
@@ -79,6 +81,7 @@ __all__ = [
     "anything",
     "at",
     "at_least",
+    "channel",
     "choice",
     "count",
     "definition",

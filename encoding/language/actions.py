@@ -32,6 +32,7 @@ from fencepost.encoding.language.terms import (
     Term,
     TermLike,
     Update,
+    all_of,
     lift,
 )
 
@@ -41,8 +42,8 @@ class Action:
     """A step that may happen whenever `when` holds. All updates of `then` take effect at once.
 
     Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
-    performs the action. `received`, `sent` and `note` are for people only. An action with `fault` costs one
-    fault of that name.
+    performs the action. `received`, `sent` and `note` are for people only. But a message of a channel adds to
+    the guard and to the updates. An action with `fault` costs one fault of that name.
     """
 
     when: Term
@@ -64,6 +65,24 @@ class Action:
         must_be("note=", self.note, str, "write a text")
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
         object.__setattr__(self, "sent", tuple(self.sent))
+        self._take_over_effects()
+
+    def _take_over_effects(self) -> None:
+        """Add the guards and updates of messages of channels to those of the action. Raises ModelError."""
+        for message in (self.received, *self.sent):
+            if not isinstance(message, Message) or message.effect is None:
+                continue
+            if message.effect.is_sending is (message is self.received):
+                raise ModelError(
+                    f"{message.kind}: write received=s.{message.kind}.deliver(…) and "
+                    f"sent=[s.{message.kind}.send(…)], not the other way round"
+                )
+            object.__setattr__(self, "when", all_of(message.effect.guard, self.when))
+            object.__setattr__(self, "then", (*message.effect.updates, *self.then))
+        sent = tuple(replace(m, effect=None) if isinstance(m, Message) else m for m in self.sent)
+        object.__setattr__(self, "sent", sent)
+        if self.received is not None:
+            object.__setattr__(self, "received", replace(self.received, effect=None))
 
 
 def _flat(then: Iterable[Any]) -> Iterator[Any]:

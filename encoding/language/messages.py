@@ -9,16 +9,30 @@ from typing import Any
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, lift
+from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, Update, lift
+
+
+@dataclass(frozen=True)
+class MessageEffect:
+    """The part of an action that a message of a channel brings with it: a part of the guard, and updates.
+
+    `is_sending` says whether the message is sent or received.
+    """
+
+    is_sending: bool
+    guard: Term
+    updates: tuple[Update, ...]
 
 
 @dataclass(frozen=True)
 class Message:
     """A message as people see it. It has no effect on the state: the updates of the action have.
 
+    The message of a channel has an `effect`, which the action takes over when it is made.
     `kind`, `sender`, `receiver` and `about` identify one sending. They are equal at the sender and at the
     receiver. `says` has the other fields of the message, also equal at both ends. `lost` reads the choice
-    that says whether this sending is never delivered. `when` restricts the sending.
+    that says whether this sending is never delivered. `when` restricts the sending. A message that `stays`
+    may be received again.
 
     A trace is refused if it receives a message that was not sent, is lost, or was received before
     (`concrete.receipts`).
@@ -31,6 +45,8 @@ class Message:
     says: Mapping[str, Term] = field(default_factory=dict)
     lost: Read | None = None
     when: Term = TRUE
+    stays: bool = False
+    effect: MessageEffect | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -46,12 +62,14 @@ def message(
     says: Mapping[str, TermLike] | None = None,
     lost: Read | None = None,
     when: TermLike = True,
+    stays: bool = False,
+    effect: MessageEffect | None = None,
 ) -> Message:
     """Return a `Message`. Plain values may stand for terms. Raises ModelError if `lost` is no choice."""
     if lost is not None and not (isinstance(lost, Read) and lost.family.fault is not None):
         raise ModelError(f"{kind}: lost= is no loss; write lost=s.write_lost[…], a choice of the state")
     lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
-    return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when))
+    return Message(kind, lift(sender), lift(receiver), *lifted, lost, lift(when), stays, effect)
 
 
 @dataclass(frozen=True)
@@ -63,6 +81,12 @@ class Broadcast:
 
 
 def to_each(sort: Sort, body: Callable[[Any], Message]) -> Broadcast:
-    """Return a broadcast of one message for each value of `sort`."""
+    """Return a broadcast of one message for each value of `sort`. Raises ModelError for one of a channel."""
     bound = bind(sort)
-    return Broadcast(bound, body(bound))
+    sent = body(bound)
+    if sent.effect is not None:
+        raise ModelError(
+            f"to_each sends {sent.kind}, which belongs to a channel; "
+            f"write sent=[s.{sent.kind}.send(x) for x in s.{sort.name}]"
+        )
+    return Broadcast(bound, sent)

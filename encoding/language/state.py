@@ -17,6 +17,7 @@ from fencepost.encoding.language.bounded_sequences import (
     Sequences,
     SequenceVariable,
 )
+from fencepost.encoding.language.channels import Channel
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
@@ -132,9 +133,9 @@ class StateSpace(metaclass=_Frozen):
             )
         if any(family.name == name for family in self.families):
             raise ModelError(f"{name}: is declared twice; rename one")
-        if isinstance(value, Family | Whole) and hasattr(StateSpace, name):
+        if isinstance(value, Family | Whole | Channel) and hasattr(StateSpace, name):
             raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
-        if isinstance(value, Whole):
+        if isinstance(value, Whole | Channel):
             value.name = name
             for suffix, part in zip(value.suffixes, value.families, strict=True):
                 self._declare(f"{name}{suffix}", part)

@@ -44,6 +44,8 @@ class Sending:
     """The values that tell this sending from others of the same kind, sender and receiver."""
     choice: str | None = field(default=None, compare=False)
     """The name of the choice that says whether the sending is lost, at the sender, if there is a choice."""
+    stays: bool = field(default=False, compare=False)
+    """Whether the message may be received again."""
 
     @property
     def key(self) -> tuple[Json, ...]:

@@ -109,7 +109,7 @@ def test_a_template_that_is_too_general_is_thrown_out_by_simulated_states() -> N
 def test_a_template_that_is_true_at_the_small_size_alone_is_thrown_out() -> None:
     """With two holders the second is the last one. A third one shows that this is chance."""
     ats = at_sizes(*LEASES, storage="checks")
-    one = clause(ats[0].system, "stored[1] = no", "stored[2] = no", "expired[1] = yes")
+    one = clause(ats[0].system, "write_received[1] = no", "write_received[2] = no", "expired[1] = yes")
     two, three = texts(ats, one, 1), texts(ats, one)
     assert three
     assert all("t2 == " not in text for text in three), (two, three)
