@@ -1,12 +1,14 @@
 """A check: properties of an instance, put to engines that work side by side, up to a verdict.
 
-Enumeration comes first and alone, up to a fixed number of states. Then induction over one action and IC3
-prove, while rounds look for violations. Rounds are searched to the end once these proofs are over, or have
-had their time.
+Enumeration comes first and alone, up to a fixed number of states, and goes on if the sizes of its levels show
+that its end is in sight. Then induction over one action and IC3 prove, while rounds look for violations; an
+enumeration that goes on takes the place of rounds for 20 seconds. Rounds are searched to the end once these
+proofs are over, or have had their time.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,7 +24,7 @@ from fencepost.encoding.ic3.shortest_violation import ShortestViolation
 from fencepost.encoding.induction.inductive_proof import InductiveProof
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.rounds.bounded_search import BoundedSearch
+from fencepost.encoding.rounds.bounded_search import PROOFS_FIRST, BoundedSearch
 from fencepost.encoding.rounds.further_counterexamples import search_further
 
 
@@ -42,15 +44,21 @@ def check(
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))
-        gave_up = work.run([StateEnumeration(work)], work.is_enough)
-        induction = InductiveProof(work)
+        enumeration, induction = StateEnumeration(work), InductiveProof(work)
         finding = FoundProof(work, induction)
         first: list[Engine] = (
             [induction, finding] if limits.jobs > 1 else [induction]
         )  # one job: in the order below
         rounds = BoundedSearch(work, first)
         shortest = ShortestViolation(work, induction)
-        work.stopped = work.run([induction, rounds, finding, shortest], work.is_enough) or gave_up
+
+        def may_begin(engine: Engine) -> bool:
+            is_early = engine is rounds and time.perf_counter() - work.begun < PROOFS_FIRST
+            waits = enumeration.is_alone or (is_early and not enumeration.is_over)
+            return engine is enumeration or not waits
+
+        engines: list[Engine] = [enumeration, induction, rounds, finding, shortest]
+        work.stopped = work.run(engines, work.is_enough, may_begin)
         if rounds.findings is not None:
             search_further(rounds.findings)
         if not limits.searches:

@@ -95,6 +95,11 @@ class Visiting:
 
 
 @dataclass(frozen=True)
+class EndInSight:
+    """The announcement that an enumeration goes on, because the sizes of its levels promise an end."""
+
+
+@dataclass(frozen=True)
 class Visited:
     """The end of an enumeration that visited every state reachable within the limits.
 

@@ -97,6 +97,7 @@ class Work:
         self.no_further: dict[str, str] = {}
         """Why there are no more of them, by property."""
         self._engines: Sequence[Engine] = ()
+        self._allowed: Callable[[Engine], bool] = lambda engine: True
         self._begun_at: dict[Engine, float] = {}
         self._owners: dict[Worker, Engine] = {}
         self._gave_up: dict[Engine, str] = {}
@@ -110,15 +111,22 @@ class Work:
 
     # The engines and their workers.
 
-    def run(self, engines: Sequence[Engine], done: Callable[[], bool]) -> str | None:
+    def run(
+        self,
+        engines: Sequence[Engine],
+        done: Callable[[], bool],
+        may_begin: Callable[[Engine], bool] = lambda engine: True,
+    ) -> str | None:
         """Let those engines that suit work side by side until `done`, or until all are over.
 
+        An engine begins as soon as the jobs allow and `may_begin` says that it may.
         Return why some engine gave up, or None if none did. Raises ModelError, BadInput and InternalError of
         workers.
         """
         self._engines = [engine for engine in engines if engine.suits]
         self._begun_at.clear()
         self._gave_up.clear()
+        self._allowed = may_begin
         try:
             begun = self._goes_on(done)
             while begun:
@@ -198,7 +206,7 @@ class Work:
 
     def _advance(self) -> None:
         for engine in self._engines:
-            if engine not in self._begun_at and self._may_begin():
+            if engine not in self._begun_at and self._may_begin() and self._allowed(engine):
                 self._begun_at[engine] = time.perf_counter()
                 engine.begin()
             if engine in self._begun_at:

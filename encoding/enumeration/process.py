@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import counted_by_nodes
-from fencepost.encoding.engine.messages import Visited, Visiting
+from fencepost.encoding.engine.messages import EndInSight, Visited, Visiting
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
+from fencepost.encoding.enumeration.outlook import expected_nodes
 from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
@@ -22,6 +24,9 @@ from fencepost.encoding.language.system import Property, System
 PLAIN = 5_000
 """The number of nodes that are visited without symmetry. Most small instances have no more."""
 
+SOON = 4
+"""The enumeration goes on without a word if no more than so many times the first nodes are expected."""
+
 TASK = "enumeration"
 """The name of this process, and of its task in progress."""
 
@@ -29,19 +34,38 @@ PAUSE = 0.5
 """Seconds between two reports of progress."""
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How far an enumeration goes, as the work for so many nodes without symmetry.
+
+    - `first`: it ends after so many, unless an end is in sight.
+    - `most`: an end is in sight if no more than that are expected.
+    """
+
+    first: int
+    most: int
+
+
 def enumerate_states(
     system: System,
     properties: Sequence[Property],
     budgets: Mapping[str, int],
     bound: int | None = None,
-    most: int | None = None,
-) -> Iterator[Visiting | FoundPath | Visited]:
+    extent: Extent | None = None,
+) -> Iterator[Visiting | FoundPath | EndInSight | Visited]:
     """Visit the states within `bound` steps, and yield what is found.
 
-    It ends without `Visited` once each property is violated, or after the work of `most` nodes without
-    symmetry. `budgets` has the largest number of faults by kind.
+    It ends without `Visited` once each property is violated, or at the end of its `extent`. `budgets` has
+    the largest number of faults by kind.
     """
-    yield from _Enumeration(system, properties, budgets).run(bound, most)
+    yield from _Enumeration(system, properties, budgets).run(bound, extent)
+
+
+def _outlook(visits: Visits, spent: int, each: int, most: int) -> int | None:
+    """Return the work to expect in all; None if it is more than `most`. Each node is the work of `each`."""
+    expected = expected_nodes(visits.levels, (most - spent) // each)
+    work = spent + each * max(expected or 0, len(visits))
+    return work if expected is not None and work < most else None
 
 
 class _Enumeration:
@@ -57,8 +81,11 @@ class _Enumeration:
         self._open = {prop.name for prop in properties}
         """The properties that are not violated so far."""
 
-    def run(self, bound: int | None, most: int | None) -> Iterator[Visiting | FoundPath | Visited]:
+    def run(
+        self, bound: int | None, extent: Extent | None
+    ) -> Iterator[Visiting | FoundPath | EndInSight | Visited]:
         """Visit some nodes without symmetry, then, if there is any, all of them with it."""
+        mark = None if extent is None else extent.first
         visits, last = Visits(self._concrete, self._budgets), time.perf_counter()
         yield Visiting(0, 0)
         nodes, spent, each, with_symmetry = visits.nodes(bound), 0, 1, False
@@ -67,8 +94,15 @@ class _Enumeration:
                 for claim in self._claims:
                     if claim.name in self._holds and not self._holds[claim.name](node):
                         yield self._found(claim, visits, node)
-                if not self._open or (most is not None and spent + each * len(visits) >= most):
+                if not self._open:
                     return
+                if extent is not None and mark is not None and spent + each * len(visits) >= mark:
+                    outlook = _outlook(visits, spent, each, extent.most)
+                    if outlook is None:
+                        return
+                    if mark > extent.first or outlook > SOON * extent.first:
+                        yield EndInSight()
+                    mark += extent.first
                 if len(visits) == PLAIN and not with_symmetry:
                     break
                 if not len(visits) % 1000 and time.perf_counter() - last > PAUSE:

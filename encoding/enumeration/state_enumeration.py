@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from fencepost.encoding.engine.events import StepsAtLeast
-from fencepost.encoding.engine.messages import Visited
+from fencepost.encoding.engine.messages import EndInSight, Visited
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.enumeration.process import TASK, enumerate_states
+from fencepost.encoding.enumeration.process import SOON, TASK, Extent, enumerate_states
 from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.ic3.found_proof import PathReplay
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.solving.workers import Worker
 
 FIRST = 40_000
-"""The states that are enumerated before other engines begin: about two seconds. A number, so that no verdict
-depends on the load of the machine."""
+"""The states that are enumerated before other engines begin: about two seconds. If four times as many are
+expected at most, twice as many. A number, so that no verdict depends on the load of the machine."""
+
+MOST = 1_000_000
+"""The states that an enumeration visits beside other engines: about a minute."""
+
+MOST_BYTES = 2**30
+"""The memory for these states: their variables, and about `BESIDE` bytes more for each of them."""
+
+BESIDE = 250
 
 GLANCE = 1_000
 """The same if invariants are declared. Induction with them is soon over."""
@@ -24,6 +32,8 @@ class StateEnumeration:
 
     The first state in which a property is false, or its witness true, is replayed. No violation is nearer. If
     the enumeration ends, no other state is reachable within the limits.
+
+    Others may begin once it is not `alone`: it is over, or an end is in sight, but not soon.
     """
 
     proves = True
@@ -32,6 +42,8 @@ class StateEnumeration:
         """Prepare nothing yet: `begin` starts the worker."""
         self._work = work
         self._worker: Worker | None = None
+        self.is_alone = False
+        """Whether the other engines should wait."""
         self._claims: dict[str, Statement] = {}
         """The properties, and the claims that their witnesses are never true, by name."""
 
@@ -50,16 +62,33 @@ class StateEnumeration:
         work, limits = self._work, self._work.limits
         claims: list[Statement] = [*work.properties, *map(Never, work.properties)]
         self._claims = {claim.name: claim for claim in claims}
-        most = None if limits.engines == (TASK,) else GLANCE if work.system.invariants else FIRST
-        asked = work.system, work.properties, limits.budgets, limits.bound, most
+        asked = work.system, work.properties, limits.budgets, limits.bound, self._extent()
         self._worker = work.start(self, TASK, enumerate_states, *asked)
+        self.is_alone = True
+
+    def _extent(self) -> Extent | None:
+        """Return how far the enumeration goes; None for as far as there are states.
+
+        With a limit on conflicts the others begin when it is over, so it does not go far.
+        """
+        limits, system = self._work.limits, self._work.system
+        if limits.engines == (TASK,):
+            return None
+        if system.invariants:
+            return Extent(GLANCE, GLANCE)
+        if limits.conflicts is not None:
+            return Extent(FIRST, SOON * FIRST)
+        within = MOST_BYTES if limits.memory is None else min(MOST_BYTES, int(limits.memory * 2**29))
+        return Extent(FIRST, min(MOST, within // (len(system.variables) + BESIDE)))
 
     def go_on(self) -> None:
         """Start nothing more."""
 
-    def take(self, worker: Worker, message: FoundPath | Visited) -> None:
-        """Replay a path, or record that all states were visited."""
+    def take(self, worker: Worker, message: FoundPath | EndInSight | Visited) -> None:
+        """Replay a path, let other engines begin, or record that all states were visited."""
         match message:
+            case EndInSight():
+                self.is_alone = False
             case FoundPath(property=str(name), actions=actions):
                 claim = self._claims[name]
                 PathReplay(self._work).report(message, claim)
@@ -73,3 +102,4 @@ class StateEnumeration:
     def end(self, worker: Worker) -> None:
         """Note that the worker has ended."""
         self._worker = None
+        self.is_alone = False

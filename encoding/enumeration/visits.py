@@ -33,6 +33,8 @@ class Visits:
         self._beginnings = Beginnings(concrete)
         self.depth = 0
         """The steps to the nodes that are farthest away."""
+        self.levels: list[int] = []
+        """The number of nodes at 0, 1, 2 … steps, as far as all of them were visited."""
         self.total = 0
         """The number of nodes that the visited ones stand for."""
         self.goes_on = False
@@ -79,6 +81,7 @@ class Visits:
                 level.append(self._enter(node, size, len(self._seen)))
                 yield level[-1]
         while level:
+            self.levels.append(len(level))
             if steps is not None and self.depth == steps:
                 self.goes_on = any(self._can_go_on(node) for node, _ in level)
                 return

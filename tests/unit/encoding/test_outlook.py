@@ -1,0 +1,185 @@
+"""The outlook of an enumeration, and the engines that wait for one whose end is in sight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, takewhile
+from typing import Any
+
+import pytest
+
+from fencepost.encoding import check as order
+from fencepost.encoding.check import check
+from fencepost.encoding.engine import work
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import EndInSight, Visited
+from fencepost.encoding.engine.verdicts import Basis, Result
+from fencepost.encoding.engine.work import Work
+from fencepost.encoding.enumeration import state_enumeration
+from fencepost.encoding.enumeration.outlook import expected_nodes
+from fencepost.encoding.enumeration.process import Extent, enumerate_states
+from fencepost.encoding.ic3 import found_proof
+from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.quantifiers import forall
+from fencepost.encoding.language.sorts import integers, labels
+from fencepost.encoding.language.state import StateSpace, family
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.terms import TRUE, Parameter
+from fencepost.encoding.solving.workers import Worker
+from support.bare import Bare
+
+LOGLESS = [1, 7, 18, 87, 387, 1341, 3945, 9357, 16278, 19527, 11634, 2772, 720, 180, 6]
+"""The levels of examples/corpus/logless_reconfig.py with three terms, 66,260 states."""
+
+VOTES = [1, 8, 56, 216, 580, 1128, 1668, 2086, 2618, 3704, 5453, 7305, 8281, 7687, 5820, 3749, 2245, 1311]
+"""The first levels of acp_sb.py with three participants, which has 54,945 states."""
+
+LOG = [1, 3, 5, 5, 6, 16, 42, 108, 252, 591, 1380, 3540, 9284, 22359]
+"""The first levels of the preset verified-log-02, up to symmetry."""
+
+
+def within(levels: Sequence[int], nodes: int) -> list[int]:
+    """Return the levels that are complete after so many nodes."""
+    full = takewhile(lambda total: total <= nodes, accumulate(levels))
+    return list(levels[: len(list(full))])
+
+
+@pytest.mark.parametrize(("levels", "least", "most"), [(LOGLESS, 60_000, 160_000), (VOTES, 50_000, 100_000)])
+def test_levels_that_grow_less_and_less_let_expect_an_end(
+    levels: Sequence[int], least: int, most: int
+) -> None:
+    """Planted: the growth stays as it is. Then no end is in sight."""
+    expected = expected_nodes(within(levels, 40_000), 1_000_000)
+    assert expected is not None and least < expected < most
+
+
+def test_levels_that_grow_alike_promise_no_end() -> None:
+    """Planted: the growth becomes smaller in any case."""
+    assert expected_nodes(within(LOG, 40_000), 1_000_000) is None
+    assert expected_nodes([2**level for level in range(12)], 1_000_000) is None
+
+
+def test_more_nodes_than_asked_are_none() -> None:
+    assert expected_nodes(within(LOGLESS, 40_000), 50_000) is None
+    assert expected_nodes(LOGLESS, 100_000) == 66_260
+    assert expected_nodes([1, 2, 3, 2], 100) is None, "too few levels"
+
+
+def test_levels_that_shrink_alike_end() -> None:
+    assert expected_nodes([64, 32, 16, 8, 4], 1_000) in (127, 128)
+
+
+class Grid(StateSpace):
+    """Three counters."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.counter = labels("counter", "c", 3)
+        self.value = family(integers(0, most), self.counter)
+
+
+def count_on(s: Grid, counter: Parameter) -> Action:
+    """Count on."""
+    return Action(s.value[counter] < s.most, [s.value[counter].set(s.value[counter] + 1)], counter)
+
+
+def grid(most: int) -> System:
+    s = Grid(most)
+    full = forall(s.counter, lambda c: s.value[c] == most)
+    prop = Property("p", "p", TRUE, full, "all counters are full")
+    return System(s, (each(count_on, s, s.counter),), (prop,))
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use no symmetry."""
+    monkeypatch.setattr("fencepost.encoding.enumeration.process.symmetries_of", lambda *asked: [])
+
+
+def said(system: System, extent: Extent) -> tuple[bool, int | None]:
+    """Return whether an end is in sight when the first nodes are over, and how many states were visited."""
+    messages = list(enumerate_states(system, system.properties, {}, None, extent))
+    states = [message.states for message in messages if isinstance(message, Visited)]
+    return EndInSight() in messages, states[0] if states else None
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3, (False, 64)), (7, (True, 512))])
+def test_an_enumeration_goes_on_if_an_end_is_in_sight(most: int, expected: object, plain: None) -> None:
+    """Planted: it ends after the first nodes; it says nothing after twice as many."""
+    assert said(grid(most), Extent(40, 1_000)) == expected
+
+
+def test_an_enumeration_without_an_end_in_sight_is_over(plain: None) -> None:
+    """Planted: it goes on in any case. The second one visits as many nodes as it may, and no more."""
+    assert said(grid(7), Extent(40, 60)) == (False, None)
+    assert said(grid(20), Extent(40, 500)) == (True, None)
+
+
+def stalling(*asked: Any) -> Iterator[Any]:
+    time.sleep(60)
+    yield from ()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the workers started; IC3 never ends, and the first nodes are few."""
+    names: list[str] = []
+    start = Work.start
+
+    def recorded(self: Work, engine: Any, name: str, *arguments: Any, **options: Any) -> Worker:
+        names.append(name)
+        return start(self, engine, name, *arguments, **options)
+
+    monkeypatch.setattr(Work, "start", recorded)
+    monkeypatch.setattr(found_proof, "find", stalling)
+    monkeypatch.setattr(state_enumeration, "FIRST", 40)
+    return names
+
+
+def checked(system: System, limits: Limits) -> Result:
+    (result,) = check(Bare(system), system.properties, limits).results
+    return result
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_rounds_wait_for_an_enumeration_whose_end_is_in_sight(
+    jobs: int, plain: None, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: rounds begin with IC3; others begin with the enumeration."""
+    monkeypatch.setattr(order, "PROOFS_FIRST", float("inf"))
+    monkeypatch.setattr(work, "HEAD_START", float("inf"))
+    result = checked(grid(16), Limits(jobs=jobs, timeout=60, enumeration_first=True))
+    assert result.basis is Basis.ENUMERATION
+    assert result.visited is not None and result.visited.states == 17**3
+    assert started == (["enumeration"] if jobs == 1 else ["enumeration", "ic3"])
+
+
+def test_an_end_soon_lets_all_others_wait(plain: None, started: list[str]) -> None:
+    result = checked(grid(3), Limits(jobs=2, timeout=60, enumeration_first=True))
+    assert (result.basis, started) == (Basis.ENUMERATION, ["enumeration"])
+
+
+def test_rounds_wait_for_some_seconds_only(
+    plain: None, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: they wait for the end of the enumeration."""
+    monkeypatch.setattr(order, "PROOFS_FIRST", 0.0)
+    checked(grid(16), Limits(jobs=2, timeout=60, enumeration_first=True))
+    assert "prepare" in started
+
+
+def test_the_states_are_bounded_by_memory() -> None:
+    """Planted: by their number alone."""
+    system = grid(3)
+
+    def most(gib: float | None) -> int:
+        limits = Limits(memory=gib, enumeration_first=True)
+        at = Work(Bare(system), system.properties, limits, lambda event: None)
+        extent = state_enumeration.StateEnumeration(at)._extent()
+        at.crew.dismiss()
+        assert extent is not None
+        return extent.most
+
+    assert most(None) == state_enumeration.MOST
+    assert most(0.125) == 2**26 // (3 + state_enumeration.BESIDE)
