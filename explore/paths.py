@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -127,15 +128,21 @@ class Names:
         return {begin.words: begin for begin in found}
 
     def action(self, name: str) -> GroundAction:
-        """Return the action of that name; raise BadInput if there is none."""
-        return self.actions[_known(name, self.actions, "action")]
+        """Return the action of that name, written `push(1, 2)` or `push 1 2`; raise BadInput if none."""
+        return self._by_words.get(_words(name)) or self.actions[_known(name, self.actions, "action")]
+
+    @cached_property
+    def _by_words(self) -> dict[tuple[str, ...], GroundAction]:
+        """All actions by the words of their names."""
+        return {_words(name): action for name, action in self.actions.items()}
 
     def move(self, name: str) -> Move:
         """Return the move of that name; raise BadInput if there is none."""
-        if name.startswith(LOSE) and name not in self.actions:
+        if (action := self._by_words.get(_words(name))) is not None:
+            return Take(action)
+        if name.startswith(LOSE):
             return Lose(self.choices[_known(name.removeprefix(LOSE), self.choices, "message to lose")])
-        if name.startswith(BEGIN) and name not in self.actions:
-            known = self.beginnings
+        if name.startswith(BEGIN) and (known := self.beginnings):
             return known[_known(name.removeprefix(BEGIN), known, "initial value to choose from")]
         return Take(self.action(name))
 
@@ -143,6 +150,11 @@ class Names:
         """Return the path of moves with those names, at its end unless given; raise BadInput."""
         moves = tuple(map(self.move, names))
         return ExplorerPath().then(*moves).to(len(moves) if at is None else at)
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """Return the words of the name of an action, without brackets and commas."""
+    return tuple(re.split(r"[\s(),]+", name.strip(" )")))
 
 
 def _known(name: str, names: Mapping[str, object], what: str) -> str:

@@ -9,6 +9,7 @@ from enum import Enum
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.counterexample import OF_PATH
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.sorts import show
@@ -40,6 +41,8 @@ class Ending(Enum):
 
     REPRODUCED = "reproduced"
     """The property that the trace violates is violated on this release."""
+    FOLLOWED = "followed"
+    """The code follows steps that violate nothing, and makes the same observations."""
     REFUSED = "refused"
     """A bookie refuses the add that the violation needs, or the model of this release stops too."""
     PARTED = "parted"
@@ -286,7 +289,8 @@ def _judged(run: Reproduction, code: Code, parameters: BookKeeperParameters) -> 
         last = code.observations(told)
     finding = violated(run.trace.property, last, told["told"], parameters)
     if run.ending is Ending.REPRODUCED and (finding if finding is not None else first is None):
-        return replace(run, as_release=_as_release(run), reason=_said_at_end(run, last))
+        ending = Ending.FOLLOWED if run.trace.property == OF_PATH.name else Ending.REPRODUCED
+        return replace(run, ending=ending, as_release=_as_release(run), reason=_said_at_end(run, last))
     if run.ending is Ending.REPRODUCED:
         where = first.index if first is not None else len(run.trace.steps)
         why = (
@@ -328,21 +332,22 @@ def _as_release(run: Reproduction) -> bool:
     """Return whether the model of this release makes the same observations and stops at the same step."""
     _, parameters = bookkeeper_of(run.trace)
     setting = run.setting
-    if run.ending is not Ending.REPRODUCED and not mending(setting.release, setting.storage, parameters):
+    goes_through = run.ending in (Ending.REPRODUCED, Ending.FOLLOWED)
+    if not goes_through and not mending(setting.release, setting.storage, parameters):
         return False
     own = find(run.trace.protocol).system(as_driven(setting.release, setting.storage, parameters))
     said = _said_by(own, run.trace)
     agrees = all(not differences(said[s.index], s.observations) for s in run.steps if s.index < len(said))
     stops = len(said) - 1
-    if run.ending is not Ending.REPRODUCED and stops == len(run.trace.steps):
+    if not goes_through and stops == len(run.trace.steps):
         return agrees and not _is_violated(own, run.trace)
-    return agrees and (
-        run.ending is Ending.REPRODUCED or run.step is None or stops <= run.step + 1 or stops == 0
-    )
+    return agrees and (goes_through or run.step is None or stops <= run.step + 1 or stops == 0)
 
 
 def _is_violated(system: System, trace: Trace) -> bool:
-    """Return whether the trace's steps violate its property in that system, too."""
+    """Return whether the trace's steps violate its property in that system, too; a path violates nothing."""
+    if trace.property == OF_PATH.name:
+        return False
     actions, choices = _actions(system, trace.steps), _true_choices(system, trace)
     (prop,) = choose(system, (trace.property,))
     try:

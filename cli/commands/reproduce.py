@@ -1,4 +1,4 @@
-"""`fencepost reproduce`: a saved counterexample on the real BookKeeper."""
+"""`fencepost reproduce`: a saved counterexample or a script on the real BookKeeper."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.reproduction import as_json, as_text, with_observations
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
-from fencepost.encoding.forms.counterexample import Counterexample
+from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
+from fencepost.explore.scripts import script_in
 from fencepost.realcode.harness_session import OutOfStep, Recording, running
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import (
@@ -42,6 +43,7 @@ from fencepost.realcode.transcripts import read_transcript, recorded
 
 EXITS = {
     Ending.REPRODUCED: ExitCode.VIOLATED,
+    Ending.FOLLOWED: ExitCode.SUCCESS,
     Ending.REFUSED: ExitCode.SUCCESS,
     Ending.PARTED: ExitCode.UNDECIDED,
     Ending.UNDRIVABLE: ExitCode.UNDECIDED,
@@ -80,11 +82,13 @@ def command(
 ) -> int:
     """Drive the real BookKeeper in LIB through the counterexample in TRACE, step by step.
 
-    Real bookies and clients run in a temporary folder, and all of them are stopped at the end. Exits with 1
-    if the violation is reproduced, 0 if the code refuses a step, 3 if model and code differ in another way
-    or a step cannot be driven.
+    TRACE may be a script of your own. Real bookies and clients run in a temporary folder, and all of them
+    are stopped at the end. Exits with 1 if the violation is reproduced, 0 if nothing is violated or the
+    code refuses a step, 3 if model and code differ in another way or a step cannot be driven.
     """
     counterexample = _counterexample(Path(trace), name)
+    if form == "html" and counterexample.prop is OF_PATH:
+        raise BadInput(f"--format html: {trace} violates nothing; valid: text, json")
     if playback is not None:
         unused = {
             "--bookkeeper": folder,
@@ -108,19 +112,22 @@ def command(
 
 
 def _counterexample(path: Path, name: str | None) -> Counterexample:
-    """Return the one counterexample in the file, in an order that the code can take; raises BadInput."""
+    """Return the one counterexample or path in the file; raises BadInput.
+
+    A saved trace is put in an order that the code can take. A script keeps the order that its author gave.
+    """
     replays = replays_in(path, None, (name,) if name else ())
     if len(replays) > 1:
         names = ", ".join(replay.prop.name for replay in replays)
         raise BadInput(f"{path}: has traces of {names}; choose with --property")
-    if replays[0].is_path:
-        raise BadInput(f"{path}: is a path, which violates nothing; give a trace that `check --traces` wrote")
     counterexample = replays[0].counterexample
     if counterexample is None:
         raise BadInput(
             f"{path}: does not replay ({replays[0].reason}); give a trace that `check --traces` wrote"
         )
     bookkeeper_of(counterexample.trace)
+    if script_in(path) is not None:
+        return counterexample
     return replace(
         counterexample, trace=as_code_can(counterexample.trace, counterexample.system, counterexample.prop)
     )

@@ -29,8 +29,9 @@ from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA
+from fencepost.explore.scripts import Script, run_script, script_in
 
-HINT = "give a trace that `check --traces` wrote"
+HINT = "give a trace that `check --traces` wrote, or a script that begins with `protocol NAME`"
 
 CHECK_SCHEMA = k.schema_name(CHECK)
 """The schema of a result of `check`, which may have traces in it."""
@@ -78,8 +79,8 @@ def command(
     """Replay the trace in FILE step by step on plain values, and show it.
 
     FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
-    is replayed. Exits with 1 if a step is impossible, if it does not change what FILE says, or if nothing
-    is violated at the end.
+    is replayed, or a script of your own. Exits with 1 if a step is impossible, if it does not change what
+    FILE says, or if nothing is violated at the end.
     """
     _refuse_together(form, expressions, other)
     replays = replays_in(Path(file), source, names)
@@ -125,13 +126,25 @@ def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -
 
 
 def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
-    """Return the traces of these properties in a file, replayed; raises BadInput if there is none."""
+    """Return the traces of these properties in a file, replayed; raises BadInput if there is none.
+
+    A script is run, and is the only one in its file.
+    """
+    if (script := script_in(path)) is not None:
+        return [_of_script(script, source, names)]
     found = _traces(path)
     chosen = [saved for saved in found if not names or _about(saved) in names]
     if not chosen:
         valid = ", ".join(dict.fromkeys(map(_about, found)))
         raise BadInput(f"--property {names[0]}: {path} has no trace of it; valid: {valid}")
     return [_replay(saved, source) for saved in chosen]
+
+
+def _of_script(script: Script, source: str | None, names: Sequence[str]) -> Replay:
+    if source is not None:
+        raise BadInput(f"--source {source}: not with a script, which names its protocol; leave it out")
+    counterexample = run_script(script, next(iter(names), None))
+    return Replay(counterexample.prop, counterexample, None)
 
 
 def _about(saved: dict[str, Any]) -> str:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding import keys as k
-from fencepost.encoding.concrete.saved_traces import TRACE
-from fencepost.encoding.forms.counterexample import Counterexample, action_line
+from fencepost.encoding.concrete.saved_traces import PATH, TRACE
+from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, action_line
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import show_all
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -69,6 +69,8 @@ def ending(run: Reproduction, counterexample: Counterexample) -> str:
             reproduced = f"Reproduced on {release}: {run.trace.property} is violated; {agree}."
             at_end = f"{run.reason[0].upper()}{run.reason[1:]}. " if run.reason else ""
             return f"{reproduced} {at_end}{counterexample.explanation}"
+        case Ending.FOLLOWED:
+            return f"Followed by {release}: nothing is violated; model and code agree after each step."
         case Ending.REFUSED:
             return f"Refused by {release} at step {run.step}: {run.reason}. {_as_release(run)}"
         case Ending.PARTED:
@@ -106,7 +108,7 @@ CODE_STEP = k.keys(
 )
 REPRODUCED = k.document(
     "fencepost.reproduce/1",
-    trace=k.one(TRACE, "the trace, in an order that the code can take"),
+    trace=k.either((TRACE, PATH), "the trace, or the path of steps that violate nothing, as driven"),
     **SETTING,
     ending=k.among((e.value for e in Ending), "how it ended"),
     step=k.null(k.whole("the step that was refused, that cannot be driven, or where the two parted", 1)),
@@ -119,7 +121,7 @@ REPRODUCED = k.document(
 def as_json(run: Reproduction) -> dict[str, object]:
     """Return everything that was seen."""
     content = {
-        "trace": run.trace.to_json(),
+        "trace": run.trace.to_path_json() if run.trace.property == OF_PATH.name else run.trace.to_json(),
         "bookkeeper": run.setting.code,
         "storage": run.setting.storage,
         "zookeeper": run.setting.zookeeper,

@@ -17,7 +17,7 @@ from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.transcripts import read_transcript
-from support.realcode import TRANSCRIPTS, crashing_code, kept_trace
+from support.realcode import OF_SCRIPTS, SCRIPTS, TRANSCRIPTS, crashing_code, kept_trace
 from support.refusing import refused
 from support.shown import shows
 
@@ -67,6 +67,50 @@ def test_as_a_page_with_the_code_beside_the_model(trace: str, capsys: pytest.Cap
     shown = json.loads(page.split('id="counterexample">')[1].split("</script>")[0])
     assert shown["steps"][15]["observations"][0] == "code: b1 answers LedgerFencedException"
     assert "Refused by 4.17.4 at step 16" in page
+
+
+LATE_ADD = str(SCRIPTS / "late-add.txt")
+LATE_ADD_RUN = str(OF_SCRIPTS / "late-add.4.17.4.sorted.jsonl")
+
+
+def test_a_script_is_driven_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", LATE_ADD, "--playback", LATE_ADD_RUN]) == 0
+    out = capsys.readouterr().out
+    assert "  7  b2 handle add (client w, fragment 1, entry 1)\n       code: b2 answers LedgerFenced" in out
+    assert "Followed by 4.17.4: nothing is violated; model and code agree after each step." in out
+
+
+def test_a_script_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", LATE_ADD, "--playback", LATE_ADD_RUN, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ending"], document["trace"]["schema"]) == ("followed", "fencepost.path/2")
+
+
+def test_a_script_that_the_code_does_not_follow_exits_with_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bookie of the changed transcript forgets its fence."""
+    path = tmp_path / "changed.jsonl"
+    whole = Path(LATE_ADD_RUN).read_text(encoding="utf-8")
+    path.write_text(whole.replace('"fenced": true', '"fenced": false'), encoding="utf-8")
+    assert run(["reproduce", LATE_ADD, "--playback", str(path)]) == 3
+    assert "Model and code differ at step 5: fenced[b1] is no in the code" in capsys.readouterr().out
+
+
+def test_a_script_is_run_on_the_model_before_a_library_is_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "steps.txt"
+    path.write_text("protocol bookkeeper\nset entries=1\npush 1 1\n", encoding="utf-8")
+    assert run(["reproduce", str(path), "--bookkeeper", "no-such-folder"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"fencepost: {path}: line 3: push(1, 1): is not possible after step 0; ")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_script_without_a_violation_has_no_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", LATE_ADD, "--playback", LATE_ADD_RUN, "--format", "html"]) == 2
+    assert "violates nothing; valid: text, json" in capsys.readouterr().err
 
 
 HOSTILE = {

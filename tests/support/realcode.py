@@ -19,6 +19,9 @@ from fencepost.realcode.matrix import kept
 from fencepost.realcode.transcripts import Transcript, read_transcript
 
 TRANSCRIPTS = Path(__file__).parent.parent / "realcode" / "transcripts"
+SCRIPTS = Path(__file__).parents[2] / "examples" / "scripts"
+OF_SCRIPTS = TRANSCRIPTS.parent / "scripts"
+"""The scripts that are shown as examples, and transcripts of real runs of them."""
 
 
 def kept_trace(bug: str) -> Trace:
