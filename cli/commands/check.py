@@ -46,6 +46,7 @@ from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
+from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
 from fencepost.encoding.check import check, refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
@@ -108,6 +109,7 @@ PATIENCE: Patience | None = Patience()
 @counterexample_form_option
 @output_option
 @traces_option
+@sarif_option
 @option(
     "--certificates",
     type=click.Path(),
@@ -140,6 +142,7 @@ def command(
     form: str,
     output: str | None,
     traces: str | None,
+    sarif: str | None,
     certificates: str | None,
     require_proof: bool,
     known_as_expected: bool,
@@ -166,6 +169,8 @@ def command(
         **_minimizing(minimize),
         **limits,
     )
+    if sarif is not None:
+        refuse_sarif(sarif, protocol, output)
     family = find_protocol(protocol)
     request = request_of(family, made, names, release, limits_asked, drop_declared)
     small = small_instances(family, made, request)
@@ -181,6 +186,8 @@ def command(
         known_as_expected,
         expect,
         certificates is not None,
+        sarif,
+        protocol,
     )
     refuse_uncheckable(request.system, request.limits)
     progress = CheckProgress(verbose)

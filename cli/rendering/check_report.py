@@ -24,9 +24,10 @@ from fencepost.cli.rendering.check_text import (
 )
 from fencepost.cli.rendering.counterexamples import formatted
 from fencepost.cli.rendering.known_names import line, new
+from fencepost.cli.rendering.sarif import Problem, sarif
 from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k
-from fencepost.encoding.engine.verdicts import Outcome, Result
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.state import show_all
@@ -55,6 +56,16 @@ def counterexamples_of(one: CheckedRequest, *results: Result) -> list[Counterexa
         for result in results or one.outcome.results
         for trace in ([result.trace, *result.more_traces] if result.trace else [])
     ]
+
+
+def problems_of(one: CheckedRequest, require_proof: bool) -> Iterator[Problem]:
+    """Yield each violation, and each property that is not decided, or not proved if a proof is required."""
+    for result in one.outcome.results:
+        for counterexample in counterexamples_of(one, result):
+            yield Problem(result.property, counterexample.verdict, counterexample)
+        unproved = result.verdict is Verdict.HOLDS and require_proof
+        if result.verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or unproved:
+            yield Problem(result.property, f"{verdict_sentence(result)}.")
 
 
 def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
@@ -189,6 +200,10 @@ class Wanted:
     known_as_expected: bool = False
     expect: str | None = None
     certify: bool = False
+    sarif: str | None = None
+    """The file for the problems as SARIF."""
+    source: str = ""
+    """The Python file that is checked."""
 
     def conclusion(self, checked: Sequence[CheckedRequest]) -> Conclusion:
         """Return all that the command prints and writes, and its exit code."""
@@ -198,6 +213,8 @@ class Wanted:
             if self.traces is not None
             for file in trace_files(Path(self.traces), one, self.form)
         )
+        if self.sarif is not None:
+            files[self.sarif] = self._sarif(checked)
         lines = [why for one in checked for why in reasons_of(one.uncertified or {})]
         if self.form not in FORMS:
             printed, written = placed(
@@ -214,6 +231,12 @@ class Wanted:
         lines += [line for one in checked for line in lines_of(one)] + ([others] if others else [])
         printed, written = ("", {}) if text is None else placed(text, self.output)
         return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
+
+    def _sarif(self, checked: Sequence[CheckedRequest]) -> str:
+        properties = [prop for one in checked for prop in one.request.properties]
+        problems = [problem for one in checked for problem in problems_of(one, self.require_proof)]
+        interrupted = any(one.outcome.interrupted for one in checked)
+        return sarif(self.source, properties, problems, interrupted)
 
     def so_far(self, checked: Sequence[CheckedRequest]) -> Conclusion:
         """Return the conclusion if the command is killed now, with the exit code of the verdicts."""

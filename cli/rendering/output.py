@@ -64,14 +64,12 @@ class _NewFile(click.Path):
         return value
 
 
-output_option = option(
-    "-o",
-    "--output",
-    type=_NewFile(),
-    metavar="FILE",
-    help="Write the result to a file instead of stdout.",
-    callback=_writable,
-)
+def file_option(*names: str, help: str) -> Callable[[Command], Command]:
+    """Return an option that takes a file to be written; one that cannot be written is refused at once."""
+    return option(*names, type=_NewFile(), metavar="FILE", help=help, callback=_writable)
+
+
+output_option = file_option("-o", "--output", help="Write the result to a file instead of stdout.")
 
 
 def emit(text: str, output: str | None) -> None:

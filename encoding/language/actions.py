@@ -102,6 +102,8 @@ class Schema:
     meaning: str
     parameters: tuple[Parameter, ...]
     action: Action
+    written: tuple[str, int] | None = None
+    """The file and the line of the handler that describes it, if there is one."""
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -179,7 +181,9 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
                 f"{handler.__name__}: its note names {{{field_name}}}, which is not an argument; "
                 f"valid: {', '.join(names)}"
             )
-    schema = Schema(handler.__name__.replace("_", " "), meaning, parameters, action)
+    code = getattr(inspect.unwrap(handler), "__code__", None)
+    written = None if code is None else (code.co_filename, code.co_firstlineno)
+    schema = Schema(handler.__name__.replace("_", " "), meaning, parameters, action, written)
     when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
     return replace(schema, action=replace(action, when=when, then=then))
 

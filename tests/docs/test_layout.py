@@ -223,6 +223,7 @@ def test_every_folder_with_an_init_is_a_package_of_the_distribution() -> None:
     folders = {p.parent.relative_to(ROOT) for layer in LAYERS for p in (ROOT / layer).rglob("__init__.py")}
     assert {Path(p) for p in tools["package-dir"].values()} == folders
     assert set(tools["packages"]) == set(tools["package-dir"])
+    assert {f for f in folders if not (ROOT / f / "py.typed").is_file()} == set()
 
 
 def test_nothing_is_imported_without_the_namespace() -> None:
