@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.messages import Message, MessageEffect, message
+from fencepost.encoding.language.messages import ChannelStep, Message, message
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, explain_no_sort
@@ -110,7 +110,7 @@ class Channel(RefusesPython):
         free = all_of(unsent, *self._later_ones_unsent(index))
         always = isinstance(condition, Constant) and condition.value is True
         guard = free if always else any_of(~condition, free)
-        effect = MessageEffect(True, guard, self._marks(index, condition, says))
+        effect = ChannelStep(True, guard, self._marks(index, condition, says))
         lost = self._read("lost", index) if "lost" in self.parts else None
         sent_if = condition if always else all_of(condition, unsent)
         return self._message(index, says, effect, lost, sent_if)
@@ -120,7 +120,7 @@ class Channel(RefusesPython):
         says = {field: self.said(field, *index) for field in self.says}
         marks = (self._read("received", index).set(True),) if self.once else ()
         guard = all_of(self.under_way(*index), *self._earlier_ones_gone(index))
-        return self._message(index, says, MessageEffect(False, guard, marks))
+        return self._message(index, says, ChannelStep(False, guard, marks))
 
     def _marks(
         self, index: tuple[TermLike, ...], when: Term, says: Mapping[str, TermLike]
@@ -133,7 +133,7 @@ class Channel(RefusesPython):
         self,
         index: tuple[TermLike, ...],
         says: Mapping[str, TermLike],
-        effect: MessageEffect,
+        effect: ChannelStep,
         lost: Read | None = None,
         when: TermLike = True,
     ) -> Message:

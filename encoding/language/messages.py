@@ -13,7 +13,7 @@ from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermL
 
 
 @dataclass(frozen=True)
-class MessageEffect:
+class ChannelStep:
     """The part of an action that a message of a channel brings with it: a part of the guard, and updates.
 
     `is_sending` says whether the message is sent or received.
@@ -46,7 +46,7 @@ class Message:
     lost: Read | None = None
     when: Term = TRUE
     stays: bool = False
-    effect: MessageEffect | None = None
+    effect: ChannelStep | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -63,7 +63,7 @@ def message(
     lost: Read | None = None,
     when: TermLike = True,
     stays: bool = False,
-    effect: MessageEffect | None = None,
+    effect: ChannelStep | None = None,
 ) -> Message:
     """Return a `Message`. Plain values may stand for terms. Raises ModelError if `lost` is no choice."""
     if lost is not None and not (isinstance(lost, Read) and lost.family.fault is not None):

@@ -79,6 +79,17 @@ def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> 
     return found
 
 
+def begun(process: subprocess.Popen[str], seconds: float = 2.5) -> None:
+    """Wait until a command and its children have used so many CPU seconds, however busy the machine is."""
+
+    def used() -> list[float]:
+        times = [stat(pid)[11:13] for pid in (process.pid, *children(process.pid))]
+        ticks = sum(int(ticks) for pair in times for ticks in pair)
+        return [ticks] if ticks >= seconds * os.sysconf("SC_CLK_TCK") else []
+
+    awaited(used, process)
+
+
 def kill_one(look: Callable[[], list[int]], process: subprocess.Popen[str]) -> list[int]:
     """Kill the first process that `look` finds, and return the processes that it had started."""
     while True:
