@@ -611,7 +611,7 @@ def test_a_violation_by_the_writer_that_does_not_replay_does_not_count(
     assert violations_by_the_writer(instance, asked, limits) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_loss_ends_the_search_for_others() -> None:
     """#4651 violates both properties at 2/2/1. Planted: `one_is_enough` is ignored."""
     sizes = {"bookies": "3", "ensemble": "2", "write_quorum": "2", "ack_quorum": "1", "entries": "2"}

@@ -234,7 +234,7 @@ def test_the_instance_asked_for_leaves_another_its_share_of_the_time(
     assert second > 400
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_with_a_switch_set_it_is_checked_there_too(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("check", "bookkeeper-4.13", "--property", "valid-fragments")
     code, out, _ = said(capsys, *asked, "--set", "recovery_floor=fragment")
@@ -296,6 +296,7 @@ def test_a_proof_over_one_action_stands_whatever_the_limits(
     assert (code, proved in out) == (0, True)
 
 
+@pytest.mark.long
 def test_a_property_that_nothing_exercises_is_vacuous(capsys: pytest.CaptureFixture[str]) -> None:
     one = (f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum", "ack_quorum", "fragments"))
     code, out, _ = said(capsys, "check", "bookkeeper-4.13", *one, "--property", "valid-fragments")

@@ -81,8 +81,8 @@ def test_a_certificate_of_a_proof_says_it(tmp_path: Path, capsys: pytest.Capture
 
 @pytest.mark.slow
 def test_known_bugs_and_a_description_say_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "known", "1067").count(SENTENCE) == 1
-    assert json.loads(said(capsys, "known", "1067", "--format=json"))["unmodelled"] == [LINE]
+    assert said(capsys, "known", "BOOKKEEPER-799").count(SENTENCE) == 1
+    assert json.loads(said(capsys, "known", "BOOKKEEPER-799", "--format=json"))["unmodelled"] == [LINE]
     assert json.loads(said(capsys, "protocols", "bookkeeper", "--format=json"))["unmodelled"] == LINE
     assert "chained ensemble changes: bookies that fail during a change" in said(
         capsys, "protocols", "bookkeeper-core"

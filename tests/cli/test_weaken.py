@@ -170,7 +170,7 @@ def explored(system: System, mutant: Mutant, states: set[State]) -> tuple[Mutant
     return (MutantOutcome.EQUIVALENT if set(found) == states else MutantOutcome.UNNOTICED), violated
 
 
-@by_seeds(4, 24)
+@by_seeds(2, 24)
 def test_the_outcomes_on_generated_systems_are_those_of_exploring(seeds: range) -> None:
     """Each system has a property that holds: all states in which a flag is true have a number seen there."""
     seen: Counter[MutantOutcome] = Counter()

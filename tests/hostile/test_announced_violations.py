@@ -101,7 +101,16 @@ ENDS: list[tuple[Callable[[Stopped], None], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize("how, code, why", ENDS, ids=[how.__name__ for how, _, _ in ENDS])
+IN_LONG_TESTS = (by_a_kill, by_a_crash, by_two)
+
+
+@pytest.mark.parametrize(
+    "how, code, why",
+    [
+        pytest.param(*end, id=end[0].__name__, marks=[pytest.mark.long] if end[0] in IN_LONG_TESTS else [])
+        for end in ENDS
+    ],
+)
 def test_an_announced_violation_is_reported_however_its_process_ends(
     how: Callable[[Stopped], None], code: int, why: str, tmp_path: Path
 ) -> None:
@@ -140,6 +149,7 @@ def test_a_page_is_written_and_its_verdict_printed(tmp_path: Path) -> None:
     assert (tmp_path / "found.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.long
 def test_a_file_that_cannot_be_renamed_into_place_is_not_waited_for(tmp_path: Path) -> None:
     """Nobody reads this pipe, and the supervisor, which receives the signals, must not wait for a reader."""
     os.mkfifo(tmp_path / "pipe")

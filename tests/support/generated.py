@@ -28,13 +28,13 @@ FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 
 
 def by_seeds(few: int, many: int) -> pytest.MarkDecorator:
-    """Parametrize a test over seeds: a few in the quick case, half in the slow case, all in the long one.
+    """Parametrize a test over seeds: a few in the quick case, a quarter in the slow one, all in the long one.
 
-    Half of 40 seeds or fewer would be no sample: the slow case takes them all.
+    A quarter of 40 seeds or fewer would be no sample: the slow case takes them all.
     """
     cases = [pytest.param(range(few), id=f"{few} seeds")]
     if many > 40:
-        cases.append(pytest.param(range(many // 2), marks=pytest.mark.slow, id=f"half: {many // 2} seeds"))
+        cases.append(pytest.param(range(many // 4), marks=pytest.mark.slow, id=f"quarter: {many // 4} seeds"))
     tier = pytest.mark.long if many > 40 else pytest.mark.slow
     cases.append(pytest.param(range(many), marks=tier, id=f"{many} seeds"))
     return pytest.mark.parametrize("seeds", cases)

@@ -375,6 +375,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path, fencepost: Command) -> None:
     assert "to this folder, new or empty" in " ".join(fencepost("check", "--help")[1].split())
 
 
+@pytest.mark.long
 def test_a_result_without_a_certificate_is_named_with_the_reason(tmp_path: Path, fencepost: Command) -> None:
     # The reason was once missing. A property that is checked on a small instance of its own has no
     # certificate, because a certificate is of one instance.

@@ -43,6 +43,7 @@ def taken() -> tuple[RecordedRun, ...]:
 # Runs.
 
 
+@pytest.mark.long
 def test_a_seed_gives_the_same_runs_again() -> None:
     def some(seed: int) -> list[object]:
         ground = [Ground(find("bookkeeper").instance(BROAD.items()))]
@@ -185,6 +186,7 @@ def test_runs_on_the_code_write_their_file(tmp_path: Path, monkeypatch: pytest.M
     assert json.loads(head) | {"recorded": kept.recorded} == json.loads(played[0])
 
 
+@pytest.mark.long
 def test_a_process_that_crashes_keeps_the_runs_so_far_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -270,6 +270,7 @@ def with_storage(cell: str, storage: str) -> str:
     return named.get(storage, "") if named else cell
 
 
+@pytest.mark.long
 def test_every_known_bug_of_the_code_has_its_execution() -> None:
     from fencepost.realcode.matrix import bugs, without_running
     from fencepost.realcode.reproduction import Setting
