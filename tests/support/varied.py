@@ -28,7 +28,7 @@ from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.initial_values import OneOf, anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
-from fencepost.encoding.language.sorts import BOOL, Sort, Value, combinations, integers, is_part, labels
+from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, labels, subsets_of_size
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import (
@@ -107,7 +107,7 @@ class Net(StateSpace):
         self.node = labels("node", "n", 2 if mailing else chance.choice((2, 3, 3)))
         self.some = Sort("some", chance.choice((("n1",), ("n2",), *2 * (self.node.values,))), part_of="node")
         self.twin = Sort("twin", self.node.values)
-        self.pair = combinations("pair", self.node, 2)
+        self.pair = pair = subsets_of_size("pair", self.node, 2)
         self.client = Sort("client", ("w1", "w2", "r1", "r2"))
         self.writer = Sort("writer", ("w1", "w2"), part_of="client")
         self.position = integers(1, 2)
@@ -144,7 +144,7 @@ class Net(StateSpace):
         if "next" in self.kinds:
             self.next = family(self.node, self.node, initial=lambda n: _turned(self.node.values, n, turn))
         if "within" in self.kinds:
-            self.within = family(BOOL, self.pair, self.node, initial=lambda pair, n: is_part(n, pair))
+            self.within = family(BOOL, self.pair, self.node, initial=lambda two, n: n in pair.parts[two])
 
 
 def _at(sort: Sort, several: OneOf, one: Value) -> Callable[..., Value | OneOf]:

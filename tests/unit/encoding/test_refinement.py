@@ -16,7 +16,7 @@ from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import exists, forall
-from fencepost.encoding.language.sorts import BOOL, combinations, integers, is_part, labels
+from fencepost.encoding.language.sorts import BOOL, integers, labels, subsets_of_size
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.system import Axiom, Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
@@ -47,8 +47,8 @@ class Count(StateSpace):
 
     def __init__(self) -> None:
         self.pump = labels("pump", "p", 3)
-        self.pair = combinations("pair", self.pump, 2)
-        self.member = family(BOOL, self.pump, self.pair, initial=is_part)
+        self.pair = pair = subsets_of_size("pair", self.pump, 2)
+        self.member = family(BOOL, self.pump, self.pair, initial=lambda p, q: p in pair.parts[q])
         self.ran = family(BOOL, self.pump)
         self.amount = variable(integers(0, MOST))
 
@@ -79,7 +79,7 @@ def pieces_of(s: Tank) -> dict[str, Any]:
     c = Count()
 
     def fills(pump: str) -> list[CoreStep]:
-        pair = Some(lambda pair: all_of(*(s.ran[p] for p in s.pump if is_part(p, pair))))
+        pair = Some(lambda pair: all_of(*(s.ran[p] for p in s.pump if p in c.pair.parts[pair])))
         return [
             CoreStep("turn on", (lift(pump),)),
             CoreStep("fill", (pair,), when=~s.full, leaving=lift(s.full == TRUE)),
@@ -145,7 +145,7 @@ def nothing(pump: str) -> list[CoreStep]:
 def too_early(s: Tank) -> Callable[..., list[CoreStep]]:
     def script(pump: str) -> list[CoreStep]:
         return [
-            CoreStep("fill", ("p1 p2",), when=~s.full, leaving=lift(s.full == TRUE)),
+            CoreStep("fill", ("{p1, p2}",), when=~s.full, leaving=lift(s.full == TRUE)),
             CoreStep("turn on", (lift(pump),)),
         ]
 
@@ -168,7 +168,7 @@ SPOILED: Mapping[str, tuple[Callable[[Tank], dict[str, Any]], str, str]] = {
     "steps in the wrong order": (
         lambda s: {"scripts": {"run pump": too_early(s)}},
         "step 1, fill",
-        "cannot take fill(p1 p2)",
+        "cannot take fill({p1, p2})",
     ),
     "no such argument": (
         lambda s: {"scripts": {"run pump": some_pair_that_is_none(s)}},
