@@ -144,15 +144,16 @@ _TWEAKS_NOT_MODELLED = (
 )
 
 _COPIES_UNMODELLED = (
-    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, deletion, storages"
+    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"
 )
 
 _COPIES_NOT_MODELLED = (
     "open ledgers and their recovery: every fragment is closed",
     "striping: every bookie of an ensemble stores every entry of the fragment",
     "adds of a re-replication that arrive after it has given up",
-    "deletion of the ledger and the reuse of its id; what a bookie remembers of deletion (PR 4462)",
-    "storages: the write cache and the flush of DbLedgerStorage",
+    "deletion of the ledger by its owner, and the reuse of its id",
+    "storages other than DbLedgerStorage: a bookie stores and deletes entries at once",
+    "flushes that fail, and crashes between the flush and the clean-up",
     "placement policies and racks; a check that reads while somebody copies",
 )
 
