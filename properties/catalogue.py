@@ -20,6 +20,7 @@ from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_l
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
+from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from fencepost.properties.ledger_copies.safety import copies_properties
 from fencepost.properties.verified_log.invariants import log_invariants
 from fencepost.properties.verified_log.safety import verified_log_properties
@@ -95,7 +96,7 @@ def ledger_copies(parameters: CopiesParameters) -> System:
     """Build the copies of a closed ledger with their properties."""
     system = copies(parameters)
     assert isinstance(system.state, Copies)
-    return replace(system, properties=copies_properties(system.state))
+    return replace(system, properties=(*copies_properties(system.state), re_replication_can_finish(system)))
 
 
 _SOURCES = (

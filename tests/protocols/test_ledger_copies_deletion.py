@@ -1,8 +1,9 @@
-"""A deletion and the copies that come back to the bookie: the write cache, restarts, the mend."""
+"""A deletion and the copies that come back: the write cache, the memory, restarts, and the mends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import System
+from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from support.instances import built, happens, nearest_violation
 
 Settings = Mapping[str, object]
@@ -20,6 +22,7 @@ ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "workers
 CACHE: Settings = {**ONE_COPY, "storage": "write-cache"}
 SWAP: Settings = {**CACHE, "deletion_mark": "until-swap"}
 CHECKPOINT: Settings = {**CACHE, "deletion_mark": "until-checkpoint"}
+REMEMBERS: Settings = {**ONE_COPY, "remembers_deleted": "yes"}
 
 
 def recovered(target: str) -> list[str]:
@@ -76,6 +79,45 @@ def violated(system: System, prop: str) -> bool:
     """Return whether a reachable state violates the property."""
     holds = Concrete(system).predicate(choose(system, (prop,))[0].holds)
     return any(not holds(visit.state) for visit in explore(system))
+
+
+# The memory of deleted ledgers.
+
+
+def is_stuck(settings: Settings, *steps: str) -> bool:
+    """Return whether the steps are possible and leave a re-replication that cannot finish."""
+    return happens(COPIES, settings, "re-replication-can-finish", steps)
+
+
+def test_a_bookie_refuses_a_ledger_that_it_has_deleted_until_it_restarts() -> None:
+    refused = [*DELETED, "recover bookie: o1 1 1 b1"]
+    assert is_stuck(REMEMBERS, *refused)
+    assert not is_stuck({**REMEMBERS, "remembers_deleted": "no"}, *refused)
+    assert not is_stuck(REMEMBERS, *DELETED, "stop: b1", "come back: b1", "recover bookie: o1 1 1 b1")
+
+
+def test_a_bookie_that_was_restarted_before_the_deletion_remembers_nothing() -> None:
+    assert not is_stuck(REMEMBERS, "stop: b1", "come back: b1", *DELETED, "recover bookie: o1 1 1 b1")
+
+
+def test_with_another_spare_bookie_a_new_attempt_helps() -> None:
+    assert not is_stuck({**REMEMBERS, "bookies": 3}, *DELETED, "recover bookie: o1 1 1 b1")
+
+
+def test_a_restarted_bookie_loses_the_copy_all_the_same() -> None:
+    settings = {**SWAP, "remembers_deleted": "yes"}
+    steps = ["stop: b1", "come back: b1", *DELETED, *recovered("b1"), "flush: b1"]
+    assert happens(COPIES, settings, "copies-complete", steps)
+    assert nearest_violation(COPIES, settings, "copies-complete") == len(steps)
+
+
+def test_a_target_that_never_answers_is_noticed_without_a_memory() -> None:
+    """Planted: an action that copies nothing. The property then does not hold of any instance."""
+    system, _ = built(COPIES, ONE_COPY)
+    assert not violated(system, "re-replication-can-finish")
+    never = replace(system, actions=tuple(a for a in system.schemas if a.name != "copy entry"))
+    holds = Concrete(never).predicate(re_replication_can_finish(never).holds)
+    assert not all(holds(visit.state) for visit in explore(never))
 
 
 # Planted mistakes, each in the mend: an update of `copy entry` is left out.
