@@ -20,6 +20,7 @@ from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_l
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
+from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from fencepost.properties.ledger_copies.safety import copies_properties
 from fencepost.properties.verified_log.invariants import log_invariants
 from fencepost.properties.verified_log.safety import verified_log_properties
@@ -95,7 +96,7 @@ def ledger_copies(parameters: CopiesParameters) -> System:
     """Build the copies of a closed ledger with their properties."""
     system = copies(parameters)
     assert isinstance(system.state, Copies)
-    return replace(system, properties=copies_properties(system.state))
+    return replace(system, properties=(*copies_properties(system.state), re_replication_can_finish(system)))
 
 
 _SOURCES = (
@@ -144,15 +145,16 @@ _TWEAKS_NOT_MODELLED = (
 )
 
 _COPIES_UNMODELLED = (
-    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, deletion, storages"
+    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"
 )
 
 _COPIES_NOT_MODELLED = (
     "open ledgers and their recovery: every fragment is closed",
     "striping: every bookie of an ensemble stores every entry of the fragment",
     "adds of a re-replication that arrive after it has given up",
-    "deletion of the ledger and the reuse of its id; what a bookie remembers of deletion (PR 4462)",
-    "storages: the write cache and the flush of DbLedgerStorage",
+    "deletion of the ledger by its owner, and the reuse of its id",
+    "storages other than DbLedgerStorage: a bookie stores and deletes entries at once",
+    "flushes that fail, and crashes between the flush and the clean-up",
     "placement policies and racks; a check that reads while somebody copies",
 )
 

@@ -72,6 +72,13 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
         {},
         {"update_checks": "old-bookie", "session": "lost"},
         {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "recover_lock": "no"},
+        {
+            "bookies": 2,
+            "write_quorum": 1,
+            "ack_quorum": 1,
+            "storage": "write-cache",
+            "remembers_deleted": "yes",
+        },
     ),
     "verified-log-01": ({"reads": 2}, {"network": "causal"}),
     "verified-log-02": ({**_ONE_NODE, **_AGAIN}, {**_CRASH, "network": "link"}),

@@ -14,10 +14,10 @@ def copies_properties(s: Copies) -> tuple[Property, ...]:
     return (acked_copies_readable(s), copies_complete(s), no_bookie_twice(s))
 
 
-_WITNESS = "a re-replication has written another bookie into the metadata"
+WITNESS = "a re-replication has written another bookie into the metadata"
 
 
-def _rewritten(s: Copies) -> Term:
+def rewritten(s: Copies) -> Term:
     """Return whether some fragment names a bookie that the writer did not name."""
     p = s.parameters
     fragments = range(1, p.fragments + 1)
@@ -38,8 +38,8 @@ def acked_copies_readable(s: Copies) -> Property:
         meaning="while fewer than AQ bookies have lost their disks since the ledger was last found fully "
         "replicated, each entry has a copy on a bookie that the metadata names",
         holds=too_many | forall(s.entry, is_readable),
-        witness=_rewritten(s) & exists(s.bookie, lambda b: s.lost[b]) & ~too_many,
-        witness_meaning=f"{_WITNESS}, and a bookie has lost its disks",
+        witness=rewritten(s) & exists(s.bookie, lambda b: s.lost[b]) & ~too_many,
+        witness_meaning=f"{WITNESS}, and a bookie has lost its disks",
     )
 
 
@@ -55,8 +55,8 @@ def copies_complete(s: Copies) -> Property:
         meaning="a bookie that the writer or a re-replication has put into the metadata holds every entry of "
         "the fragment, unless it has lost its disks since",
         holds=forall_over((s.fragment, s.position, s.entry), holds),
-        witness=_rewritten(s),
-        witness_meaning=_WITNESS,
+        witness=rewritten(s),
+        witness_meaning=WITNESS,
     )
 
 
@@ -70,6 +70,6 @@ def no_bookie_twice(s: Copies) -> Property:
         name="no-bookie-twice",
         meaning="no fragment of the metadata names one bookie twice",
         holds=forall_over((s.fragment, s.position, s.position), differ),
-        witness=_rewritten(s),
-        witness_meaning=_WITNESS,
+        witness=rewritten(s),
+        witness_meaning=WITNESS,
     )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.terms import Parameter
+from fencepost.protocols.ledger_copies.deletion import deletes, forgets, restarts
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
 
 
 def stop(s: Copies, bookie: Parameter) -> Action:
-    """Stop a bookie, which keeps its copies."""
+    """Stop a bookie, which keeps its copies and forgets what is only in memory."""
     return Action(
         when=s.live[bookie],
-        then=[s.live[bookie].set(False)],
+        then=[s.live[bookie].set(False), *restarts(s, bookie)],
         actor=bookie,
         note="stops",
         fault="stops",
@@ -37,6 +38,7 @@ def lose_disks(s: Copies, bookie: Parameter) -> Action:
         then=[
             *(s.copy[bookie, e].set(False) for e in s.entry),
             s.lost[bookie].set(True),
+            *forgets(s, bookie),
             *(s.spoilt[r].set(True, when=s.busy[r] & (s.target[r] == bookie)) for r in s.replicator),
             *(
                 s.vouched[f, i].set(False, when=s.ensemble[f, i] == bookie)
@@ -74,7 +76,7 @@ def collect(s: Copies, bookie: Parameter) -> Action:
         when=s.collecting[bookie],
         then=[
             s.collecting[bookie].set(False),
-            *(s.copy[bookie, e].set(False) for e in s.entry),
+            *deletes(s, bookie),
             s.lock.set(NOBODY, when=s.lock == bookie),
         ],
         actor=bookie,

@@ -43,6 +43,24 @@ class CopiesParameters:
         "ScanAndCompareGarbageCollector.removeOverReplicatedledgers; "
         "gcOverreplicatedLedgerWaitTime, a setting, is one day by default",
     )
+    storage: str = switch(
+        ("at-once", "write-cache"),
+        "a bookie stores and deletes entries at once, or has the write cache of DbLedgerStorage",
+        "SingleDirectoryDbLedgerStorage; a setting, so the last value is no fault",
+    )
+    deletion_mark: str = switch(
+        ("until-return", "until-checkpoint", "until-swap"),
+        "the write cache drops entries of a deleted ledger until the ledger comes back, until the next "
+        "checkpoint, or until the next checkpoint that has entries to write",
+        "WriteCache.deletedLedgers: until-checkpoint from 4.7.0 to 4.15.0, until-swap since 4.15.1 "
+        "(PR 3341); the first value is a mend",
+    )
+    remembers_deleted: str = switch(
+        ("no", "yes"),
+        "a bookie that has deleted the ledger takes copies of it again, or refuses them until it restarts",
+        "HandleFactoryImpl.recentlyFencedAndDeletedLedgers (PR 4462): yes in 4.16.7, and since 4.17.2, for "
+        "seven days; the first value is also a mend, by which re-replication passes",
+    )
 
     def __post_init__(self) -> None:
         """Check the sizes. Raises BadInput."""

@@ -6,10 +6,13 @@ of the under-replicated ledger meanwhile.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, forall_over
 from fencepost.encoding.language.terms import Parameter, Term, TermLike
+from fencepost.protocols.ledger_copies.deletion import takes
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
 
 
@@ -65,7 +68,11 @@ def copy_entry(s: Copies, replicator: Parameter, entry: Parameter) -> Action:
         & takes_copies(s, replicator),
         then=[
             s.copied[replicator, entry].set(True),
-            *(s.copy[b, entry].set(True, when=s.target[replicator] == b) for b in s.bookie),
+            *(
+                replace(update, when=update.when & (s.target[replicator] == b))
+                for b in s.bookie
+                for update in takes(s, b, entry)
+            ),
         ],
         actor=replicator,
         note="copies entry {entry} to its target",
@@ -78,8 +85,8 @@ def can_be_read(s: Copies, replicator: TermLike, entry: TermLike) -> Term:
 
 
 def takes_copies(s: Copies, replicator: TermLike) -> Term:
-    """Return whether the target answers."""
-    return exists(s.bookie, lambda b: (s.target[replicator] == b) & s.live[b])
+    """Return whether the target is live and does not refuse the ledger."""
+    return exists(s.bookie, lambda b: (s.target[replicator] == b) & s.live[b] & ~s.refuses[b])
 
 
 def _still_named(s: Copies, replicator: TermLike) -> Term:

@@ -51,6 +51,20 @@ class Copies(StateSpace):
         self.collecting = family(BOOL, self.bookie)
         """Whether the collector has read, under the lock, that the metadata does not name the bookie."""
 
+        # Bookies: deletion. The layers are off by default, and these state variables then never change.
+        self.cached = family(BOOL, self.bookie, self.entry)
+        """Whether the write cache and the journal have the entry, to be flushed."""
+        self.flushed = family(BOOL, self.bookie, self.entry, initial=self.stored_first)
+        """Whether the index of locations has the entry on disk."""
+        self.dropping = family(BOOL, self.bookie)
+        """Whether the write cache has the ledger among those deleted (WriteCache.deletedLedgers)."""
+        self.cleaning = family(BOOL, self.bookie)
+        """Whether the next clean-up removes the ledger from disk (EntryLocationIndex.deletedLedgers)."""
+        self.opened = family(BOOL, self.bookie, initial=self.opened_first)
+        """Whether the bookie has a handle for adds (HandleFactoryImpl.ledgers)."""
+        self.refuses = family(BOOL, self.bookie)
+        """Whether the bookie remembers that it has deleted the ledger."""
+
         # Replicators: the re-replication of one fragment, and the metadata as the replicator has read it.
         self.busy = family(BOOL, self.replicator)
         self.own_fragment = family(self.fragment, self.replicator)
@@ -76,6 +90,11 @@ class Copies(StateSpace):
     def stored_first(self, bookie: str, entry: int) -> bool:
         """Return whether the bookie had the entry when the ledger was closed."""
         return bookie in self.parameters.first_ensemble(self.parameters.fragment_of(entry))
+
+    def opened_first(self, bookie: str) -> bool:
+        """Return whether the writer had added entries to the bookie."""
+        p = self.parameters
+        return any(bookie in p.first_ensemble(f) for f in range(1, p.fragments + 1))
 
     def is_named(self, fragment: TermLike, bookie: TermLike) -> Term:
         """Return whether the metadata names the bookie for the fragment."""

@@ -12,6 +12,7 @@ from fencepost.protocols.ledger_copies.bookies import (
     lose_disks,
     stop,
 )
+from fencepost.protocols.ledger_copies.deletion import flush, has_write_cache, pass_over
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.replication import (
     copy_entry,
@@ -52,6 +53,7 @@ def copies(parameters: CopiesParameters) -> System:
                 if p.collector == "yes"
                 else []
             ),
+            *([each(flush, s, s.bookie), each(pass_over, s, s.bookie)] if has_write_cache(s) else []),
         ),
     )
 

@@ -30,7 +30,7 @@ LINE_OF_ADDS = LINE.replace(
 """The line of the core and the tweaks, whose adds are one step."""
 
 LINE_OF_COPIES = (
-    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, deletion, storages"
+    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"
 )
 
 SENTENCE = f"N{LINE[1:]}."
