@@ -10,6 +10,7 @@ from fencepost.encoding.language import (
     Protocol,
     StateSpace,
     System,
+    all_of,
     channel,
     each,
     exists,
@@ -58,14 +59,15 @@ def expire(s: Lock, token: Parameter) -> Action:
 
 def write(s: Lock, token: Parameter) -> Action:
     """Send the write of a holder."""
-    return Action(when=s.granted[token], then=[], actor="holder", sent=[s.write.send(token)])
+    return Action(when=s.granted[token], actor="holder", sent=[s.write.send(token)])
 
 
 def store(s: Lock, token: Parameter) -> Action:
     """Store a write, unless the storage checks and has one with a later token."""
     later = exists(s.token, lambda t: (t > token) & s.write.is_received(t))
+    conditions = [~later] if s.parameters.storage == "checks" else []
     return Action(
-        when=~later if s.parameters.storage == "checks" else True,
+        when=all_of(*conditions),
         then=[s.overwritten.set(True, when=later)],
         actor="storage",
         received=s.write.deliver(token),

@@ -25,6 +25,7 @@ from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.terms import (
     FALSE,
+    TRUE,
     Family,
     Parameter,
     Quantified,
@@ -41,14 +42,16 @@ from fencepost.encoding.language.terms import (
 class Action:
     """A step that may happen whenever `when` holds. All updates of `then` take effect at once.
 
+    Without `when` it may always happen, and without `then` it only sends and receives.
+
     Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
     performs the action. `received`, `sent` and `note` are for people only. But a message of a channel adds to
     the guard and to the updates. An action with `fault` costs one fault of that name.
     """
 
-    when: Term
-    then: Sequence[Update]
-    actor: TermLike
+    when: Term = TRUE
+    then: Sequence[Update] = ()
+    actor: TermLike = ""
     received: Message | None = None
     sent: Sequence[Message | Broadcast] = ()
     note: str = ""
@@ -62,6 +65,8 @@ class Action:
         for update in self.then:
             must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
+        if isinstance(self.actor, str) and not self.actor:
+            raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
         must_be("note=", self.note, str, "write a text")
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
         object.__setattr__(self, "sent", tuple(self.sent))

@@ -44,6 +44,14 @@ def test_the_numbers_are_those_of_exploring(capsys: pytest.CaptureFixture[str]) 
     assert found["witnesses"] == {n: sum(h(v.state) for v in visits) for n, h in holds.items()}
 
 
+@pytest.mark.slow
+def test_paxos_has_as_many_states_as_its_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """The number is that of the sets of messages of the specification, written in TLA+."""
+    assert counted(capsys, str(EXAMPLES / "paxos.py"))["states"] == 3921
+    page = (EXAMPLES.parent / "docs" / "from-tla.md").read_text(encoding="utf-8")
+    assert "it counts 3,921 states" in page
+
+
 def up_to_participants(protocol: Path, participants: int) -> int:
     """Return the number of states if the participants have no names: each only has a row of values."""
     chosen = load(protocol)

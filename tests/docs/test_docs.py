@@ -129,6 +129,13 @@ def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
         )
 
 
+def test_the_code_in_the_page_for_tla_is_that_of_its_example() -> None:
+    source = (ROOT / "examples" / "paxos.py").read_text(encoding="utf-8")
+    parts = blocks(ROOT / "docs" / "from-tla.md", "python")
+    assert len(parts) > 5
+    assert [part for part in parts if part not in source] == []
+
+
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
     (grid,) = blocks(OWN, "toml")
     made = plan(tomllib.loads(grid), load(ROOT / EXAMPLE))

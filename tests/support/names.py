@@ -44,6 +44,7 @@ OF_OTHERS = {
     ),
     *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
     *("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SYMMETRY", "nohup", "updr"),
+    *("CONSTANTS", "ASSUME", "TypeOK", "Head", "Len", "Nat", "CONSTRAINT", "CHOOSE"),
 }
 """Names of BookKeeper and of other tools that stand in pages only."""
 
