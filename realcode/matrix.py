@@ -88,7 +88,6 @@ class Cell:
 _RACES = {
     ("fence_atomic", "no"): UNDRIVABLE["admit add"],
     ("lac_read_in_change", "racing"): UNDRIVABLE["block acks"],
-    ("chained_changes", "one-difference"): UNDRIVABLE["note failure"],
     ("ensemble_change_commit", "local-first"): UNDRIVABLE["change locally"],
 }
 """The reasons why these switches' actions cannot be driven. Without those actions nothing is violated."""

@@ -18,20 +18,25 @@ from fencepost.protocols.bookkeeper.releases import RULES, as_in
 ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
     "lac_read_in_change": "blocked",
-    "chained_changes": "each-alone",
 }
 """The switches of rules that do not apply when the code is driven.
 
-The harness lets the code do one thing at a time, so races inside one method do not happen. It lets no write
-fail during an ensemble change.
+The harness lets the code do one thing at a time, so races inside one method do not happen.
 """
 
-UNLESS_ASKED: Mapping[str, Any] = {"add_ensemble": "when-queued", "refused_change": "gives-up"}
+UNLESS_ASKED: Mapping[str, Any] = {
+    "add_ensemble": "when-queued",
+    "refused_change": "gives-up",
+    "chained_changes": "each-alone",
+}
 """The switches of rules that apply only if the instance asks for them.
 
-An instance with these values has no add that waits, and no step of a writer after a refused change. So the
-harness does not cause them, and the release does what the instance says.
+An instance with these values has no add that waits, no step of a writer after a refused change, and no write
+that fails during a change. So the harness does not cause them, and the release does what the instance says.
 """
+
+IN_RUNS = ("add_ensemble", "refused_change")
+"""Those of them that conformance runs follow. In runs no write fails while an ensemble change is under way."""
 
 
 SECOND_COPY = {"sorted": "dropped", "interleaved": "replaces", "db": "replaces"}
@@ -48,9 +53,9 @@ def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> B
 
 
 def rules_of_client(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
-    """Return the release's values of the switches that the harness follows if the instance asks for them."""
+    """Return the release's values of the switches that conformance runs follow."""
     own = as_in(release, parameters)
-    return {name: str(getattr(own, name)) for name in UNLESS_ASKED}
+    return {name: str(getattr(own, name)) for name in IN_RUNS}
 
 
 def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.realcode.drive import bookies, recoverers, writers
 from fencepost.realcode.drive.bookies import PHASE_ONE
 from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about
@@ -74,6 +75,21 @@ DRIVEN: Mapping[str, Drive] = {
         writers.begin_change,
     ),
     "ignore failure": Drive("the add's callback gets TimeoutException", NOTHING_NEW, writers.ignore_failure),
+    "note failure": Drive("the add's callback gets TimeoutException", NOTHING_NEW, writers.ignore_failure),
+    "commit and continue": Drive(
+        "the metadata write is delivered; the next change begins, and its metadata write is held. If that "
+        "change replaces nothing, the worker thread of the client is held before the write is delivered",
+        "the ensembles in the metadata; no add is sent again",
+        writers.commit_and_continue,
+    ),
+    "continue change": Drive(
+        "the worker thread goes on, and the next change's metadata write is held",
+        NOTHING_NEW,
+        writers.continue_change,
+    ),
+    "end change": Drive(
+        "the worker thread goes on", "the adds that are sent again, each with its LAC", writers.end_change
+    ),
     "commit change": Drive(
         "the metadata write is delivered; adds that are sent again are held",
         "the ensembles in the metadata; the adds that are sent again, each with its LAC",
@@ -196,10 +212,6 @@ UNDRIVABLE: Mapping[str, str] = {
         "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
     ),
     **dict.fromkeys(
-        ("note failure", "commit and continue", "continue change", "end change"),
-        "the harness lets no write fail while an ensemble change is under way",
-    ),
-    **dict.fromkeys(
         ("change locally", "commit later", "abandon later"),
         "only clients before 4.8.0 use an ensemble before the metadata has it",
     ),
@@ -213,9 +225,15 @@ UNDRIVABLE: Mapping[str, str] = {
 """The reasons why an action cannot be caused alone from outside the code, by name."""
 
 
+OF_WORKER = ("receive ack", "receive fenced", "ignore failure", "abandon change", "close ledger", "withdraw")
+"""The actions of the writer that its worker thread does."""
+
+
 def take(code: Code, step: TraceStep) -> list[str]:
     """Drive one step and return the code's actions in it. Raises Parted or NoSeam."""
     code.notes = []
+    if code.holds_worker and step.action in OF_WORKER and step.arguments.get("client", WRITER) == WRITER:
+        raise NoSeam("the worker that does it is held, while an idle change ends")
     drive = DRIVEN.get(step.action)
     if drive is None:
         raise NoSeam(UNDRIVABLE.get(step.action, "no release that can be driven has this action"))

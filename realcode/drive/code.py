@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
+from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.harness_session import WITH_LOG, Answer, CodeFailed, HarnessFailed, HarnessSession
 from fencepost.realcode.observations import Observations, code_observations
@@ -21,6 +22,9 @@ KINDS = {"add": ("add", "recovery-add"), "fence": ("fence",), "read": ("fencing-
 
 COOKIES = "InvalidCookieException"
 """The one error of a start that is an answer of the code. Any other failed start says nothing about it."""
+
+COMMITS = ("commit change", "commit and continue")
+"""The actions that put a new ensemble into the metadata."""
 
 Letter = tuple[str, Json, Json, Json, Json]
 """A request of the model: kind, client, bookie, entry and fragment (0 if it has none)."""
@@ -61,6 +65,8 @@ class Code:
     handed: set[int] = field(default_factory=set)
     held_journals: set[str] = field(default_factory=set)
     """The bookies whose journal is held."""
+    holds_worker: bool = False
+    """Whether the writer's worker thread is held, in an idle change."""
     notes: list[str] = field(default_factory=list)
     """The code's actions in this step, in words."""
 
@@ -175,11 +181,15 @@ class Code:
             raise Parted(f"the code never sent {kind} of entry {entry} from {client} to {bookie}")
         return found[-1]
 
-    def spare_after(self, step: TraceStep) -> Json:
-        """Return the bookie that replaces the failed one, as the trace has it at the commit."""
-        client = step.arguments["client"]
-        for later in self.steps[step.index - 1 :]:
-            if later.action == "commit change" and later.arguments["client"] == client:
+    def hold_worker(self, holds: bool) -> None:
+        """Hold the thread in which the writer's callbacks run, or let it go on."""
+        self.holds_worker = holds
+        self.ask("worker", client=WRITER, hold="yes" if holds else "no")
+
+    def spare_from(self, begins: int, client: Json = WRITER) -> Json:
+        """Return the bookie that the client's next change takes, as the trace has it from that place on."""
+        for later in self.steps[begins:]:
+            if later.action in COMMITS and later.arguments["client"] == client:
                 return later.arguments["spare"]
         assert self.seen is not None
         ensemble = self.seen["metadata"]["fragments"][-1]["ensemble"]

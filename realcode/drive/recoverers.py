@@ -32,7 +32,7 @@ def try_invalid_fragment(code: Code, step: TraceStep) -> None:
     if client == WRITER:
         code.ask("metadata", client=WRITER)
         return
-    change_of_recoverer(code, step, code.spare_after(step))
+    change_of_recoverer(code, step, code.spare_from(step.index - 1, client))
     code.notes.append("and is driven on, until it reports")
     run_on(code, client)
 
@@ -70,7 +70,7 @@ def drive_on(code: Code) -> None:
     """Deliver everything that recoverers wait for, except from silent bookies: can recovery finish?"""
     silent = [str(s.arguments["bookie"]) for s in code.steps if s.action == "fall silent"]
     for step in _changes_under_way(code):
-        change_of_recoverer(code, step, code.spare_after(step))
+        change_of_recoverer(code, step, code.spare_from(step.index - 1, step.arguments["client"]))
     for letter, request in list(code.under_way.items()):
         _, client, bookie, _, _ = letter
         if client == WRITER or bookie in silent or request in code.handed:

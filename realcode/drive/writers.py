@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.encoding.language.traces import TraceStep
+from fencepost.encoding.language.traces import Json, TraceStep
+from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.metadata import WRITER
-from fencepost.realcode.drive.code import Code
+from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.recoverers import change_of_recoverer
 
 
@@ -21,9 +22,11 @@ def push(code: Code, step: TraceStep) -> None:
     """Push an entry, and place the new bookie if this push begins a change."""
     following = next(iter(code.steps[step.index :]), None)
     if following is not None and following.action == "begin change" and _was_noted(code, following):
-        code.ask("place", client=WRITER, bookie=code.spare_after(following))
+        code.ask("place", client=WRITER, bookie=code.spare_from(following.index - 1))
     code.pushed.add(step.arguments["entry"])
     code.ask("push", client=WRITER, content=step.arguments["entry"])
+    if code.holds_worker and not code.unclaimed:
+        raise NoSeam("in this release the worker sends the adds, and it is held while an idle change ends")
 
 
 def _was_noted(code: Code, change: TraceStep) -> bool:
@@ -63,8 +66,61 @@ def begin_change(code: Code, step: TraceStep) -> None:
         return  # a recoverer changes its ensemble in one step, at the commit
     if _was_noted(code, step):
         return  # the push before began it
-    code.ask("place", client=WRITER, bookie=code.spare_after(step))
+    code.ask("place", client=WRITER, bookie=code.spare_from(step.index - 1))
     code.time_out(code.latest("add", WRITER, a["entry"], a["failed"]))
+
+
+def commit_and_continue(code: Code, step: TraceStep) -> None:
+    """Let the metadata write of one change of the chain go; the next change begins.
+
+    An idle change ends when the worker runs the next callback, so the worker is held until the model's
+    change ends.
+    """
+    _one_noted(code, step)
+    make_waiting(code, step)
+    if _is_idle(code, step):
+        code.hold_worker(True)
+    else:
+        _place_next(code, step)
+    code.ask("metadata", client=WRITER, calls=1)
+
+
+def continue_change(code: Code, step: TraceStep) -> None:
+    """Let the worker find that the bookie is replaced already, and begin the change of the noted one."""
+    _one_noted(code, step)
+    if _is_idle(code, step):
+        raise NoSeam(
+            "two idle changes follow each other, and the harness cannot hold the worker between them"
+        )
+    _place_next(code, step)
+    code.hold_worker(False)
+
+
+def end_change(code: Code, step: TraceStep) -> None:
+    """Let the worker find that the bookie is replaced already, and end the chain."""
+    code.hold_worker(False)
+
+
+def _place_next(code: Code, step: TraceStep) -> None:
+    code.ask("place", client=WRITER, bookie=code.spare_from(step.index))
+
+
+def _is_idle(code: Code, step: TraceStep) -> bool:
+    """Return whether the change that begins with this step replaces nothing."""
+    return bool(_last_value(code, step, f"idle[{WRITER}]", False))
+
+
+def _one_noted(code: Code, step: TraceStep) -> None:
+    """Raise NoSeam if another failure stays noted: the code replaces all noted bookies in one change."""
+    places = range(1, code.parameters.ensemble + 1)
+    if any(_last_value(code, step, f"noted[{WRITER}, {i}]", NO_BOOKIE) != NO_BOOKIE for i in places):
+        raise NoSeam("two failures are noted, and the code replaces both bookies in one change")
+
+
+def _last_value(code: Code, step: TraceStep, name: str, first: Json) -> Json:
+    """Return the value of a state variable after the step."""
+    set_by = (s.changes[name] for s in reversed(code.steps[: step.index]) if name in s.changes)
+    return next(set_by, first)
 
 
 def commit_change(code: Code, step: TraceStep) -> None:
@@ -117,7 +173,7 @@ def _was_fenced_out(code: Code, step: TraceStep) -> bool:
     )
 
 
-CHANGES = ("begin change", "commit change", "abandon change")
+CHANGES = ("begin change", "commit change", "abandon change", "end change")
 
 
 def _own_change(steps: Sequence[TraceStep]) -> bool:

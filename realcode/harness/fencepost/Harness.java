@@ -130,6 +130,9 @@ public final class Harness {
                 metadata(given.get("client"), Integer.parseInt(given.getOrDefault("calls", "100")),
                     Integer.parseInt(given.getOrDefault("after", "0")));
                 break;
+            case "worker":
+                clients.get(given.get("client")).holdWorker("yes".equals(given.get("hold")));
+                break;
             case "crash":
                 bookies.get(given.get("bookie")).crash();
                 if ("yes".equals(given.get("torn"))) {

@@ -44,6 +44,7 @@ ENDINGS = {
     ("#2615-stuck", "4.13.0", "sorted"): (REPRODUCED, None),
     ("#2615-stuck", "4.17.4", "sorted"): (REFUSED, 11),
     ("#3005-3/2/2", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("#4459", "4.17.4", "sorted"): (REPRODUCED, None),
     ("#4812", "4.17.4", "db"): (REPRODUCED, None),
     ("BP-46-closed", "4.17.4", "db"): (REPRODUCED, None),
     ("BP-46-served", "4.17.4", "db"): (REPRODUCED, None),

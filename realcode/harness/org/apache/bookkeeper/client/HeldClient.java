@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +43,8 @@ public final class HeldClient extends BookKeeper {
     private BookieClient bookies;
     private LedgerManager ledgers;
     private BookieWatcher watcher;
+    /** Opened when the worker thread goes on; null while it is not held. */
+    private volatile CountDownLatch held;
     /** The ensemble of the next ledger, and the bookies that replace failed ones, in order. */
     public volatile List<String> ensemble = List.of();
     public volatile String replacement;
@@ -82,9 +85,26 @@ public final class HeldClient extends BookKeeper {
         return () -> handle.doAsyncAddEntry(op);
     }
 
-    /** Waits until all threads of this client are idle. */
+    /** Holds the one worker thread of this client, in which callbacks run, or lets it go on. */
+    public void holdWorker(boolean holds) {
+        if (holds) {
+            CountDownLatch latch = new CountDownLatch(1);
+            getMainWorkerPool().submitOrdered(0L, (Callable<Void>) () -> {
+                latch.await();
+                return null;
+            });
+            held = latch;
+        } else if (held != null) {
+            held.countDown();
+            held = null;
+        }
+    }
+
+    /** Waits until all threads of this client are idle, but for a worker thread that is held. */
     public void drain(long seconds) throws Exception {
-        getMainWorkerPool().submitOrdered(0L, (Callable<Void>) () -> null).get(seconds, TimeUnit.SECONDS);
+        if (held == null) {
+            getMainWorkerPool().submitOrdered(0L, (Callable<Void>) () -> null).get(seconds, TimeUnit.SECONDS);
+        }
         metadataAnswers.submit(() -> { }).get(seconds, TimeUnit.SECONDS);
         getScheduler().submit(() -> { }).get(seconds, TimeUnit.SECONDS);
     }
