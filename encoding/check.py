@@ -20,6 +20,7 @@ from fencepost.encoding.enumeration.state_enumeration import StateEnumeration
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.found_proof import FoundProof
+from fencepost.encoding.ic3.kept_proof import Kept, KeptProof
 from fencepost.encoding.ic3.shortest_violation import ShortestViolation
 from fencepost.encoding.induction.inductive_proof import InductiveProof
 from fencepost.encoding.language.protocol import Checkable
@@ -33,17 +34,21 @@ def check(
     properties: Sequence[Property],
     limits: Limits,
     listener: Listener = lambda event: None,
+    kept: Kept | None = None,
 ) -> Outcome:
     """Look for violations of properties of an instance, and for proofs, within the limits.
 
-    `listener` is told how the check goes. Ctrl-C ends the check with what is known by then. Raises BadInput
-    for limits that mean nothing for this system, ModelError if an action is not well defined, InternalError
-    if an execution that a solver found does not replay.
+    `kept` has clauses of an earlier certificate, which are asked first. `listener` is told how the check
+    goes. Ctrl-C ends the check with what is known by then. Raises BadInput for limits that mean nothing for
+    this system, ModelError if an action is not well defined, InternalError if an execution that a solver
+    found does not replay.
     """
     refuse_uncheckable(instance.system, limits)
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))
+        if kept is not None:
+            work.run([KeptProof(work, kept)], work.is_enough)
         enumeration, induction = StateEnumeration(work), InductiveProof(work)
         finding = FoundProof(work, induction)
         first: list[Engine] = (

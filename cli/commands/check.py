@@ -19,7 +19,12 @@ from fencepost.answers.requests import (
     small_instances,
 )
 from fencepost.answers.witness_hints import with_hints
-from fencepost.cli.commands.check_certificates import prepare_certificates, uncertified, with_certificates
+from fencepost.cli.commands.check_certificates import (
+    kept_of,
+    prepare_certificates,
+    uncertified,
+    with_certificates,
+)
 from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
@@ -52,6 +57,7 @@ from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.state import show_all
 
 PATIENCE: Patience | None = Patience()
@@ -116,6 +122,13 @@ PATIENCE: Patience | None = Patience()
     metavar="DIR",
     help="Write a certificate of what is proved to this folder, new or empty.",
 )
+@option(
+    "--since",
+    type=click.Path(),
+    metavar="DIR",
+    group=SEARCH,
+    help="Ask the clauses of this earlier certificate first.",
+)
 @verbose_option
 @option(
     "--expect",
@@ -144,6 +157,7 @@ def command(
     traces: str | None,
     sarif: str | None,
     certificates: str | None,
+    since: str | None,
     require_proof: bool,
     known_as_expected: bool,
     expect: str | None,
@@ -165,7 +179,7 @@ def command(
     made = [setting(text, "NAME=VALUE") for text in settings]
     limits_asked = Limits(
         budgets=budgets(budget),
-        enumeration_first=certificates is None,  # it gives none
+        enumeration_first=certificates is None and since is None,  # it gives none, and needs no clauses
         **_minimizing(minimize),
         **limits,
     )
@@ -190,6 +204,7 @@ def command(
         protocol,
     )
     refuse_uncheckable(request.system, request.limits)
+    kept = None if since is None else kept_of(Path(since), request.instance)
     progress = CheckProgress(verbose)
     asked = AskedRequests(request, elapsed=elapsed)
     lacking = None
@@ -197,7 +212,7 @@ def command(
         with progress:
             others = small if certificates is None else {}  # a certificate is of one instance
             try:
-                ask_all(asked, others, limits_asked, partial(_ask, progress), says_nothing)
+                ask_all(asked, others, limits_asked, partial(_ask, progress, kept), says_nothing)
                 asked.outcome = with_hints(asked)
             except KeyboardInterrupt:
                 asked.interrupt()
@@ -224,11 +239,11 @@ def _minimizing(asked: str | None) -> dict[str, Any]:
     return {"minimize": Minimize(asked)}
 
 
-def _ask(progress: CheckProgress, request: Request, limits: Limits) -> Outcome:
-    """Return the outcome of a request."""
+def _ask(progress: CheckProgress, kept: Kept | None, request: Request, limits: Limits) -> Outcome:
+    """Return the outcome of a request; what was `kept` of an earlier certificate is asked first."""
     names = ", ".join(prop.name for prop in request.properties)
     progress.hear(Remark(f"{names} of {instance_line(request.instance)}"))
-    outcome = check(request.instance, request.properties, limits, progress.hear)
+    outcome = check(request.instance, request.properties, limits, progress.hear, kept)
     progress.under_way = None
     return outcome
 

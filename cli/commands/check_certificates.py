@@ -10,11 +10,14 @@ from pathlib import Path
 from fencepost.cli.process.handover import at_home
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.output import prepare_folder
+from fencepost.encoding.concrete.saved_traces import saved_trace
+from fencepost.encoding.documents import read_json
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
+from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.protocol import Instance
 
 
@@ -23,6 +26,22 @@ def prepare_certificates(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(f"{folder}: is there already; give a new folder or an empty one")
     prepare_folder(folder.absolute().parent)
+
+
+def kept_of(folder: Path, instance: Instance) -> Kept:
+    """Return the clauses and witnesses of an earlier certificate of the same protocol; raises BadInput."""
+    from fencepost.encoding.evidence.manifests import HINT, read_manifest, witness_part
+
+    place = at_home(folder)
+    found = read_manifest(place)
+    ours, theirs = instance.subject.protocol, found.subject.protocol
+    if theirs != ours:
+        raise BadInput(f"--since {folder}: is a certificate of {theirs}, not of {ours}; give one of {ours}")
+    names = {prop.name for prop in instance.system.properties} & {claim.property for claim in found.claims}
+    files = {name: place / f"{witness_part(name)}.json" for name in sorted(names)}
+    return Kept(
+        found.found, {name: saved_trace(read_json(file, HINT), str(file)) for name, file in files.items()}
+    )
 
 
 def with_certificates(

@@ -15,7 +15,7 @@ from fencepost.encoding.language.carried_invariants import FoundInvariant, carry
 from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Invariant, System
-from fencepost.encoding.language.terms import Constant, Read, Term, any_of, as_type, lift
+from fencepost.encoding.language.terms import Constant, Read, Term, all_of, any_of, as_type, lift
 
 
 class Relation(StrEnum):
@@ -110,6 +110,16 @@ def invariants_of(system: System, clauses: Sequence[Clause]) -> tuple[FoundInvar
         )
         for number, clause in enumerate(clauses, 1)
     )
+
+
+def as_one(system: System, clauses: Sequence[Clause]) -> tuple[FoundInvariant, ...]:
+    """Return one invariant that says all clauses, or none without clauses.
+
+    One invariant may have the symmetry of the system where no single clause has it.
+    """
+    each = invariants_of(system, clauses)
+    said = "; ".join(invariant.meaning for invariant in each)
+    return (FoundInvariant("found/all", said, all_of(*(one.holds for one in each))),) if each else ()
 
 
 def with_found(system: System, clauses: Sequence[Clause]) -> System:

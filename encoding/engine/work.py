@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.clauses import Clause
 from fencepost.encoding.engine.events import (
     Listener,
     Open,
@@ -78,6 +79,8 @@ class Work:
         self.system, self.properties, self.limits, self.listen = instance.system, properties, limits, listen
         self.assumed: tuple[Invariant, ...] = ()
         """Invariants that are proved: a bounded search may take them for granted."""
+        self.kept: tuple[Clause, ...] = ()
+        """The clauses of an earlier certificate that are inductive with the declared invariants."""
         self.knowledge = Knowledge(properties, limits)
         self.replayer = Replayer(self.system, instance.subject)
         self.begun = time.perf_counter()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.engine.clauses import as_one
 from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Replayed, Seen, Unreached
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.errors import InternalError
@@ -103,7 +104,8 @@ class FoundProof:
         self._asked = {claim.name: claim for claim in claims}
         if claims:
             work = self._work
-            asked = work.system, claims, self._granted, work.limits.solver, work.limits.conflicts
+            granted = (*self._granted, *as_one(work.system, work.kept))
+            asked = work.system, claims, granted, work.limits.solver, work.limits.conflicts
             self._worker = work.start(self, "ic3", find, *asked)
 
     def _is_open(self, claim: Statement) -> bool:
@@ -117,7 +119,8 @@ class FoundProof:
         work.dismiss(searching)
         system = carrying(work.system, self._granted)
         claims = [self._asked[name] for name in found.properties]
-        self._worker = work.start(self, "judge", judge, system, claims, found.clauses, work.limits)
+        clauses = tuple(dict.fromkeys((*work.kept, *found.clauses)))
+        self._worker = work.start(self, "judge", judge, system, claims, clauses, work.limits)
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,17 @@ def judge(
 
     `limits` has the solver, the conflicts that it may spend, and the seed. Raises SolverGaveUpError.
     """
-    found = with_found(system, clauses)
-    houdini = yield from _settled(found, claims, limits)
+    houdini = yield from settled(with_found(system, clauses), claims, limits)
+    yield from conclusions(system, claims, clauses, houdini)
+
+
+def conclusions(
+    system: System, claims: Sequence[Statement], clauses: Sequence[Clause], houdini: Houdini
+) -> Iterator[ByActions | NotByActions]:
+    """Yield what the result of Houdini on the clauses and the system's invariants says of each claim."""
     by_name = {found_name(number): clause for number, clause in enumerate(clauses, 1)}
     for claim in claims:
-        why_not = houdini.why_not(claim.name, found)
+        why_not = houdini.why_not(claim.name, system)
         if why_not is not None:
             yield NotByActions(claim.name, why_not)
             continue
@@ -43,7 +49,7 @@ def judge(
         yield ByActions(claim.name, tuple(name for name in used if name not in by_name), needed)
 
 
-def _settled(
+def settled(
     system: System, claims: Sequence[Statement], limits: Limits
 ) -> Generator[PreparationPhase | Progress, None, Houdini]:
     """Return the result of Houdini on the claims and the system's invariants."""
