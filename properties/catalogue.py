@@ -189,7 +189,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="bookkeeper",
             summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with "
-            "#4651, stale-ensemble, refused-change and #4459 fixed, bugs of the client "
+            "#4651, stale-ensemble, refused-change, #4459 and blocked-acks fixed, bugs of the client "
             "(as released: --release 4.18.0)",
             defaults=TODAY,
             build=bookkeeper,

@@ -19,11 +19,12 @@ ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
     "lac_read_in_change": "blocked",
     "chained_changes": "each-alone",
+    "acks_after_change": "with-change",
 }
 """The switches of rules that do not apply when the code is driven.
 
 The harness lets the code do one thing at a time, so races inside one method do not happen. It lets no write
-fail during an ensemble change.
+fail during an ensemble change. It leaves out changes after which an entry is acknowledged later.
 """
 
 UNLESS_ASKED: Mapping[str, Any] = {"add_ensemble": "when-queued", "refused_change": "gives-up"}

@@ -137,7 +137,8 @@ class Switches:
         ("with-change", "next-answer"),
         "entries that got their AQ acks during an ensemble change are acknowledged when it ends, or at the "
         "next answer to an add that has AQ acks then",
-        "LedgerHandle.ensembleChangeLoop does not call sendAddSuccessCallbacks; every release; not reported",
+        "LedgerHandle.ensembleChangeLoop does not call sendAddSuccessCallbacks; with effect since 4.9; "
+        "not reported",
     )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
