@@ -174,8 +174,8 @@ def explain_unanswered(s: Ledger, trace: Trace) -> str:
     if trace.value(s.waiting, WRITER):
         step = trace.last_change(s.waiting, WRITER, to=True).index
         return (
-            f"The ensemble change that ended in step {step} acknowledged no entry, and no answer to an add is "
-            f"under way that would do so. The writer's LAC stays {trace.value(s.frozen_lac, WRITER)}."
+            f"The ensemble change that ended in step {step} acknowledged no entry, and no answer to an add "
+            f"is under way that would do so. The writer's LAC stays {trace.value(s.frozen_lac, WRITER)}."
         )
     ackers = {e: [bookie for bookie, _ in _ackers(s, trace, e)] for e in sent}
     parts = [

@@ -199,7 +199,6 @@ class Adds(Fencing):
 
         The writer has acknowledged this entry and all entries below it.
         """
-
         return if_(self.stands_still(client), self.frozen_lac[client], self.highest_acked(client))
 
     def highest_acked(self, client: TermLike) -> Term:

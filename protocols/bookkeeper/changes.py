@@ -85,7 +85,7 @@ class Changes(Adds):
         return []
 
     def calls_at_commit(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
-        """Return whether a pending entry has its write set elsewhere: then complete entries are acknowledged."""
+        """Return whether a pending entry has its write set elsewhere, so that the commit acknowledges."""
         return exists(
             self.entry,
             lambda e: self.pending(client, e) & ~self.in_write_set_of(client, fragment, e, failed),

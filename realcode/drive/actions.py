@@ -199,8 +199,8 @@ UNDRIVABLE: Mapping[str, str] = {
         ("note failure", "commit and continue", "continue change", "end change"),
         "the harness lets no write fail while an ensemble change is under way",
     ),
-    "end idle change": "the harness waits until the client's threads are at rest, so no ack comes between the "
-    "beginning and the end of a change that replaces nothing",
+    "end idle change": "the harness waits until the client's threads are at rest, so no ack comes between "
+    "the beginning and the end of a change that replaces nothing",
     **dict.fromkeys(
         ("change locally", "commit later", "abandon later"),
         "only clients before 4.8.0 use an ensemble before the metadata has it",

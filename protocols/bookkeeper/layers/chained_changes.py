@@ -35,7 +35,17 @@ from fencepost.encoding.language.messages import Broadcast, Message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, all_of, any_of, lift
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    all_of,
+    any_of,
+    lift,
+)
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.changes import installs, publishes, with_spare
 from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
@@ -61,7 +71,6 @@ class ChainedChanges(LateAcks):
         """Whether the chain went on after the change to that fragment."""
         if parameters.has_chains:
             self.sent_again_lost = choice(self.client, self.fragment, self.entry, self.bookie, fault="lost")
-
 
     def completes(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the entry has AQ acks, by position, together with this one."""
@@ -221,12 +230,7 @@ def _ends(
 def _calls(s: ChainedChanges, client: Parameter, differs: Mapping[Value, Term]) -> Term:
     """Return whether the end of a chain passes a position outside a pending entry's write set."""
     return any_of(
-        *(
-            s.pending(client, e) & differs[i]
-            for e in s.entry
-            for i in s.position
-            if not _stands_in(s, e, i)
-        )
+        *(s.pending(client, e) & differs[i] for e in s.entry for i in s.position if not _stands_in(s, e, i))
     )
 
 

@@ -10,13 +10,13 @@ of a change does not call it. It is called
 
 A change that replaces a bookie sends each other pending add again, so an answer follows. A change that
 replaces nothing sends nothing. It comes from an add that still holds a bookie which was replaced already
-(`add_ensemble=when-made`): `handleBookieFailure` sets `changingEnsemble`, `MetadataUpdateLoop` finds nothing to
-do, and a task on the ledger's thread ends the change. Acks that this thread handles before the task complete
+(`add_ensemble=when-made`): `handleBookieFailure` sets `changingEnsemble`, `MetadataUpdateLoop` finds nothing
+to do, and a task on the ledger's thread ends the change. Acks that this thread handles before the task complete
 entries and acknowledge none. If they were the last ones, these entries wait for ever. A chain of changes that
 ends with the ensemble before it has the same effect (`chained_changes=one-difference`).
 
-The rules apply under `acks_after_change=next-answer`. The answer to an add that is acknowledged already counts as
-a call. The code ignores it if its bookie was replaced before the add was acknowledged.
+The rules apply under `acks_after_change=next-answer`. The answer to an add that is acknowledged already
+counts as a call. The code ignores it if its bookie was replaced before the add was acknowledged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, all_of, any_of, lift
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    all_of,
+    any_of,
+    lift,
+)
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
 from fencepost.protocols.bookkeeper.layers.stale_adds import is_stale_failure

@@ -92,10 +92,7 @@ def is_stale_failure(
     index = client, fragment, entry, failed
     late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
     return (
-        (s.phase[client] == Phase.ACTIVE)
-        & late
-        & s.counts(*index)
-        & ~s.still_there(client, fragment, failed)
+        (s.phase[client] == Phase.ACTIVE) & late & s.counts(*index) & ~s.still_there(client, fragment, failed)
     )
 
 
