@@ -10,10 +10,10 @@ of a change does not call it. It is called
 
 A change that replaces a bookie sends each other pending add again, so an answer follows. A change that
 replaces nothing sends nothing. It comes from an add that still holds a bookie which was replaced already
-(`add_ensemble=when-made`): `handleBookieFailure` sets `changingEnsemble`, `MetadataUpdateLoop` finds nothing
-to do, and a task on the ledger's thread ends the change. Acks that this thread handles before the task complete
-entries and acknowledge none. If they were the last ones, these entries wait for ever. A chain of changes that
-ends with the ensemble before it has the same effect (`chained_changes=one-difference`).
+(`add_ensemble=when-made`): `handleBookieFailure` sets `changingEnsemble`, `MetadataUpdateLoop` finds
+nothing to do, and a task on the ledger's thread ends the change. Acks that this thread handles before the
+task complete entries and acknowledge none. If they were the last ones, these entries wait for ever. A chain
+of changes that ends with the ensemble before it has the same effect (`chained_changes=one-difference`).
 
 The rules apply under `acks_after_change=next-answer`. The answer to an add that is acknowledged already
 counts as a call. The code ignores it if its bookie was replaced before the add was acknowledged.
