@@ -32,9 +32,12 @@ _LOG_REPAIRS: Settings = {
     "late_takeover": "ignored",
 }
 
+NOT_TRIED = {"chained_changes", "acks_after_change"}
+"""The switches of layers that the page leaves out."""
+
 GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper": (
-        *(settings for settings in INSTANCES["bookkeeper"] if "chained_changes" not in settings),
+        *(settings for settings in INSTANCES["bookkeeper"] if NOT_TRIED.isdisjoint(settings)),
         {**TWO_OF_ONE, "entries": 2},
         {**TWO_OF_ONE, "ack_quorum": 2, "bookies": 3},
     ),

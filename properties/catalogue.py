@@ -105,11 +105,14 @@ _SOURCES = (
     "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
 )
 
-_UNMODELLED = "not modelled of BookKeeper's client: deletion"
+_UNMODELLED = (
+    "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, two replacements in one "
+    "change"
+)
 
 _ADDS_UNMODELLED = (
     "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
-    "changes, deletion"
+    "changes, deletion, re-replication, DEFERRED_SYNC, two replacements in one change"
 )
 """The line of the models whose adds are one step."""
 
@@ -117,6 +120,7 @@ _ADDS_NOT_MODELLED = (
     "chained ensemble changes: bookies that fail during a change, and one comparison over several changes",
     "the time between making an add and queueing it: the client chooses the ensemble when it makes the add",
     "a writer that continues after its ensemble change has failed",
+    "entries that are acknowledged later than the ensemble change in which they got their acks",
 )
 
 _NOT_MODELLED = (
@@ -127,6 +131,7 @@ _NOT_MODELLED = (
     "a client that restarts: every recovery attempt is a new client",
     "auto-recovery, garbage collection and deletion (issues 4462 and 4668), with or without a restart",
     "racks, DEFERRED_SYNC, delayed ensemble changes",
+    "two or more bookies replaced in one change (the same as one after the other if E = WQ)",
 )
 
 _CORE_NOT_MODELLED = (
@@ -191,7 +196,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="bookkeeper",
             summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with "
-            "#4651, stale-ensemble, refused-change and #4459 fixed, bugs of the client "
+            "#4651, stale-ensemble, refused-change, #4459 and blocked-acks fixed, bugs of the client "
             "(as released: --release 4.18.0)",
             defaults=TODAY,
             build=bookkeeper,

@@ -88,6 +88,7 @@ class Cell:
 _RACES = {
     ("fence_atomic", "no"): UNDRIVABLE["admit add"],
     ("lac_read_in_change", "racing"): UNDRIVABLE["block acks"],
+    ("acks_after_change", "next-answer"): UNDRIVABLE["end idle change"],
     ("ensemble_change_commit", "local-first"): UNDRIVABLE["change locally"],
 }
 """The reasons why these switches' actions cannot be driven. Without those actions nothing is violated."""

@@ -18,10 +18,12 @@ from fencepost.protocols.bookkeeper.releases import RULES, as_in
 ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
     "lac_read_in_change": "blocked",
+    "acks_after_change": "with-change",
 }
 """The switches of rules that do not apply when the code is driven.
 
-The harness lets the code do one thing at a time, so races inside one method do not happen.
+The harness lets the code do one thing at a time, so races inside one method do not happen. It leaves out
+changes after which an entry is acknowledged later.
 """
 
 UNLESS_ASKED: Mapping[str, Any] = {
@@ -36,7 +38,7 @@ that fails during a change. So the harness does not cause them, and the release 
 """
 
 IN_RUNS = ("add_ensemble", "refused_change")
-"""Those of them that conformance runs follow. In runs no write fails while an ensemble change is under way."""
+"""Those of them that conformance runs follow. In runs no write fails during an ensemble change."""
 
 
 SECOND_COPY = {"sorted": "dropped", "interleaved": "replaces", "db": "replaces"}

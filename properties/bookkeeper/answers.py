@@ -10,6 +10,7 @@ from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.terms import FALSE, Term, any_of
 from fencepost.properties.bookkeeper.explanations import explain_unanswered
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
+from fencepost.protocols.bookkeeper.layers import late_acks
 from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
@@ -27,7 +28,7 @@ def adds_are_answered(s: Ledger) -> Property:
     def waits_for_ever(e: Term) -> Term:
         """Return whether too few bookies can complete the entry, although all that were asked are up."""
         up = forall(s.bookie, lambda b: implies(_is_asked(s, e, b), s.serves(b)))
-        never = any_of(~_can_complete(s, e), s.dropped[WRITER] != 0)
+        never = any_of(~_can_complete(s, e), s.dropped[WRITER] != 0, _stays_unanswered(s))
         return s.pending(WRITER, e) & (s.dropped[WRITER] < e) & up & never
 
     stuck = (
@@ -58,6 +59,14 @@ def pending_can_complete(s: Ledger) -> Invariant:
             forall(s.entry, lambda e: implies(s.pending(WRITER, e), _can_complete(s, e))),
         ),
     )
+
+
+def _stays_unanswered(s: Ledger) -> Term:
+    """Return whether the LAC stands still after a change, and no answer may come that lets it move."""
+    if not s.parameters.has_late_acks:
+        return FALSE
+    index = s.fragment, s.entry, s.bookie
+    return s.waiting[WRITER] & ~exists_over(index, lambda f, e, b: late_acks.may_be_called(s, f, e, b))
 
 
 def _can_complete(s: Ledger, entry: Term) -> Term:

@@ -171,6 +171,12 @@ def explain_unanswered(s: Ledger, trace: Trace) -> str:
             f"In step {step} the writer failed its pending adds, because the ledger was in recovery, and its "
             f"handle stayed open. Entry {dropped + 1}, which it pushed afterwards, is never answered."
         )
+    if trace.value(s.waiting, WRITER):
+        step = trace.last_change(s.waiting, WRITER, to=True).index
+        return (
+            f"The ensemble change that ended in step {step} acknowledged no entry, and no answer to an add "
+            f"is under way that would do so. The writer's LAC stays {trace.value(s.frozen_lac, WRITER)}."
+        )
     ackers = {e: [bookie for bookie, _ in _ackers(s, trace, e)] for e in sent}
     parts = [
         f"entry {e} has an ack of {_listed(found)}, and the metadata places it on "

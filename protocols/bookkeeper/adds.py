@@ -166,6 +166,12 @@ class Adds(Fencing):
         """Return more updates for an ack that is received."""
         return []
 
+    def noted_when_refused(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Return more updates for a refusal that is received."""
+        return []
+
     def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
         """Return whether an add replaces the copy that the bookie already has, and its LAC.
 
@@ -193,14 +199,21 @@ class Adds(Fencing):
 
         The writer has acknowledged this entry and all entries below it.
         """
+        return if_(self.stands_still(client), self.frozen_lac[client], self.highest_acked(client))
+
+    def highest_acked(self, client: TermLike) -> Term:
+        """Return the end of the longest run of entries with AQ acks each, from the client's start."""
 
         def reached(n: Term) -> Term:
             return forall(
                 self.entry, lambda e: implies((self.start(client) < e) & (e <= n), self.complete(client, e))
             )
 
-        highest = maximum(self.lac_value, lambda n: if_(reached(n), n, 0))
-        return if_(self.changing(client), self.frozen_lac[client], highest)
+        return maximum(self.lac_value, lambda n: if_(reached(n), n, 0))
+
+    def stands_still(self, client: TermLike) -> Term:
+        """Return whether the client's LAC stands still: while an ensemble change is under way."""
+        return self.changing(client)
 
     def carried_lac(self, client: TermLike) -> Term:
         """Return the LAC that the client's adds carry: its current LAC."""
@@ -366,6 +379,7 @@ def receive_fenced(
         then=[
             s.add_answered[index].set(True),
             *s.leaves(client, s.is_fenced_out(*index)),
+            *s.noted_when_refused(*index),
         ],
         actor=client,
         received=add_answer(s, *index, True),

@@ -73,6 +73,24 @@ class Changes(Adds):
         """Return the note on a client whose change is refused."""
         return "gives up"
 
+    def lac_at_failure(self, client: TermLike, entry: TermLike) -> Term:
+        """Return the LAC at which a change begins once a write of the entry has failed."""
+        return self.lac(client)
+
+    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+        """Return more updates for a change that ends.
+
+        `called` is whether its end acknowledges the complete entries at the head of the queue.
+        """
+        return []
+
+    def calls_at_commit(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
+        """Return whether a pending entry has its write set elsewhere, so that the commit acknowledges."""
+        return exists(
+            self.entry,
+            lambda e: self.pending(client, e) & ~self.in_write_set_of(client, fragment, e, failed),
+        )
+
     def first_of_new(self, client: TermLike) -> Term:
         """Return the first entry of the new fragment: the one above the LAC."""
         return self.lac(client) + 1
@@ -142,7 +160,7 @@ def begin_change(
         & ~s.changing(client),
         then=[
             s.failed[client].set(failed),
-            s.frozen_lac[client].set(s.lac(client)),
+            s.frozen_lac[client].set(s.lac_at_failure(client, entry)),
             *forgets(s, client, entry, failed),
         ],
         actor=client,
@@ -180,6 +198,7 @@ def commit_change(
             s.failed[client].set(NO_BOOKIE),
             *publishes(s, client, fragment, failed, spare),
             *withdrawn,
+            *s.noted_when_changed(client, s.calls_at_commit(client, fragment, failed)),
         ],
         actor=client,
         sent=sent,

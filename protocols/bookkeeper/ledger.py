@@ -13,6 +13,7 @@ from fencepost.protocols.bookkeeper.layers import (
     chained_changes,
     crashes,
     durability,
+    late_acks,
     old_rules,
     published,
     stale_adds,
@@ -97,7 +98,10 @@ def _changes(s: Ledger, client: Sort) -> Actions:
     if p.ensemble_change == "two-step":
         yield from _beginnings(s, client)
     if client is s.writer and (p.add_ensemble == "when-made" or p.has_chains):
-        yield each(stale_adds.ignore_failure, s, client, s.fragment, s.entry, s.bookie)
+        ignores = late_acks.ignore_failure if p.has_late_acks else stale_adds.ignore_failure
+        yield each(ignores, s, client, s.fragment, s.entry, s.bookie)
+        if p.has_late_acks:
+            yield each(late_acks.end_idle_change, s, client, s.fragment)
     if client is s.writer and p.has_chains:
         yield from _chains(s, client)
     elif p.possible_fragments > 1:

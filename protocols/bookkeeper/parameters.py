@@ -84,6 +84,11 @@ class BookKeeperParameters(Switches, Sizes):
         return self.chained_changes == "one-difference" and self.possible_fragments > 2
 
     @property
+    def has_late_acks(self) -> bool:
+        """Whether entries that an ensemble change blocked are acknowledged at the next answer."""
+        return self.acks_after_change == "next-answer" and self.possible_fragments > 1
+
+    @property
     def boots_in_steps(self) -> bool:
         """Whether a crashed bookie goes through the whole boot sequence."""
         return self.crashes > 0 and self.boot == "whole"

@@ -18,6 +18,7 @@ from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.layers import (
     chained_changes,
+    late_acks,
     old_rules,
     published,
     refused_changes,
@@ -87,6 +88,20 @@ ACKS_KEPT: Mapping[str, Callable[..., list[Update]]] = {
 COMPLETE: Rules = {"each-alone": Adds.complete, "one-difference": chained_changes.complete_by_position}
 FAILED: Rules = {"each-alone": Adds.has_failed, "one-difference": chained_changes.has_failed}
 LOST: Rules = {"each-alone": Adds.lost_on_the_way, "one-difference": chained_changes.is_lost_again}
+STANDS_STILL: Rules = {"with-change": Adds.stands_still, "next-answer": late_acks.stands_still}
+LAC_AT_FAILURE: Rules = {"with-change": Changes.lac_at_failure, "next-answer": late_acks.lac_at_failure}
+REFUSED: Mapping[str, Callable[..., list[Update]]] = {
+    "with-change": Adds.noted_when_refused,
+    "next-answer": late_acks.called_by_refusal,
+}
+CALLED: Mapping[str, Callable[..., list[Update]]] = {
+    "with-change": Adds.noted_when_acked,
+    "next-answer": late_acks.called_by_answer,
+}
+CHANGED: Mapping[str, Callable[..., list[Update]]] = {
+    "with-change": Changes.noted_when_changed,
+    "next-answer": late_acks.waits_after_change,
+}
 NEWCOMER: Rules = {"each-alone": Adds.is_newcomer, "one-difference": chained_changes.is_new_in_chain}
 LAC_READ: Rules = {"blocked": Changes.first_of_new, "racing": old_rules.first_above_lac_read}
 MAY_COMMIT: Rules = {"at-close": Changes.may_commit, "at-once": published.may_commit}
@@ -145,8 +160,35 @@ class Ledger(Published):
     def noted_when_acked(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> list[Update]:
-        """Apply the rule of `chained_changes`."""
-        return ACKS_KEPT[self.chained_changes](self, client, fragment, entry, bookie)
+        """Apply the rules of `chained_changes` and `acks_after_change`."""
+        index = client, fragment, entry, bookie
+        return [
+            *ACKS_KEPT[self.chained_changes](self, *index),
+            *CALLED[self.acks_after_change](self, *index),
+        ]
+
+    @property
+    def acks_after_change(self) -> str:
+        """The rule of `acks_after_change`; that of the mend if there is no ensemble change."""
+        return "next-answer" if self.parameters.has_late_acks else "with-change"
+
+    def stands_still(self, client: TermLike) -> Term:
+        """Apply the rule of `acks_after_change`."""
+        return STANDS_STILL[self.acks_after_change](self, client)
+
+    def lac_at_failure(self, client: TermLike, entry: TermLike) -> Term:
+        """Apply the rule of `acks_after_change`."""
+        return LAC_AT_FAILURE[self.acks_after_change](self, client, entry)
+
+    def noted_when_refused(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Apply the rule of `acks_after_change`."""
+        return REFUSED[self.acks_after_change](self, client, fragment, entry, bookie)
+
+    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+        """Apply the rule of `acks_after_change`."""
+        return CHANGED[self.acks_after_change](self, client, called)
 
     def complete(self, client: TermLike, entry: TermLike) -> Term:
         """Apply the rule of `chained_changes`."""
@@ -194,7 +236,8 @@ class Ledger(Published):
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Apply the rule of `ensemble_change`."""
         begun = ENSEMBLE_CHANGE[self.parameters.ensemble_change](self, client, fragment, failed)
-        return begun & ~self.idle[client] if self.parameters.has_chains else begun
+        may_be_idle = self.parameters.has_chains or self.parameters.has_late_acks
+        return begun & ~self.idle[client] if may_be_idle else begun
 
     def may_abandon(self, client: TermLike) -> Term:
         """Apply the rule of `refused_change`."""

@@ -133,6 +133,13 @@ class Switches:
         "LedgerHandle.ensembleChangeLoop: diffEnsemble(origEnsemble, …), delayedWriteFailedBookies; since "
         "4.9; issue 4459",
     )
+    acks_after_change: str = switch(
+        ("with-change", "next-answer"),
+        "entries that got their AQ acks during an ensemble change are acknowledged when it ends, or at the "
+        "next answer to an add that has AQ acks then",
+        "LedgerHandle.ensembleChangeLoop does not call sendAddSuccessCallbacks; with effect since 4.9; "
+        "not reported",
+    )
     ensemble_change_commit: str = switch(
         ("metadata-first", "local-first"),
         "the writer uses a new ensemble after the metadata store has it, or before",

@@ -211,6 +211,8 @@ UNDRIVABLE: Mapping[str, str] = {
         ("read lac first", "block acks"),
         "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
     ),
+    "end idle change": "the harness waits until the client's threads are at rest, so no ack comes between "
+    "the beginning and the end of a change that replaces nothing",
     **dict.fromkeys(
         ("change locally", "commit later", "abandon later"),
         "only clients before 4.8.0 use an ensemble before the metadata has it",

@@ -208,6 +208,7 @@ def test_the_theorem_is_claimed_only_where_its_assumptions_are_met() -> None:
         "add_ensemble": "when-made",
         "refused_change": "continues",
         "chained_changes": "one-difference",
+        "acks_after_change": "next-answer",
     }
     assert unmet(setup((3, 3, 2), 3, "4.17.3")) == {"fence_atomic": "no", **races}
     assert unmet(setup((3, 2, 2), 3, "4.17.4")).keys() == {*races, "E > WQ"}

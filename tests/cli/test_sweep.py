@@ -265,9 +265,10 @@ def _summary(counted: str) -> str:
     return (
         f"10 cases: {counted}\n"
         "left out: 1 combinations that break a rule of their protocol\n"
-        "not modelled of BookKeeper's client: deletion\n"
+        "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, "
+        "two replacements in one change\n"
         "not modelled of BookKeeper's client: the time between making and queueing an add, "
-        "chained ensemble changes, deletion\n"
+        "chained ensemble changes, deletion, re-replication, DEFERRED_SYNC, two replacements in one change\n"
         "fencepost sweep report out\n"
     )
 

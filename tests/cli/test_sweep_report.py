@@ -363,9 +363,10 @@ def test_a_sweep_of_todays_code_says_what_its_release_has_besides(tmp_path: Path
     """
     today = '[[grid]]\nprotocols = "bookkeeper"\nproperties = "no-divergence"\n'
     said = (
-        "odelled: 4.18.0 with #4651, stale-ensemble, refused-change, #4459 fixed "
+        "odelled: 4.18.0 with #4651, stale-ensemble, refused-change, #4459, blocked-acks fixed "
         "(add_ensemble=when-queued refused_change=gives-up chained_changes=each-alone "
-        "lac_read_in_change=blocked); for the release as shipped: --release 4.18.0"
+        "acks_after_change=with-change lac_read_in_change=blocked); "
+        "for the release as shipped: --release 4.18.0"
     )
     both = today + 'set = { lac_read_in_change = ["blocked", "racing"] }\n'
     for name, grid, there in (("one", today, True), ("both", both, False), ("chain", LISTED, False)):

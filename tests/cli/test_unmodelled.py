@@ -23,7 +23,10 @@ from fencepost.properties.catalogue import PROTOCOLS, find, unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
 from support.advising import smallest
 
-LINE = "not modelled of BookKeeper's client: deletion"
+LINE = (
+    "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, two replacements in one "
+    "change"
+)
 LINE_OF_ADDS = LINE.replace(
     "deletion", "the time between making and queueing an add, chained ensemble changes, deletion"
 )

@@ -83,6 +83,32 @@ REFUSED: tuple[Step, ...] = (
     ("push", 1, 2),
 )
 
+LATE: Settings = {
+    "bookies": 3,
+    "ensemble": 2,
+    "write_quorum": 2,
+    "ack_quorum": 1,
+    "entries": 2,
+    "add_ensemble": "when-made",
+    "acks_after_change": "next-answer",
+}
+CHAINED_LATE: Settings = {**CHAINED, "acks_after_change": "next-answer"}
+IDLE: tuple[Step, ...] = (
+    ("create ledger",),
+    ("push", 1, 1),
+    ("handle add", "w", 1, 1, "b2"),
+    ("receive ack", "w", 1, 1, "b2"),
+    ("begin change", "w", 1, 1, "b1"),
+    ("commit change", "w", 1, "b1", "b3"),
+    ("push", 1, 2),
+    ("handle add", "w", 1, 2, "b2"),
+    ("ignore failure", "w", 1, 2, "b1"),
+)
+"""b1 was replaced while entry 2 waited to be queued, and now fails entry 2: a change begins."""
+
+IDLE_ACK: Step = ("receive ack", "w", 1, 2, "b2")
+IDLE_END: Step = ("end idle change", "w", 2)
+
 HANDLED: Step = ("handle add", "w", 1, 2, "b1")
 ACKED: Step = ("receive ack", "w", 1, 2, "b1")
 GIVEN_UP: Step = ("ignore failure", "w", 1, 2, "b1")
@@ -190,6 +216,11 @@ WAITING: list[tuple[str, Settings, Sequence[Step], bool]] = [
     ("a failure is noted", CHAINED, AND_BACK[:5], False),
     ("the chain goes on", CHAINED, AND_BACK[:6], False),
     ("a bookie left and came back", CHAINED, AND_BACK, True),
+    ("an idle change is under way", LATE, [*IDLE, IDLE_ACK], False),
+    ("the last ack came within an idle change", LATE, [*IDLE, IDLE_ACK, IDLE_END], True),
+    ("the last ack came after an idle change", LATE, [*IDLE, IDLE_END, IDLE_ACK], False),
+    ("the end acknowledges", {**LATE, "acks_after_change": "with-change"}, [*IDLE, IDLE_ACK], False),
+    ("a chain ends where it began", CHAINED_LATE, AND_BACK, True),
     ("a fence may come first", OPEN, REFUSED, False),
     ("an ack is under way", OPEN, [*REFUSED, HANDLED], False),
     ("the ack is received", OPEN, [*REFUSED, HANDLED, ACKED], True),
@@ -255,3 +286,39 @@ def test_an_answer_counts_by_the_ensemble_that_the_add_holds() -> None:
     late: list[Step] = [("handle add", "w", 2, 3, "b2"), ("receive ack", "w", 2, 3, "b2")]
     trace, state = recorded(four, [*steps, *late])
     assert trace.value(state.ack_at, "w", 3, 1) == "b2"
+
+
+def test_an_entry_that_a_change_blocked_is_acknowledged_at_the_next_answer() -> None:
+    """Planted: the commit acknowledges, and the new fragment's first answer does not."""
+    settings = {**LATE, "add_ensemble": "when-queued"}
+    changed: list[Step] = [
+        *IDLE[:3],
+        ("begin change", "w", 1, 1, "b1"),
+        ("receive ack", "w", 1, 1, "b2"),
+        ("commit change", "w", 1, "b1", "b3"),
+    ]
+    answered: list[Step] = [("handle add", "w", 2, 1, "b3"), ("receive ack", "w", 2, 1, "b3")]
+    for steps, lac in ((changed, 0), ([*changed, *answered], 1)):
+        replayer, state = replayer_of(tuple(settings.items()))
+        after = replayer.follow(actions_of(replayer, steps), ())[-1]
+        assert replayer.concrete.evaluate(state.lac("w"), {}, after) == lac
+    replayer, state = replayer_of(tuple({**settings, "acks_after_change": "with-change"}.items()))
+    after = replayer.follow(actions_of(replayer, changed), ())[-1]
+    assert replayer.concrete.evaluate(state.lac("w"), {}, after) == 1
+
+
+def test_the_end_of_a_change_acknowledges_if_it_passes_an_entry_of_another_write_set() -> None:
+    """Planted: the end never acknowledges."""
+    striped = {**TWO, "bookies": 3, "ensemble": 2, "acks_after_change": "next-answer", "inflight": 2}
+    steps: list[Step] = [
+        ("create ledger",),
+        ("push", 1, 1),
+        ("push", 1, 2),
+        ("begin change", "w", 1, 2, "b2"),
+        ("handle add", "w", 1, 1, "b1"),
+        ("receive ack", "w", 1, 1, "b1"),
+        ("commit change", "w", 1, "b2", "b3"),
+    ]
+    replayer, state = replayer_of(tuple(striped.items()))
+    after = replayer.follow(actions_of(replayer, steps), ())[-1]
+    assert replayer.concrete.evaluate(state.lac("w"), {}, after) == 1

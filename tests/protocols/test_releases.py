@@ -78,10 +78,11 @@ def test_the_presets_are_releases_but_for_what_is_named() -> None:
         "add_ensemble": "when-made",
         "refused_change": "continues",
         "chained_changes": "one-difference",
+        "acks_after_change": "next-answer",
     }
     assert differing(NEWEST, TODAY) == {"lac_read_in_change": "racing", **since_4_9}
     assert differing("4.13.0", V4_13) == {"fence_atomic": "no", **since_4_9}
-    fixed = f"release {NEWEST} with #4651, stale-ensemble, refused-change and #4459 fixed"
+    fixed = f"release {NEWEST} with #4651, stale-ensemble, refused-change, #4459 and blocked-acks fixed"
     assert fixed in find("bookkeeper").summary
 
 
@@ -334,7 +335,8 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
     out = capsys.readouterr().out
     assert (
         "\nrelease 4.13.0, but recovery_floor=fragment\nswitches: recovery_reads_fence=no fence_atomic=no "
-        "add_ensemble=when-made refused_change=continues chained_changes=one-difference\n" in out
+        "add_ensemble=when-made refused_change=continues chained_changes=one-difference "
+        "acks_after_change=next-answer\n" in out
     )
     assert run([*command, "--format=json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -346,6 +348,7 @@ def test_check_takes_a_release_and_set_wins(tmp_path: Path, capsys: pytest.Captu
         "add_ensemble": "when-made",
         "refused_change": "continues",
         "chained_changes": "one-difference",
+        "acks_after_change": "next-answer",
     }
 
 
@@ -353,12 +356,12 @@ def test_an_instance_says_in_what_it_is_not_the_newest_release() -> None:
     # Planted: the bugs that the release and the instance share; no text without `--release`.
     text = heading(find("bookkeeper").instance(), Limits())
     assert (
-        f"\nmodelled: {NEWEST} with #4651, stale-ensemble, refused-change, #4459 fixed "
+        f"\nmodelled: {NEWEST} with #4651, stale-ensemble, refused-change, #4459, blocked-acks fixed "
         "(add_ensemble=when-queued refused_change=gives-up chained_changes=each-alone "
-        "lac_read_in_change=blocked); "
+        "acks_after_change=with-change lac_read_in_change=blocked); "
         f"for the release as shipped: --release {NEWEST}\n" in text
     )
     racing = heading(find("bookkeeper").instance([("lac_read_in_change", "racing")]), Limits())
-    assert f"\nmodelled: {NEWEST} with stale-ensemble, refused-change, #4459 fixed (" in racing
+    assert f"\nmodelled: {NEWEST} with stale-ensemble, refused-change, #4459, blocked-acks fixed (" in racing
     assert "modelled" not in heading(find("bookkeeper").instance((), NEWEST), Limits())
     assert "modelled" not in heading(find("bookkeeper-4.13").instance(), Limits())

@@ -35,17 +35,27 @@ from fencepost.encoding.language.messages import Broadcast, Message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, all_of, any_of, lift
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    all_of,
+    any_of,
+    lift,
+)
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
 from fencepost.protocols.bookkeeper.changes import installs, publishes, with_spare
-from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
+from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 Ensemble = Mapping[Value, TermLike]
 
 
-class ChainedChanges(RefusedChanges):
+class ChainedChanges(LateAcks):
     """The failures noted during a change, the ensembles that adds hold, and acks by position."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
@@ -57,12 +67,30 @@ class ChainedChanges(RefusedChanges):
         """The bookie whose ack stands at that position of the entry's op (PendingAddOp.ackSet)."""
         self.noted = family(self.failed.domain, self.client, self.position)
         """The bookie that failed at that position during a change (delayedWriteFailedBookies)."""
-        self.idle = family(BOOL, self.client)
-        """Whether the change under way replaces nothing, because the bookie is replaced already."""
         self.followed = family(BOOL, self.client, self.fragment)
         """Whether the chain went on after the change to that fragment."""
         if parameters.has_chains:
             self.sent_again_lost = choice(self.client, self.fragment, self.entry, self.bookie, fault="lost")
+
+    def completes(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the entry has AQ acks, by position, together with this one."""
+        if not self.parameters.has_chains:
+            return super().completes(client, fragment, entry, bookie)
+
+        def acked(i: Term) -> Term:
+            return (self.ack_at[client, entry, i] != NO_BOOKIE) | self.is_at(client, fragment, i, bookie)
+
+        return at_least(self.parameters.ack_quorum, self.position, acked)
+
+    def may_end_idle(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return whether a change that replaces nothing may end by itself: it is in no chain."""
+        if not self.parameters.has_chains:
+            return TRUE
+        return _nothing_noted(self, client) & ~self.followed[client, fragment]
+
+    def is_in_chain(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return whether the change under way belongs to a chain. An idle one does, unless it began alone."""
+        return self.followed[client, fragment] if self.parameters.has_late_acks else TRUE
 
 
 # The add that is pending: its ensemble and its acks (PendingAddOp).
@@ -195,7 +223,15 @@ def _ends(
             for i in places[e]
         ),
         *(s.resent[client, fragment, e].set(True, when=moved[e]) for e in s.entry),
+        *s.noted_when_changed(client, _calls(s, client, differs)),
     ], [again(e) for e in s.entry]
+
+
+def _calls(s: ChainedChanges, client: Parameter, differs: Mapping[Value, Term]) -> Term:
+    """Return whether the end of a chain passes a position outside a pending entry's write set."""
+    return any_of(
+        *(s.pending(client, e) & differs[i] for e in s.entry for i in s.position if not _stands_in(s, e, i))
+    )
 
 
 def _stands_in(s: ChainedChanges, entry: Value, position: Value) -> bool:
@@ -337,7 +373,7 @@ def end_change(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Act
     ensemble = {i: s.own_ensemble[client, fragment, i] for i in s.position}
     updates, sent = _ends(s, client, fragment, ensemble)
     return Action(
-        when=_is_idle(s, client, fragment) & _nothing_noted(s, client),
+        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & s.is_in_chain(client, fragment),
         then=[*updates, s.followed[client, fragment].set(False)],
         actor=client,
         sent=sent,
@@ -368,7 +404,7 @@ def _is_idle(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Term:
     )
 
 
-def _nothing_noted(s: ChainedChanges, client: Parameter) -> Term:
+def _nothing_noted(s: ChainedChanges, client: TermLike) -> Term:
     return forall(s.position, lambda i: s.noted[client, i] == NO_BOOKIE)
 
 

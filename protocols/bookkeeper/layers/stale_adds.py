@@ -85,6 +85,17 @@ def withdrawn_acks(
     ]
 
 
+def is_stale_failure(
+    s: StaleAdds, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
+) -> Term:
+    """Return whether the writer may give up a bookie that the op holds and the current ensemble does not."""
+    index = client, fragment, entry, failed
+    late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
+    return (
+        (s.phase[client] == Phase.ACTIVE) & late & s.counts(*index) & ~s.still_there(client, fragment, failed)
+    )
+
+
 def ignore_failure(
     s: StaleAdds, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
@@ -93,14 +104,9 @@ def ignore_failure(
     LedgerHandle.ensembleChangeLoop finds that the metadata does not have the bookie at that position, so it
     changes nothing and sends nothing.
     """
-    index = client, fragment, entry, failed
-    late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
     return Action(
-        when=(s.phase[client] == Phase.ACTIVE)
-        & late
-        & s.counts(*index)
-        & ~s.still_there(client, fragment, failed),
-        then=[s.add_answered[index].set(True)],
+        when=is_stale_failure(s, client, fragment, entry, failed),
+        then=[s.add_answered[client, fragment, entry, failed].set(True)],
         actor=client,
         note="gives up waiting for {failed} to store entry {entry}, and finds it replaced already",
     )

@@ -416,6 +416,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"ensemble_change_commit": "local-first"},
         {"resends": "one-by-one"},
         {"add_ensemble": "when-made"},
+        {"add_ensemble": "when-made", "acks_after_change": "next-answer"},
         {"storage": "db", "crashes": 1, "restarts": 1},
     ]
     names = set()

@@ -1,0 +1,149 @@
+"""Entries that an ensemble change blocked, and that are acknowledged at the next answer to an add.
+
+While a change is under way, `LedgerHandle.sendAddSuccessCallbacks` does nothing (`changingEnsemble`). The end
+of a change does not call it. It is called
+
+- by each answer to an add that has AQ acks then, and by each failed write of such an add
+  (`PendingAddOp.writeComplete`);
+- by the end of a change, for each pending add whose write set does not have the replaced position
+  (`PendingAddOp.unsetSuccessAndSendWriteRequest`).
+
+A change that replaces a bookie sends each other pending add again, so an answer follows. A change that
+replaces nothing sends nothing. It comes from an add that still holds a bookie which was replaced already
+(`add_ensemble=when-made`): `handleBookieFailure` sets `changingEnsemble`, `MetadataUpdateLoop` finds
+nothing to do, and a task on the ledger's thread ends the change. Acks that this thread handles before the
+task complete entries and acknowledge none. If they were the last ones, these entries wait for ever. A chain
+of changes that ends with the ensemble before it has the same effect (`chained_changes=one-difference`).
+
+The rules apply under `acks_after_change=next-answer`. The answer to an add that is acknowledged already
+counts as a call. The code ignores it if its bookie was replaced before the add was acknowledged.
+"""
+
+from __future__ import annotations
+
+from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.quantifiers import at_least
+from fencepost.encoding.language.sorts import BOOL
+from fencepost.encoding.language.state import family
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Parameter,
+    Term,
+    TermLike,
+    Update,
+    all_of,
+    any_of,
+    lift,
+)
+from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
+from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
+from fencepost.protocols.bookkeeper.layers.stale_adds import is_stale_failure
+from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+
+
+class LateAcks(RefusedChanges):
+    """The LAC that stands still after an ensemble change, and changes that replace nothing."""
+
+    def __init__(self, parameters: BookKeeperParameters) -> None:
+        """Declare the state variables; `waiting` changes under `next-answer` only."""
+        super().__init__(parameters)
+        self.waiting = family(BOOL, self.client)
+        """Whether no call of sendAddSuccessCallbacks has followed the last ensemble change."""
+        self.idle = family(BOOL, self.client)
+        """Whether the change under way replaces nothing, because the bookie is replaced already."""
+
+    def completes(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the entry has AQ acks together with this one."""
+        return at_least(
+            self.parameters.ack_quorum, self.bookie, lambda b: self.acked[client, entry, b] | (b == bookie)
+        )
+
+    def may_end_idle(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return whether a change that replaces nothing may end by itself."""
+        return TRUE
+
+
+def stands_still(s: LateAcks, client: TermLike) -> Term:
+    """Return whether the LAC stands still: during a change, and after it until the next call."""
+    return any_of(s.changing(client), s.waiting[client])
+
+
+def lac_at_failure(s: LateAcks, client: TermLike, entry: TermLike) -> Term:
+    """Return the LAC once a write of the entry has failed: the failure of a complete add is a call."""
+    calls = s.waiting[client] & s.complete(client, entry)
+    return if_(calls, s.highest_acked(client), s.lac(client))
+
+
+def waits_after_change(s: LateAcks, client: Parameter, called: Term) -> list[Update]:
+    """Return the update of a change that ends: the writer's LAC stands still unless the end called."""
+    return [s.waiting[client].set(~called)] if client.sort is s.writer else []
+
+
+def called_by_answer(
+    s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+) -> list[Update]:
+    """Return the update for an answer: it is a call if the add has AQ acks then."""
+    known = any_of(s.counts(client, fragment, entry, bookie), lift(entry) <= s.lac(client))
+    calls = any_of(s.complete(client, entry), s.completes(client, fragment, entry, bookie)) & known
+    return [s.waiting[client].set(False, when=calls)]
+
+
+def called_by_refusal(
+    s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+) -> list[Update]:
+    """Return the update for a refusal: it is a call if the add has AQ acks already."""
+    known = any_of(s.counts(client, fragment, entry, bookie), lift(entry) <= s.lac(client))
+    return [s.waiting[client].set(False, when=s.complete(client, entry) & known)]
+
+
+def ignore_failure(
+    s: LateAcks, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
+) -> Action:
+    """Give up a bookie that is replaced already: the change begins, and will replace nothing.
+
+    No change begins if the add has AQ acks, or if one is under way (`delayedWriteFailedBookies`).
+    """
+    complete = s.complete(client, entry)
+    begins = all_of(~complete, ~s.changing(client), s.about_to_replace[client] == NO_BOOKIE)
+    return Action(
+        when=is_stale_failure(s, client, fragment, entry, failed),
+        then=[
+            s.add_answered[client, fragment, entry, failed].set(True),
+            s.waiting[client].set(False, when=complete),
+            s.failed[client].set(failed, when=begins),
+            s.idle[client].set(True, when=begins),
+            s.frozen_lac[client].set(s.lac(client), when=begins),
+        ],
+        actor=client,
+        note="gives up waiting for {failed} to store entry {entry}, and finds it replaced already",
+    )
+
+
+def end_idle_change(s: LateAcks, client: Parameter, fragment: Parameter) -> Action:
+    """End a change that replaced nothing: nothing is sent again, and no entry is acknowledged."""
+    return Action(
+        when=all_of(
+            s.phase[client] == Phase.ACTIVE,
+            s.own_last_fragment[client] == fragment,
+            s.failed[client] != NO_BOOKIE,
+            s.idle[client],
+            s.may_end_idle(client, fragment),
+        ),
+        then=[
+            s.failed[client].set(NO_BOOKIE),
+            s.idle[client].set(False),
+            *waits_after_change(s, client, FALSE),
+        ],
+        actor=client,
+        note="ends an ensemble change that replaced nothing",
+    )
+
+
+def may_be_called(s: LateAcks, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """Return whether an answer to the writer's add may come that leads to a call."""
+    index = WRITER, fragment, entry, bookie
+    known = any_of(s.counts(*index), lift(entry) <= s.lac(WRITER))
+    return s.add_sent(*index) & ~s.add_answered[index] & known
