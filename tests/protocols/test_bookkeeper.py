@@ -31,11 +31,10 @@ FENCED = {"recovery_reads_fence": "yes"}
 LOSING = [(TWO_BOOKIES, 13), ({}, 17)]
 """Instances that lose data, with the steps of the shortest violation."""
 
+BY_TIER = [pytest.param(*LOSING[0], marks=pytest.mark.slow), pytest.param(*LOSING[1], marks=pytest.mark.long)]
 
-@pytest.mark.parametrize(
-    ("instance", "steps"),
-    [pytest.param(*LOSING[0], marks=pytest.mark.slow), pytest.param(*LOSING[1], marks=pytest.mark.long)],
-)
+
+@pytest.mark.parametrize(("instance", "steps"), BY_TIER)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_comes_to_the_same_verdicts(
     solver: str, instance: Mapping[str, object], steps: int
@@ -46,8 +45,7 @@ def test_every_solver_comes_to_the_same_verdicts(
     assert mended.verdict is Verdict.PROVED
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("instance", "steps"), LOSING)
+@pytest.mark.parametrize(("instance", "steps"), BY_TIER)
 @pytest.mark.parametrize("limits", [Limits(seed=7), Limits(jobs=1)], ids=["seed", "one job"])
 def test_a_seed_and_a_single_job_change_no_verdict(
     limits: Limits, instance: Mapping[str, object], steps: int

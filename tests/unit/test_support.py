@@ -208,7 +208,7 @@ def test_seconds_of_a_child_count_and_those_of_waiting_do_not() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "record"),
-    [(0.2, None), (0.3, 0.5), (0.6, 1), (1.1, 2), (2.0, 2), (2.1, 5), (29.0, 30), (30.1, 60), (9999.0, 3600)],
+    [(0.2, None), (0.21, 0.3), (0.6, 0.7), (1.1, 1.5), (2.0, 2), (2.1, 5), (29.0, 30), (30.1, 60), (9999.0, 3600)],
 )
 def test_a_record_is_rounded_up_and_stays_in_its_tier(seconds: float, record: float | None) -> None:
     assert updated({"a.py::a": 10}, {"a.py::a": seconds}).get("a.py::a") == record
