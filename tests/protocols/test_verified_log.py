@@ -314,7 +314,7 @@ def link(message: Sending) -> object:
 
 SIMULATED = [
     pytest.param(STAGE_2, {"replicas": 2, **READ, "attempts": 2}, marks=pytest.mark.long),
-    pytest.param(STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}, marks=pytest.mark.slow),
+    pytest.param(STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}, marks=pytest.mark.long),
     (STAGE_4, {**LONG, "attempts": 2, "resends": 1}),
 ]
 
