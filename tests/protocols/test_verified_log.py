@@ -424,7 +424,7 @@ def longest_queue(stage: str, settings: Settings) -> int:
     return longest
 
 
-@pytest.mark.parametrize("room", [2, 4])
+@pytest.mark.parametrize("room", [2, pytest.param(4, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("stage", "settings"), SIMULATED)
 def test_a_queue_holds_what_is_under_way_and_never_more_than_its_room(
     stage: str, settings: Settings, room: int
