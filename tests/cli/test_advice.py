@@ -44,6 +44,7 @@ from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
 from fencepost.quorums.stripes import Configuration
 from support.advising import smallest
+from support.tiers import each_third
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -129,8 +130,7 @@ def looked_for(bug: str, asked: Setup) -> RiskFinding:
     return shown(risk, asked, [other.bug for other in losing], Limits(jobs=1, conflicts=20_000))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("release", ["4.6.0", "4.13.0", "4.14.8"])
+@pytest.mark.parametrize("release", each_third(["4.6.0", "4.13.0", "4.14.8"]))
 def test_a_bookie_set_up_anew_loses_an_entry_before_4_15_too(release: str) -> None:
     """The bug was once undecided in these releases, because the boot sequence was refused before 4.15.
 
@@ -817,12 +817,12 @@ def test_each_setting_loses_an_entry_in_as_few_steps_as_the_table_says(setting: 
     ("bug", "release", "storage", "checks"),
     [
         ("journalWriteData=false", "4.18.0", "db", True),
-        ("journalWriteData=false", "4.8.2", "sorted", False),
+        pytest.param("journalWriteData=false", "4.8.2", "sorted", False, marks=pytest.mark.long),
         ("bare-fence", "4.16.6", "sorted", True),
-        ("bare-fence", "4.14.8", "db", False),
+        pytest.param("bare-fence", "4.14.8", "db", False, marks=pytest.mark.long),
         ("flushed-fence", "4.16.6", "sorted", False),
         pytest.param("flushed-fence-db", "4.18.0", "db", True, marks=pytest.mark.slow),
-        pytest.param("unawaited-fence", "4.16.6", "sorted", False, marks=pytest.mark.slow),
+        pytest.param("unawaited-fence", "4.16.6", "sorted", False, marks=pytest.mark.long),
     ],
 )
 def test_without_the_journal_fences_and_all_copies_can_be_lost(

@@ -18,17 +18,20 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from support.realcode import kept_trace
+from support.tiers import each_third
 
 
 @pytest.mark.parametrize(
     ("bug", "named"),
-    [
-        ("#2614-2/2/2", ["#2614"]),
-        ("phantom-read", ["phantom-read"]),
-        ("early-commit", ["early-commit"]),
-        ("#3005-3/2/2", ["#3005"]),
-        ("pulsar#6505", ["pulsar#6505"]),
-    ],
+    each_third(
+        [
+            ("#2614-2/2/2", ["#2614"]),
+            ("phantom-read", ["phantom-read"]),
+            ("early-commit", ["early-commit"]),
+            ("#3005-3/2/2", ["#3005"]),
+            ("pulsar#6505", ["pulsar#6505"]),
+        ]
+    ),
 )
 def test_a_counterexample_is_named_after_its_bug(bug: str, named: list[str]) -> None:
     """Planted: every bug that the switches allow is named, and so phantom-read is always named."""
@@ -42,15 +45,17 @@ DB = {"storage": "db", "negative_answers": "after-fence"}
 
 @pytest.mark.parametrize(
     ("storage", "faults", "prop", "named"),
-    [
-        (SORTED, {"restarts": 2}, "fences-beside-entries-stay", ["flushed-fence"]),
-        (SORTED, {"restarts": 1}, "fences-stay", ["flushed-fence"]),
-        (SORTED, {"restarts": 1, "crashes": 1}, "fences-beside-entries-stay", ["flushed-fence"]),
-        (SORTED, {"crashes": 2}, "entries-stay", ["key-without-entry"]),
-        (DB, {"restarts": 1}, "fences-beside-entries-stay", ["flushed-fence-db"]),
-        (DB, {"crashes": 1}, "fences-beside-entries-stay", ["flushed-fence-db"]),
-        (DB, {"crashes": 2}, "entries-stay", ["key-without-entry-db"]),
-    ],
+    each_third(
+        [
+            (SORTED, {"restarts": 2}, "fences-beside-entries-stay", ["flushed-fence"]),
+            (SORTED, {"restarts": 1}, "fences-stay", ["flushed-fence"]),
+            (SORTED, {"restarts": 1, "crashes": 1}, "fences-beside-entries-stay", ["flushed-fence"]),
+            (SORTED, {"crashes": 2}, "entries-stay", ["key-without-entry"]),
+            (DB, {"restarts": 1}, "fences-beside-entries-stay", ["flushed-fence-db"]),
+            (DB, {"crashes": 1}, "fences-beside-entries-stay", ["flushed-fence-db"]),
+            (DB, {"crashes": 2}, "entries-stay", ["key-without-entry-db"]),
+        ]
+    ),
 )
 def test_a_counterexample_is_named_after_bugs_whose_faults_it_has(
     storage: dict[str, object], faults: dict[str, object], prop: str, named: list[str]

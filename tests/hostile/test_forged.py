@@ -316,7 +316,7 @@ def summed_up(folder: Path, row: Row) -> None:
 
 
 @pytest.mark.parametrize("spoil", [typed, cut_off, emptied, lost, added, unsealed, summed_up])
-@pytest.mark.parametrize("form", ["text", "html"])
+@pytest.mark.parametrize("form", ["text", pytest.param("html", marks=pytest.mark.long)])
 def test_a_row_that_was_not_committed_is_none(
     form: str,
     spoil: Callable[[Path, Row], None],

@@ -23,6 +23,7 @@ from support.slips.plain_values import Plain, Update
 from support.slips.reference import TooLarge, read
 from support.slips.running import ask, finding
 from support.slips.survey import ALL, bases, survey
+from support.tiers import each_third
 
 FEW, MANY = 4, 200
 """Files of each kind: in the slow cases, and in the long ones."""
@@ -160,8 +161,7 @@ PLANTED = {
 """Mistakes that the language once had, each with the kind of slip that notices it."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mistake", PLANTED)
+@pytest.mark.parametrize("mistake", each_third(PLANTED))
 def test_a_mistake_in_the_language_is_noticed(
     mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

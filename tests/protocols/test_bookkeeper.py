@@ -21,6 +21,7 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import TWO_BOOKIES, actions, built, checked, checked_all, nearest_violation, number
+from support.tiers import each_third
 
 TINY = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 TWO_OF_ONE = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
@@ -31,12 +32,11 @@ FENCED = {"recovery_reads_fence": "yes"}
 LOSING = [(TWO_BOOKIES, 13), ({}, 17)]
 """Instances that lose data, with the steps of the shortest violation."""
 
+BY_TIER = [pytest.param(*LOSING[0], marks=pytest.mark.slow), pytest.param(*LOSING[1], marks=pytest.mark.long)]
 
-@pytest.mark.parametrize(
-    ("instance", "steps"),
-    [pytest.param(*LOSING[0], marks=pytest.mark.slow), pytest.param(*LOSING[1], marks=pytest.mark.long)],
-)
-@pytest.mark.parametrize("solver", SOLVERS)
+
+@pytest.mark.parametrize(("instance", "steps"), BY_TIER)
+@pytest.mark.parametrize("solver", each_third(SOLVERS))
 def test_every_solver_comes_to_the_same_verdicts(
     solver: str, instance: Mapping[str, object], steps: int
 ) -> None:
@@ -46,8 +46,7 @@ def test_every_solver_comes_to_the_same_verdicts(
     assert mended.verdict is Verdict.PROVED
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("instance", "steps"), LOSING)
+@pytest.mark.parametrize(("instance", "steps"), BY_TIER)
 @pytest.mark.parametrize("limits", [Limits(seed=7), Limits(jobs=1)], ids=["seed", "one job"])
 def test_a_seed_and_a_single_job_change_no_verdict(
     limits: Limits, instance: Mapping[str, object], steps: int
@@ -91,7 +90,7 @@ def test_exploring_finds_the_data_loss_of_the_tla_preset_in_15_steps_too() -> No
 
 @pytest.mark.parametrize(
     "settings",
-    [TWO_OF_ONE, *(pytest.param(s, marks=pytest.mark.slow) for s in ({}, DEFECT_2 | {"fragments": 2}))],
+    [TWO_OF_ONE, *(pytest.param(s, marks=pytest.mark.long) for s in ({}, DEFECT_2 | {"fragments": 2}))],
 )
 def test_the_lac_never_falls(settings: Mapping[str, object]) -> None:
     """The LAC is computed from acks, which is right only if no action lowers it."""

@@ -52,14 +52,16 @@ def test_no_axiom_of_quorums_can_be_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "caught"),
-    [
-        (CoreParameters(recovery_reads_fence="no"), "no-means-fenced.answer-read"),
-        (CoreParameters(absent_quorum="one-fewer"), "no-divergence"),
-        (CoreParameters(unset_acks="kept"), "acked-is-placed.change-ensemble"),
-        (CoreParameters(change_in_recovery="committed"), "asked-where-writer-wrote.change-ensemble"),
-        (CoreParameters(forgets="entries"), "taken-is-stored.restart"),
-        (CoreParameters(forgets="fences"), "no-means-fenced.restart"),
-    ],
+    each_third(
+        [
+            (CoreParameters(recovery_reads_fence="no"), "no-means-fenced.answer-read"),
+            (CoreParameters(absent_quorum="one-fewer"), "no-divergence"),
+            (CoreParameters(unset_acks="kept"), "acked-is-placed.change-ensemble"),
+            (CoreParameters(change_in_recovery="committed"), "asked-where-writer-wrote.change-ensemble"),
+            (CoreParameters(forgets="entries"), "taken-is-stored.restart"),
+            (CoreParameters(forgets="fences"), "no-means-fenced.restart"),
+        ]
+    ),
 )
 def test_what_is_taken_away_is_missed_where_it_should_be(parameters: CoreParameters, caught: str) -> None:
     assert caught in refuted(with_properties(core_of_any_size(parameters)))

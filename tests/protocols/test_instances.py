@@ -20,6 +20,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.properties.catalogue import PROTOCOLS
 from fencepost.properties.instances import EXERCISED, INSTANCES
 from support.instances import built, fired, simulations
+from support.tiers import each_third
 
 ROUNDS = 6
 """Rounds enough for a crash, the boot sequence and another crash, with a ledger in between."""
@@ -35,7 +36,7 @@ def test_every_action_fires_on_some_declared_instance(name: str) -> None:
     assert not dead
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", each_third(PROTOCOLS))
 def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
     for settings in INSTANCES[name]:
         sent_at_most_once(built(name, settings)[0])
@@ -50,8 +51,7 @@ def simulate_as_traces(system: System, runs: int) -> None:
         pass
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", each_third(PROTOCOLS))
 def test_what_simulations_receive_is_under_way(name: str) -> None:
     for settings in INSTANCES[name]:
         simulate_as_traces(built(name, settings)[0], RUNS)

@@ -200,7 +200,7 @@ def marks(known: Expectation, value: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow if known.name in SLOW else pytest.mark.long]
 
 
-QUICK, SLOW = ("#1067",), ("#2614-2/2/2", "pulsar#6505", "#2615", "BOOKKEEPER-799")
+QUICK, SLOW = ("#1067",), ("#2614-2/2/2",)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from fencepost.properties.expectations import TABLES, Expectation, differs, read
 from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import ProducerPhase
 from support.instances import built, checked, checked_all, happens, nearest_violation, simulations
+from support.tiers import each_third
 
 Settings = Mapping[str, object]
 
@@ -112,8 +113,7 @@ def nearest(mutant: Expectation, network: str) -> int | None:
     return None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.name in WITHOUT_LOSSES], ids=label)
+@pytest.mark.parametrize("mutant", each_third(m for m in MUTANTS if m.name in WITHOUT_LOSSES), ids=label)
 def test_what_must_be_lost_depends_on_the_order_that_the_network_keeps(mutant: Expectation) -> None:
     """If the network keeps an order, a message overtakes others only if those are lost."""
     found = tuple(nearest(mutant, network) for network in ("bag", "link", "causal"))
@@ -313,8 +313,8 @@ def link(message: Sending) -> object:
 
 
 SIMULATED = [
-    pytest.param(STAGE_2, {"replicas": 2, **READ, "attempts": 2}, marks=pytest.mark.slow),
-    pytest.param(STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}, marks=pytest.mark.slow),
+    pytest.param(STAGE_2, {"replicas": 2, **READ, "attempts": 2}, marks=pytest.mark.long),
+    pytest.param(STAGE_3, {**SAFE, **READ, "attempts": 2, "resends": 1}, marks=pytest.mark.long),
     (STAGE_4, {**LONG, "attempts": 2, "resends": 1}),
 ]
 
@@ -424,7 +424,7 @@ def longest_queue(stage: str, settings: Settings) -> int:
     return longest
 
 
-@pytest.mark.parametrize("room", [2, 4])
+@pytest.mark.parametrize("room", [2, pytest.param(4, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("stage", "settings"), SIMULATED)
 def test_a_queue_holds_what_is_under_way_and_never_more_than_its_room(
     stage: str, settings: Settings, room: int

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 FILE = Path(__file__).parents[1] / "durations.json"
-LIMITS = {"long": 5, "slow": 0.2}
+LIMITS = {"long": 2, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
 LEAST = 0.2
 """Seconds up to which a case needs no record."""
-STEPS = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
+STEPS = (0.3, 0.5, 0.7, 1, 1.5, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
 """Seconds as they are recorded. No limit of a tier lies within a step, so rounding up changes no tier."""
 
 Durations = dict[str, float]

@@ -223,9 +223,9 @@ SEEDS = [
     pytest.param((58, 62), id="few"),
     *(
         pytest.param(range(n, n + 15), id=f"{n} to {n + 14}", marks=pytest.mark.slow)
-        for n in range(0, 300, 15)
+        for n in range(0, 150, 15)
     ),
-    pytest.param(range(300, 3000), id="many", marks=pytest.mark.long),
+    pytest.param(range(150, 3000), id="many", marks=pytest.mark.long),
 ]
 """Seeds of each tier; about half of their systems are accepted."""
 

@@ -18,6 +18,7 @@ from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse
 from fencepost.properties.catalogue import find
 from support.instances import checked
+from support.tiers import each_third
 
 EMPTY = RoundTemplate([], 0, 0, [], 0, [], {}, [], [])
 """No variables and no clauses: `Ponders` ignores its question."""
@@ -74,7 +75,7 @@ def counted(conflicts: int | None, solver: str = "cadical", memory: float | None
     return checked("bookkeeper-unbounded", {"values": 1}, "no-divergence", limits)
 
 
-@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in UNCOUNTED])
+@pytest.mark.parametrize("solver", each_third(name for name in SOLVERS if name not in UNCOUNTED))
 def test_a_spent_limit_is_undecided_and_says_so_and_a_generous_one_changes_nothing(solver: str) -> None:
     spent = counted(100, solver, memory=8.0)
     assert (spent.verdict.value, spent.reason) == ("undecided", "100 conflicts spent")

@@ -141,7 +141,7 @@ def test_a_storage_that_drops_the_second_copy_goes_the_way_of_the_model_that_doe
 HANGS = ("stale-ensemble-hang", "refused-change")
 
 
-@pytest.mark.parametrize("bug", HANGS)
+@pytest.mark.parametrize("bug", each_third(HANGS))
 def test_a_hang_is_judged_after_everything_left_is_delivered(bug: str) -> None:
     run = played(bug, "4.17.4")
     assert (
@@ -151,7 +151,7 @@ def test_a_hang_is_judged_after_everything_left_is_delivered(bug: str) -> None:
     assert len(delivers) > sum(step.action.startswith("handle") for step in run.trace.steps)
 
 
-@pytest.mark.parametrize("bug", HANGS)
+@pytest.mark.parametrize("bug", each_third(HANGS))
 def test_an_add_that_is_answered_at_last_is_no_hang(bug: str) -> None:
     # Planted: the last answer of the code, changed. The application gets a result of the add.
     transcript = transcript_of(bug, "4.17.4")
@@ -296,7 +296,7 @@ CHANGES: dict[Callable[[dict[str, Any]], None], str] = {
 """For each change to the observation after step 15, where the ledger is closed, the difference."""
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda c: c.__name__)
+@pytest.mark.parametrize("change", each_third(CHANGES), ids=lambda c: c.__name__)
 def test_what_is_otherwise_in_the_code_is_found(change: Callable[[dict[str, Any]], None]) -> None:
     transcript = transcript_of("#2614", "4.13.0")
     tampered = changed(transcript, looks(transcript)[14], change)
