@@ -39,7 +39,7 @@ def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -
     valid = [known.name for known in table]
     wanted: set[str] = set()
     for name in names:
-        found = _named(table, name)
+        found = named(table, name)
         if not found:
             raise BadInput(
                 f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "
@@ -49,12 +49,8 @@ def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -
     return frozenset(wanted)
 
 
-def is_known(table: Sequence[Named], name: str) -> bool:
-    """Return whether the table has the name, or a bug whose source has the number."""
-    return bool(_named(table, name))
-
-
-def _named(table: Sequence[Named], name: str) -> set[str]:
+def named(table: Sequence[Named], name: str) -> set[str]:
+    """Return the one that has this name in the table, or those whose source has the number."""
     valid = {known.name for known in table}
     full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), None)
     return {full} if full else _of_source(table, name)

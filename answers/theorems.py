@@ -11,7 +11,7 @@ from itertools import pairwise
 from fencepost.encoding.all_sizes.follower import Follower
 from fencepost.encoding.all_sizes.refinement import Refinement
 from fencepost.encoding.all_sizes.refinement_check import Tied, check_refinement
-from fencepost.encoding.concrete.exploration import random_execution
+from fencepost.encoding.concrete.random_executions import random_execution
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import Deadline, SolverGaveUpError
 from fencepost.properties.bookkeeper.lemmas import CoreLemma

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from fencepost.answers.requests import CheckedRequest
-from fencepost.cli.rendering.check_report import as_json, as_text, counterexamples_of, lines_of
+from fencepost.cli.rendering.check_report import ReportedRequest, ReportedResult, as_json, as_text
 from fencepost.cli.rendering.check_text import counterexample_text, verdict_sentence
-from fencepost.encoding.engine.verdicts import Result, worst
+from fencepost.encoding.engine.verdicts import worst
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import Counterexample, call_line, gathered, message_line
@@ -111,23 +110,18 @@ class CheckedProperty:
 class Checked(Sequence[CheckedProperty]):
     """The results of a check in the order of the properties. A name or a number selects one."""
 
-    _requests: list[CheckedRequest]
+    _requests: list[ReportedRequest]
     _results: list[CheckedProperty] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make a result for each property."""
-        found = [
-            _result(one, result, known)
-            for one in self._requests
-            for result, known in zip(one.outcome.results, one.known, strict=True)
-        ]
+        found = [_result(one) for request in self._requests for one in request.results]
         object.__setattr__(self, "_results", found)
 
     @property
     def verdict(self) -> str:
         """The worst verdict."""
-        results = [result for one in self._requests for result in one.outcome.results]
-        return worst(result.verdict for result in results).value
+        return worst(one.result.verdict for request in self._requests for one in request.results).value
 
     def text(self) -> str:
         """Return what `fencepost check` prints."""
@@ -157,15 +151,15 @@ class Checked(Sequence[CheckedProperty]):
 
     def __repr__(self) -> str:
         """Return the lines of the verdicts."""
-        return "\n".join(line for one in self._requests for line in lines_of(one))
+        return "\n".join(line for one in self._requests for line in one.lines)
 
     def _repr_html_(self) -> str:
         """Return the verdicts as a table, which notebooks show."""
         return table(("property", "verdict"), [(r.property, r.sentence) for r in self._results])
 
 
-def _result(one: CheckedRequest, result: Result, known: Sequence[str]) -> CheckedProperty:
-    shown = counterexamples_of(one, result)
+def _result(one: ReportedResult) -> CheckedProperty:
+    result = one.result
     return CheckedProperty(
         result.property,
         result.verdict.value,
@@ -174,9 +168,9 @@ def _result(one: CheckedRequest, result: Result, known: Sequence[str]) -> Checke
         result.rounds,
         result.faults,
         result.reason,
-        tuple(known),
+        tuple(one.known),
         result.seconds,
-        CheckedTrace(shown[0]) if shown else None,
+        CheckedTrace(one.counterexamples[0]) if one.counterexamples else None,
         verdict_sentence(result),
     )
 

@@ -46,7 +46,7 @@ from fencepost.cli.options.settings import (
 )
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_report import Wanted, together
+from fencepost.cli.rendering.check_report import Wanted, reported, together
 from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
@@ -208,7 +208,7 @@ def command(
     progress = CheckProgress(verbose)
     asked = AskedRequests(request, elapsed=elapsed)
     lacking = None
-    with keeping(lambda: wanted.so_far(_so_far(asked, progress))) as progress.announcing:
+    with keeping(lambda: wanted.so_far(reported(_so_far(asked, progress)))) as progress.announcing:
         with progress:
             others = small if certificates is None else {}  # a certificate is of one instance
             try:
@@ -225,10 +225,11 @@ def command(
             elsewhere = {name: show_all(family.exercised[name]) for name in small}
             reasons = uncertified(checked[0].outcome, lacking, elsewhere)
             checked = [replace(checked[0], uncertified=reasons)]
-        conclusion = wanted.conclusion(checked)
+        results = reported(checked)
+        conclusion = wanted.conclusion(results)
     code = conclude(conclusion)
     if verbose:
-        tell_spent(together(checked, known_as_expected).spent)
+        tell_spent(together(results, known_as_expected).spent)
     return code
 
 

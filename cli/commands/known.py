@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fencepost.answers.known import KNOWN, chosen, decide, is_known
+from fencepost.answers.known import KNOWN, chosen, decide, named
 from fencepost.answers.public_losses import PUBLIC_LOSSES
 from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
@@ -105,9 +105,9 @@ def command(
 def _refuse_public(names: Sequence[str]) -> None:
     """Raise BadInput for a name that only a public loss has, and name the command that describes it."""
     for name in names:
-        spelt = {name, f"#{name}", f"PR {name}"}
-        loss = next((loss for loss in PUBLIC_LOSSES if loss.name in spelt), None)
-        if loss is not None and not is_known(KNOWN, name):
+        public = named(PUBLIC_LOSSES, name)
+        loss = next((loss for loss in PUBLIC_LOSSES if loss.name in public), None)
+        if loss is not None and not named(KNOWN, name):
             raise BadInput(
                 f"{name}: {loss.name} is a public loss that no model has, so there is nothing to check; "
                 f"`fencepost releases {loss.releases[-1]}` describes it"

@@ -12,7 +12,7 @@ from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
 from fencepost.cli.process.conclusion import conclude
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_report import Wanted
+from fencepost.cli.rendering.check_report import Wanted, reported
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.undecided import SIMULATION
@@ -71,7 +71,7 @@ def command(
         prepare_folder(Path(traces))
     asked = AskedRequests(request, elapsed=elapsed)
     ask_all(asked, small, limits, lambda some, within: simulated(some, within, runs), _met_no_witness)
-    return conclude(Wanted(form, output, traces).conclusion(asked.checked()))
+    return conclude(Wanted(form, output, traces).conclusion(reported(asked.checked())))
 
 
 def _met_no_witness(result: Result) -> bool:

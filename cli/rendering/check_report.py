@@ -33,43 +33,74 @@ from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.state import show_all
 
 
-def lines_of(one: CheckedRequest) -> list[str]:
-    """Return the lines of the verdicts of a request."""
-    where = on_own(one.request)
-    faults = allowed(one.request.instance)
-    lines = []
-    for result, known in zip(one.outcome.results, one.known, strict=True):
-        lines.append(line(result, known, where, faults))
-        further = try_next(result, one.request.limits)
-        lines += [f"  {further}"] if further is not None else []
-    return lines
+@dataclass(frozen=True)
+class ReportedResult:
+    """A result with all that the text, the document and the files of a check have of it."""
+
+    result: Result
+    known: Sequence[str]
+    """The known bugs that explain its counterexample."""
+    counterexamples: Sequence[Counterexample]
+    line: str
+    """The verdict, its reason and its seconds."""
+    try_next: str | None
+    """An option that may decide it; None if none is known."""
 
 
-def counterexamples_of(one: CheckedRequest, *results: Result) -> list[Counterexample]:
-    """Return the counterexamples of these results, of all results of the request if none is given."""
-    properties = {prop.name: prop for prop in one.request.properties}
-    changed = one.request.instance.changed_switches
+@dataclass(frozen=True)
+class ReportedRequest:
+    """A request with its results, in the order of its properties."""
+
+    checked: CheckedRequest
+    results: Sequence[ReportedResult]
+
+    @property
+    def lines(self) -> list[str]:
+        """The line of each verdict, and below it the option to try next."""
+        said = [(one.line, f"  {one.try_next}" if one.try_next else None) for one in self.results]
+        return [text for pair in said for text in pair if text is not None]
+
+
+def reported(checked: Sequence[CheckedRequest]) -> list[ReportedRequest]:
+    """Return each request with its results as they are shown: all forms are made from these."""
     return [
-        Counterexample(
-            trace, one.request.system, properties[result.property], verdict_sentence(result), changed
+        ReportedRequest(
+            one, [_reported(one, *pair) for pair in zip(one.outcome.results, one.known, strict=True)]
         )
-        for result in results or one.outcome.results
-        for trace in ([result.trace, *result.more_traces] if result.trace else [])
+        for one in checked
     ]
 
 
-def problems_of(one: CheckedRequest, require_proof: bool) -> Iterator[Problem]:
+def problems_of(one: ReportedRequest, require_proof: bool) -> Iterator[Problem]:
     """Yield each violation, and each property that is not decided, or not proved if a proof is required."""
-    for result in one.outcome.results:
-        for counterexample in counterexamples_of(one, result):
+    for reported in one.results:
+        result = reported.result
+        for counterexample in reported.counterexamples:
             yield Problem(result.property, counterexample.verdict, counterexample)
         unproved = result.verdict is Verdict.HOLDS and require_proof
         if result.verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or unproved:
             yield Problem(result.property, f"{verdict_sentence(result)}.")
 
 
-def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
+def _reported(one: CheckedRequest, result: Result, known: Sequence[str]) -> ReportedResult:
+    request = one.request
+    (prop,) = (prop for prop in request.properties if prop.name == result.property)
+    about = request.system, prop, verdict_sentence(result), request.instance.changed_switches
+    return ReportedResult(
+        result,
+        known,
+        [
+            Counterexample(trace, *about)
+            for trace in ([result.trace, *result.more_traces] if result.trace else [])
+        ],
+        line(result, known, on_own(request), allowed(request.instance)),
+        try_next(result, request.limits),
+    )
+
+
+def together(requests: Sequence[ReportedRequest], without_known: bool) -> Outcome:
     """Return the outcomes as one; `without_known` leaves out violations that known bugs explain."""
+    checked = [one.checked for one in requests]
     counted = [new(one.outcome, one.known) if without_known else one.outcome for one in checked]
     spent: dict[str, float] = {}
     for outcome in counted:
@@ -83,18 +114,18 @@ def together(checked: Sequence[CheckedRequest], without_known: bool) -> Outcome:
 # Text.
 
 
-def as_text(checked: Sequence[CheckedRequest]) -> str:
+def as_text(requests: Sequence[ReportedRequest]) -> str:
     """Return each instance with its counterexamples, and at the end a line for each verdict."""
-    parts = [part for one in checked for part in (_heading(one), *_counterexamples(one))]
-    said = dict.fromkeys(one.request.instance.protocol.unmodelled for one in checked)
-    parts.append("\n".join(line for one in checked for line in lines_of(one)))
+    parts = [part for one in requests for part in (_heading(one.checked), *_counterexamples(one))]
+    said = dict.fromkeys(one.checked.request.instance.protocol.unmodelled for one in requests)
+    parts.append("\n".join(line for one in requests for line in one.lines))
     parts += [sentence(line) for line in said if line]
-    results = [result for one in checked for result in one.outcome.results]
+    results = [one.result for request in requests for one in request.results]
     if any(result.solver == SIMULATION for result in results):
         parts.append("A simulation finds violations. It never proves that there are none.")
     folders = {result.certificate for result in results if result.certificate is not None}
     parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
-    if any(one.outcome.interrupted for one in checked):
+    if any(one.checked.outcome.interrupted for one in requests):
         parts.append("Interrupted: this is what was known by then.")
     return "\n\n".join(parts)
 
@@ -116,22 +147,22 @@ def on_own(request: Request) -> str:
     return f"{sizes(request.instance)}, as nothing is tested on {show_all(differ)}"
 
 
-def _counterexamples(one: CheckedRequest) -> list[str]:
+def _counterexamples(request: ReportedRequest) -> list[str]:
     parts = []
-    for result in one.outcome.results:
-        for number, counterexample in enumerate(counterexamples_of(one, result), 1):
+    for one in request.results:
+        for number, counterexample in enumerate(one.counterexamples, 1):
             which = f" {number}" if number > 1 else ""
             steps = counterexample_text(counterexample)
-            parts.append(f"{result.property}, counterexample{which}:\n{steps}")
+            parts.append(f"{one.result.property}, counterexample{which}:\n{steps}")
     return parts
 
 
 # JSON.
 
 
-def as_json(checked: Sequence[CheckedRequest]) -> str:
+def as_json(requests: Sequence[ReportedRequest]) -> str:
     """Return the document `fencepost.check/3`: the shared instance and all results."""
-    shared, outcome = checked[0], together(checked, without_known=False)
+    shared, outcome = requests[0].checked, together(requests, without_known=False)
     content = {
         **shared.request.subject.to_json(),
         "changed_switches": shared.request.instance.changed_switches,
@@ -141,7 +172,7 @@ def as_json(checked: Sequence[CheckedRequest]) -> str:
         "unmodelled": shared.request.instance.protocol.unmodelled,
         "remarks": list(shared.request.instance.remarks),
         "caps": _caps(shared),
-        "results": [found for one in checked for found in _results(one)],
+        "results": [found for one in requests for found in _results(one)],
         "interrupted": outcome.interrupted,
         "seconds": round(outcome.seconds, 3),
     }
@@ -155,32 +186,32 @@ def _caps(one: CheckedRequest) -> Mapping[str, object]:
     return caps | {name: limits.budgets[name] for name in system.faults if name in limits.budgets}
 
 
-def _results(one: CheckedRequest) -> list[dict[str, Any]]:
-    own = one.request.subject.to_json() | {"caps": _caps(one)} if one.request.instead_of else None
+def _results(request: ReportedRequest) -> list[dict[str, Any]]:
+    asked, uncertified = request.checked.request, request.checked.uncertified or {}
+    own = asked.subject.to_json() | {"caps": _caps(request.checked)} if asked.instead_of else None
     return [
         {
-            **result.to_json(),
-            "uncertified": (one.uncertified or {}).get(result.property),
-            "try_next": try_next(result, one.request.limits),
-            "known": list(known),
-            "false_because": [found.false_because.to_json() for found in counterexamples_of(one, result)],
+            **one.result.to_json(),
+            "uncertified": uncertified.get(one.result.property),
+            "try_next": one.try_next,
+            "known": list(one.known),
+            "false_because": [found.false_because.to_json() for found in one.counterexamples],
             "instance": own,
         }
-        for result, known in zip(one.outcome.results, one.known, strict=True)
+        for one in request.results
     ]
 
 
 # Files.
 
 
-def trace_files(folder: Path, one: CheckedRequest, form: str) -> Iterator[tuple[str, str]]:
+def trace_files(folder: Path, request: ReportedRequest, form: str) -> Iterator[tuple[str, str]]:
     """Yield path and text of the files of each counterexample: for `fencepost trace`, and in that form."""
-    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", one.request.instance.protocol.name)
-    for result in one.outcome.results:
-        counterexamples = counterexamples_of(one, result)
-        for number, counterexample in enumerate(counterexamples, 1):
-            suffix = f".{number}" if len(counterexamples) > 1 else ""
-            name = f"{protocol}.{result.property}{suffix}"
+    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.checked.request.instance.protocol.name)
+    for one in request.results:
+        for number, counterexample in enumerate(one.counterexamples, 1):
+            suffix = f".{number}" if len(one.counterexamples) > 1 else ""
+            name = f"{protocol}.{one.result.property}{suffix}"
             yield str(folder / f"{name}.json"), json.dumps(counterexample.trace.to_json(), indent=2) + "\n"
             if form in FORMS:
                 yield str(folder / f"{name}{FORMS[form].ending}"), FORMS[form].write(counterexample)
@@ -205,44 +236,46 @@ class Wanted:
     source: str = ""
     """The Python file that is checked."""
 
-    def conclusion(self, checked: Sequence[CheckedRequest]) -> Conclusion:
+    def conclusion(self, requests: Sequence[ReportedRequest]) -> Conclusion:
         """Return all that the command prints and writes, and its exit code."""
         files = dict(
             file
-            for one in checked
+            for one in requests
             if self.traces is not None
             for file in trace_files(Path(self.traces), one, self.form)
         )
         if self.sarif is not None:
-            files[self.sarif] = self._sarif(checked)
-        lines = [why for one in checked for why in reasons_of(one.uncertified or {})]
+            files[self.sarif] = self._sarif(requests)
+        lines = [why for one in requests for why in reasons_of(one.checked.uncertified or {})]
         if self.form not in FORMS:
             printed, written = placed(
-                as_json(checked) if self.form == "json" else as_text(checked), self.output
+                as_json(requests) if self.form == "json" else as_text(requests), self.output
             )
-            return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
-        counterexamples = [counterexample for one in checked for counterexample in counterexamples_of(one)]
+            return Conclusion(self._code(requests), printed, "\n".join(lines), files | written)
         text, others = formatted(
-            counterexamples,
+            [found for request in requests for one in request.results for found in one.counterexamples],
             self.form,
             self.output,
             "Choose with --property, or say --traces DIR for a file of each.",
         )
-        lines += [line for one in checked for line in lines_of(one)] + ([others] if others else [])
+        lines += [line for one in requests for line in one.lines] + ([others] if others else [])
         printed, written = ("", {}) if text is None else placed(text, self.output)
-        return Conclusion(self._code(checked), printed, "\n".join(lines), files | written)
+        return Conclusion(self._code(requests), printed, "\n".join(lines), files | written)
 
-    def _sarif(self, checked: Sequence[CheckedRequest]) -> str:
-        properties = [prop for one in checked for prop in one.request.properties]
-        problems = [problem for one in checked for problem in problems_of(one, self.require_proof)]
-        interrupted = any(one.outcome.interrupted for one in checked)
+    def _sarif(self, requests: Sequence[ReportedRequest]) -> str:
+        properties = [prop for one in requests for prop in one.checked.request.properties]
+        problems = [problem for one in requests for problem in problems_of(one, self.require_proof)]
+        interrupted = any(one.checked.outcome.interrupted for one in requests)
         return sarif(self.source, properties, problems, interrupted)
 
-    def so_far(self, checked: Sequence[CheckedRequest]) -> Conclusion:
+    def so_far(self, requests: Sequence[ReportedRequest]) -> Conclusion:
         """Return the conclusion if the command is killed now, with the exit code of the verdicts."""
-        cut_short = [replace(one, outcome=replace(one.outcome, interrupted=True)) for one in checked]
-        return replace(self.conclusion(cut_short), code=self._code(checked))
+        cut_short = [
+            replace(one, checked=replace(one.checked, outcome=replace(one.checked.outcome, interrupted=True)))
+            for one in requests
+        ]
+        return replace(self.conclusion(cut_short), code=self._code(requests))
 
-    def _code(self, checked: Sequence[CheckedRequest]) -> int:
-        outcome = together(checked, self.known_as_expected)
+    def _code(self, requests: Sequence[ReportedRequest]) -> int:
+        outcome = together(requests, self.known_as_expected)
         return int(exit_code(outcome, self.require_proof, self.expect, self.certify))

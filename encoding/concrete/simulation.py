@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import some_choices
+from fencepost.encoding.concrete.random_executions import some_choices
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction

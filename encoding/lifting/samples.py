@@ -14,10 +14,11 @@ from itertools import islice
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore, some_choices
+from fencepost.encoding.concrete.random_executions import some_choices
 from fencepost.encoding.concrete.simulation import moves
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.clauses import Relation
+from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System
 from fencepost.encoding.lifting.templates import (
@@ -200,7 +201,7 @@ def sampled(system: System, parameters: Mapping[str, int], seconds: float, state
     """Return states of the system: all of them if there are at most `states`, or simulated ones."""
     samples = Samples(system, parameters)
     until = time.perf_counter() + seconds
-    first = list(islice(_until((visit.state for visit in explore(system)), until), states + 1))
+    first = list(islice(_until((node for node, _ in Visits(Concrete(system)).nodes()), until), states + 1))
     samples.complete = len(first) <= states and time.perf_counter() < until
     samples.add(first[:states] if samples.complete else first[: states // 3])
     if not samples.complete:

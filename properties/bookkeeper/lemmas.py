@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import Visit, explore
-from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall_over
@@ -168,25 +167,16 @@ def _search(
     """
     concrete = Concrete(system)
     tests = dict(enumerate(map(concrete.predicate, sought)))
-    reached: dict[State, Visit] = {}
-    for visit in explore(system):
-        reached[visit.state] = visit
-        held = [number for number, test in tests.items() if test(visit.state)]
+    visits = Visits(concrete)
+    for state, _ in visits.nodes():
+        held = [number for number, test in tests.items() if test(state)]
         for number in held:
             del tests[number]
         if held and (some or not tests):
-            return held, _path(reached, visit)
+            return held, visits.path(state)[0]
         if deadline.passed():
             raise SolverGaveUpError("time-out while searching for an execution")
     return None
-
-
-def _path(reached: Mapping[State, Visit], last: Visit) -> list[GroundAction]:
-    path: list[GroundAction] = []
-    while last.parent is not None and last.action is not None:
-        path.append(last.action)
-        last = reached[last.parent]
-    return path[::-1]
 
 
 def _step_text(action: GroundAction) -> str:

@@ -13,8 +13,8 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.protocol import load
+from support.exploration import explore
 from support.processes import begun, supervised
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

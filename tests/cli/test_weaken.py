@@ -18,7 +18,6 @@ from fencepost.answers.weakened_systems import Mutant, changed, flattened, is_id
 from fencepost.answers.weakening import MutantFinding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import ModelError
@@ -27,6 +26,7 @@ from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
+from support.exploration import explore
 from support.generated import by_seeds, generate
 from support.processes import begun, supervised
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits
@@ -20,6 +19,7 @@ from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
+from support.exploration import explore
 from support.instances import TWO_BOOKIES, actions, built, checked, checked_all, nearest_violation, number
 from support.tiers import each_third
 

@@ -10,7 +10,6 @@ import pytest
 from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.refinement import unmet_axioms
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.answers import Deadline, Yes, answered
 from fencepost.properties.bookkeeper.core import core_invariant, with_properties
@@ -19,6 +18,7 @@ from fencepost.protocols.bookkeeper.core import Core, CoreParameters, core, core
 from fencepost.quorums import arithmetic
 from fencepost.quorums.lemmas import LemmaJob, LemmaVerdict
 from fencepost.quorums.smt import ask_z3, obligation
+from support.exploration import explore
 from support.tiers import each_third
 
 OPEN = with_properties(core_of_any_size())

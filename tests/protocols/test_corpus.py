@@ -7,9 +7,9 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.limits import Limits, Minimize
 from support.bare import Bare
+from support.exploration import explore
 
 CASES = [
     (row, pytest.param(row, id=row.name, marks=pytest.mark.long if row.long else pytest.mark.slow))

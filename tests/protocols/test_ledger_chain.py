@@ -11,7 +11,6 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -36,6 +35,7 @@ from fencepost.properties.expectations import (
 from fencepost.properties.ledger_chain.safety import of_any_two
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata, ChainParameters, ChainStatus
 from support.bare import Bare
+from support.exploration import explore
 from support.instances import built, nearest_violation, replayed
 from support.ledger_chaining import Client, Ledger, World, Written, successors
 

@@ -9,7 +9,6 @@ import pytest
 
 from fencepost.answers.weakened_systems import Conjunct, without
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import System
@@ -21,6 +20,7 @@ from fencepost.properties.expectations import (
     read_by_instance,
     title,
 )
+from support.exploration import explore
 from support.instances import built, checked_all, nearest_violation
 from support.tiers import each_third
 

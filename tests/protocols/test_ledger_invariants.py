@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.common_invariants import metadata_is_the_writers
 from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.protocols.bookkeeper.state import Ledger
+from support.exploration import explore
 from support.instances import built
 from support.one_action import broken
 from support.tiers import each_third

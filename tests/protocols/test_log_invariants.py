@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.language.system import System
+from support.exploration import explore
 from support.instances import built
 from support.one_action import broken
 from support.tiers import each_third

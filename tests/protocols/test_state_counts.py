@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from fencepost.encoding.concrete.exploration import explore
+from support.exploration import explore
 from support.instances import built
 
 TWO_OF_TWO = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 2, "entries": 1}

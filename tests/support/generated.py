@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
@@ -23,6 +22,7 @@ from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, Term, Update, all_of
 from fencepost.encoding.rounds.round_solver import RoundSolver
+from support.exploration import explore
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
 

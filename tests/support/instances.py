@@ -11,7 +11,7 @@ from functools import lru_cache
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore, random_execution
+from fencepost.encoding.concrete.random_executions import random_execution
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits
@@ -29,6 +29,7 @@ from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import InstanceExpectations, Run
 from support.answers import once
 from support.bare import Bare
+from support.exploration import explore
 
 TWO_BOOKIES: dict[str, int] = {"bookies": 2, "ensemble": 2, "write_quorum": 2}
 """2/2/2: the smallest instance on which 4.13 loses data, in 13 steps. Less than half the work of 3/3/2."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import Limits
@@ -46,6 +45,7 @@ from fencepost.encoding.language.terms import (
 )
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.round_solver import RoundSolver
+from support.exploration import explore
 from support.generated import complete
 
 MOST_STATES = 3000

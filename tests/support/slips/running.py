@@ -17,11 +17,11 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
+from support.exploration import explore
 from support.slips.reference import Reading
 
 Verdicts = Mapping[str, tuple[str, int | None]]

@@ -14,7 +14,7 @@ import pytest
 
 from abc_pdr import PROGRAM, Answer, pdr, read_answer, read_invariant
 from fencepost.cli.main import run
-from fencepost.encoding.concrete.exploration import random_execution
+from fencepost.encoding.concrete.random_executions import random_execution
 from fencepost.encoding.engine.clauses import clause_text
 from fencepost.encoding.engine.events import ByActions, NotByActions
 from fencepost.encoding.engine.limits import Limits

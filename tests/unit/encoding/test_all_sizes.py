@@ -15,7 +15,7 @@ import z3
 from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.unbounded import Unbounded
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import random_execution
+from fencepost.encoding.concrete.random_executions import random_execution
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, GroundAction, each

@@ -14,7 +14,6 @@ import pytest
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.concrete.steps import State
@@ -35,6 +34,7 @@ from fencepost.encoding.language.state import StateSpace, family
 from fencepost.encoding.language.system import NO_INITIAL_STATE, Property, System
 from fencepost.encoding.language.terms import TRUE, all_of
 from support.beginning import SUBJECT, nodes, result, third_never_acts, two_are_up
+from support.exploration import explore
 from support.generated import by_seeds
 from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.conditional_terms import if_
@@ -18,6 +17,7 @@ from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update
+from support.exploration import explore
 
 NODE = integers(1, 2)
 

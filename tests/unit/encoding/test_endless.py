@@ -9,7 +9,6 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError
@@ -23,6 +22,7 @@ from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Parameter, Term
 from fencepost.encoding.language.traces import Subject
 from support.bare import Bare
+from support.exploration import explore
 from support.generated import by_seeds, generate
 
 ROUNDS = 5

@@ -13,7 +13,6 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
@@ -24,6 +23,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.solvers import SOLVERS, backend
 from support.bare import Bare
+from support.exploration import explore
 from support.generated import compare
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

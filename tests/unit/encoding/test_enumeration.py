@@ -11,7 +11,6 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import State, Step
 from fencepost.encoding.engine.limits import Limits
@@ -38,6 +37,7 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties.instances import INSTANCES
 from support.bare import Bare
+from support.exploration import explore
 from support.generated import by_seeds, compare, fewest_steps, generate
 from support.instances import built
 from support.varied import by_rounds, explored

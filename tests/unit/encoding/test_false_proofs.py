@@ -9,7 +9,6 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
@@ -30,6 +29,7 @@ from fencepost.encoding.solving.answers import No, Yes
 from fencepost.encoding.solving.solvers import backend
 from fencepost.encoding.solving.terms import Terms
 from support.bare import Bare
+from support.exploration import explore
 
 SUBJECT = Subject("counter", {}, {})
 

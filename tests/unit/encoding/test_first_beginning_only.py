@@ -16,7 +16,6 @@ from fencepost.encoding.all_sizes.quantified_claims import claims
 from fencepost.encoding.all_sizes.unbounded import Unbounded
 from fencepost.encoding.concrete import simulation
 from fencepost.encoding.concrete.beginnings import Beginnings
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.saved_traces import check_saved
 from fencepost.encoding.concrete.steps import State
@@ -50,6 +49,7 @@ from fencepost.encoding.solving import logic as truth
 from fencepost.encoding.solving.logic import Formula, neg
 from support.aiger import Beside
 from support.beginning import SUBJECT, nodes, result, third_never_acts, two_are_up
+from support.exploration import explore
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

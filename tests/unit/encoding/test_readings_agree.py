@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import pytest
 
 from fencepost.encoding.check import check
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.commutation import Commutation
@@ -23,6 +22,7 @@ from fencepost.encoding.rounds.unrolling import Unrolling
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.properties.catalogue import find
 from support.bare import Bare
+from support.exploration import explore
 from support.generated import by_seeds, compare, fewest_steps, generate
 
 SEEDS = range(120)

@@ -12,7 +12,6 @@ from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
 from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_refinement
 from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import exists, forall
@@ -22,6 +21,7 @@ from fencepost.encoding.language.system import Axiom, Invariant, Property, Syste
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
 from fencepost.encoding.solving.answers import Deadline, No, SolverGaveUpError, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj
+from support.exploration import explore
 
 MOST = 2
 

@@ -11,7 +11,6 @@ import pytest
 import z3
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.enumeration.orbits import symmetries_of
 from fencepost.encoding.errors import ModelError
@@ -50,6 +49,7 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.source import source
 from fencepost.encoding.language.terms import Family, Read
 from fencepost.encoding.language.traces import Subject
+from support.exploration import explore
 
 Members = frozenset[str]
 EXAMPLES = Path(__file__).parents[3] / "examples"

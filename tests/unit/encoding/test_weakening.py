@@ -11,7 +11,6 @@ import pytest
 
 from fencepost.answers.weakened_systems import Conjunct, needed, without
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.exploration import explore
 from fencepost.encoding.concrete.steps import UNDECIDED
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each, in_turn
@@ -25,6 +24,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Parameter, Term, all_of, any_of
 from fencepost.encoding.language.traces import Subject
 from guards import Effort, Instance, Outcome, classify
+from support.exploration import explore
 from support.generated import Cells, generate
 
 SUBJECT = Subject("test", {}, {})
