@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cached_property
 from typing import NoReturn, assert_never
 
+from fencepost.encoding.concrete.badly_defined import BadlyDefined
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
@@ -207,7 +208,7 @@ def _refuser(action: GroundAction) -> Callable[[Value], NoReturn]:
     """Return a function that raises ModelError: the step evaluates what is not defined."""
 
     def refuse(reason: Value) -> NoReturn:
-        raise ModelError(f"{action.name} {reason}; bound it in the guard")
+        raise BadlyDefined(f"{action.name} {reason}; bound it in the guard")
 
     return refuse
 
@@ -328,14 +329,14 @@ class Concrete:
 
         def put(after: MutableSequence[int], written: set[int], place: int, value: Value) -> None:
             if place < 0:
-                raise ModelError(f"{action.name} sets a variable that does not exist; bound the index")
+                raise BadlyDefined(f"{action.name} sets a variable that does not exist; bound the index")
             variable = self.system.variables[place]
             if place in written:
-                raise ModelError(
+                raise BadlyDefined(
                     f"{action.name} sets {variable.name} twice; make the conditions exclude each other"
                 )
             if value not in positions[place]:
-                raise ModelError(
+                raise BadlyDefined(
                     f"{action.name} sets {variable.name} to {show(value)}, outside {variable.domain.name}; "
                     "widen the domain or tighten the guard"
                 )

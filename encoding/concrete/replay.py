@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.receipts import check_receipts
@@ -138,8 +139,9 @@ class Replayer:
     def follow_from(self, first: State, actions: Sequence[GroundAction]) -> list[State]:
         """Return the states from this one to the one after the last action. Raises NotAnExecution."""
         states = [first]
-        for action in actions:
-            states.append(self.after(action, states))
+        for number, action in enumerate(actions):
+            with with_the_steps_before(actions[:number]):
+                states.append(self.after(action, states))
         return states
 
     def steps(self, actions: Sequence[GroundAction], states: Sequence[State]) -> tuple[TraceStep, ...]:
@@ -196,7 +198,8 @@ class Replayer:
         for action in actions:
             if reached(states[-1]):
                 return states
-            states.append(self.after(action, states))
+            with with_the_steps_before(actions[: len(states) - 1]):
+                states.append(self.after(action, states))
         if not reached(states[-1]):
             raise NotAnExecution(
                 f"after step {len(states) - 1}: the expected situation ({name}) is not reached"

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.random_executions import some_choices
@@ -131,7 +132,7 @@ def simulate(
         origin, state, begun = _begin(beginnings, system, situations[number % len(properties)], chance)
         path, met = list(begun), set[str]()
         seen = set[str]()
-        for action, after in moves(concrete, state, chance):
+        for action, after in _with_steps(moves(concrete, state, chance), path):
             if action is not None:
                 path.append(action)
             seen.update(name for name, holds in witness.items() if name not in seen and holds(after))
@@ -200,6 +201,12 @@ def moves(concrete: Concrete, state: State, chance: random.Random) -> Iterator[M
                 if after is not None and after != state:
                     state = after
                     yield step.action, state
+
+
+def _with_steps(found: Iterator[Move], path: Sequence[GroundAction]) -> Iterator[Move]:
+    """Yield the moves. If one is badly defined, the line that says so names the path to it."""
+    with with_the_steps_before(path):
+        yield from found
 
 
 def _true_choices(system: System, state: State) -> list[str]:

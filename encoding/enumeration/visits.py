@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 
+from fencepost.encoding.concrete.badly_defined import BadlyDefined, with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
@@ -80,25 +81,29 @@ class Visits:
             if node not in self._seen:
                 level.append(self._enter(node, size, len(self._seen)))
                 yield level[-1]
-        while level:
-            self.levels.append(len(level))
-            if steps is not None and self.depth == steps:
-                self.goes_on = any(self._can_go_on(node) for node, _ in level)
-                return
-            following: list[tuple[State, int]] = []
-            for parent, (node, weight) in enumerate(level, begun):
-                for number, raw in self._after(node):
-                    self.fired[number] += weight
-                    if raw in self._seen:
-                        continue
-                    after, size = (raw, 1) if self.orbits is None else self.orbits.of(raw)
-                    if after not in self._seen:
-                        if not following:
-                            self.depth += 1
-                        following.append(self._enter(after, size, parent))
-                        yield following[-1]
-            begun += len(level)
-            level = following
+        try:
+            while level:
+                self.levels.append(len(level))
+                if steps is not None and self.depth == steps:
+                    self.goes_on = any(self._can_go_on(node) for node, _ in level)
+                    return
+                following: list[tuple[State, int]] = []
+                for parent, (node, weight) in enumerate(level, begun):
+                    for number, raw in self._after(node):
+                        self.fired[number] += weight
+                        if raw in self._seen:
+                            continue
+                        after, size = (raw, 1) if self.orbits is None else self.orbits.of(raw)
+                        if after not in self._seen:
+                            if not following:
+                                self.depth += 1
+                            following.append(self._enter(after, size, parent))
+                            yield following[-1]
+                begun += len(level)
+                level = following
+        except BadlyDefined:
+            self._refuse(node)
+            raise
 
     def path(self, node: State) -> tuple[list[GroundAction], State, tuple[int, ...]]:
         """Return the actions of a shortest execution to a visited node, its last node, and its beginning.
@@ -133,6 +138,12 @@ class Visits:
     def _can_go_on(self, node: State) -> bool:
         """Return whether some action can happen."""
         return next(self._after(node), None) is not None
+
+    def _refuse(self, node: State) -> None:
+        """Raise ModelError with the steps to a node after which a step is badly defined."""
+        actions, here, _ = self.path(node)
+        with with_the_steps_before(actions):
+            list(self._after(here))
 
     def _after(self, node: State) -> Iterator[tuple[int, State]]:
         """Yield the number of each action that can happen, with each node after it."""

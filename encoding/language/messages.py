@@ -69,7 +69,7 @@ def message(
     if lost is not None and not (isinstance(lost, Read) and lost.family.fault is not None):
         raise ModelError(f"{kind}: lost= is no loss; write lost=s.write_lost[…], a choice of the state")
     lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
-    return Message(kind, lift(sender), lift(receiver), *lifted, lost, lift(when), stays, effect)
+    return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when), stays, effect)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -297,19 +298,32 @@ _BINDS = "& and | bind tighter than ==: write (s.a == x) & (s.b == y)"
 TRUE, FALSE, ZERO = lift(True), lift(False), lift(0)
 
 
-def all_of(*terms: TermLike) -> Term:
-    """Return the conjunction of any number of terms; true if there are none."""
+Terms: TypeAlias = "TermLike | Iterable[TermLike]"
+"""A term, or several in a list or a comprehension."""
+
+
+def all_of(*terms: Terms) -> Term:
+    """Return the conjunction of any number of terms, or of a list of them; true if there are none."""
     return _flat(AllOf, terms, True)
 
 
-def any_of(*terms: TermLike) -> Term:
-    """Return the disjunction of any number of terms; false if there are none."""
+def any_of(*terms: Terms) -> Term:
+    """Return the disjunction of any number of terms, or of a list of them; false if there are none."""
     return _flat(AnyOf, terms, False)
 
 
-def _flat(node: type[AllOf | AnyOf], terms: tuple[TermLike, ...], neutral: bool) -> Term:
+def _each_of(terms: Iterable[Terms]) -> Iterator[TermLike]:
+    """Yield the terms, and those in lists."""
+    for term in terms:
+        if isinstance(term, Iterable) and not isinstance(term, str):
+            yield from term
+        else:
+            yield term
+
+
+def _flat(node: type[AllOf | AnyOf], terms: tuple[Terms, ...], neutral: bool) -> Term:
     operands: list[Term] = []
-    for term in map(lift, terms):
+    for term in map(lift, _each_of(terms)):
         if term.type != "bool":
             raise TypeError(f"& and | join Boolean terms, and one side is of type {term.type}; {_BINDS}")
         if isinstance(term, node):

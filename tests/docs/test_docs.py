@@ -38,6 +38,7 @@ BUGS = ROOT / "docs" / "known.md"
 EXAMPLE = Path("examples/two_copies.py")
 ENDLESS = Path("examples/one_owner.py")
 SMALL = Path("examples/lease_lock.py")
+CRITICAL = Path("examples/ricart_agrawala.py")
 VOICES = Path("examples/two_voices.py")
 RING = Path("examples/ring_leader.py")
 SETS = Path("examples/two_phase_commit_sets.py")
@@ -119,7 +120,7 @@ def printed_as_shown(shown: list[str], printed: str) -> bool:
 
 
 def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
-    files = (SMALL, EXAMPLE, ENDLESS, VOICES, SETS, RING)
+    files = (SMALL, EXAMPLE, ENDLESS, VOICES, SETS, RING, CRITICAL)
     small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in files)
     whole, *parts = [*blocks(OWN, "python"), *blocks(LANGUAGE, "python")]
     assert whole == small, "the first Python block of the tutorial must be the whole file"

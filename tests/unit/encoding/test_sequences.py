@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,7 @@ from fencepost.answers.weakened_systems import mutants
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.forms.counterexample import Counterexample
@@ -325,6 +327,41 @@ def test_a_step_that_is_not_defined_is_reported(case: str) -> None:
 def test_every_engine_reports_a_step_that_is_not_defined(case: str, engine: str) -> None:
     guard, said = BAD[case]
     assert said in verdict(guard, engine)
+
+
+@pytest.mark.parametrize("engine", ["enumeration", "rounds", "ic3"])
+def test_a_step_that_is_not_defined_is_reported_with_the_steps_before_it(engine: str) -> None:
+    line = verdict(BAD["append to a full one"][0], engine)
+    refused, _, before = line.partition(" (after ")
+    actions = {action.name: action for action in SYSTEM.ground_actions}
+    path = [actions[name] for name in re.findall(r"\w+\([^)]*\)", before) if name in actions]
+    concrete = Concrete(SYSTEM)
+    states = Replayer(SYSTEM, Subject("logs", {}, {})).follow(path, ())
+    server = re.findall(r"n\d", refused)[0]
+    full = concrete.predicate(length(S.log[server]) == MOST)
+    assert len(path) >= MOST and full(states[-1]), line
+
+
+def test_a_first_step_that_is_not_defined_is_reported_as_the_first() -> None:
+    assert verdict(BAD["at in a guard"][0], "enumeration").endswith("(as the first step)")
+
+
+def test_a_simulation_and_a_replay_name_the_steps_before_too() -> None:
+    guard, _ = BAD["last in an update"]
+
+    def act(s: Logs, server: Parameter) -> Action:
+        """Read a log that is empty again."""
+        when, then = guard(s, server)
+        return Action(when=lift(when) & (s.log[server].length == 0) & (s.seen == "e2"), then=then, actor="a")  # type: ignore[arg-type]
+
+    system = System(S, (*ACTIONS, each(act, S, S.server)), (NEVER,))
+    subject = Subject("logs", {}, {})
+    with pytest.raises(ModelError, match=r"at its end while it is empty; .* \(after .*append"):
+        simulate(system, subject, (NEVER,), 500, 0)
+    named = {action.name: action for action in system.ground_actions}
+    path = [named[name] for name in ("append(n1, e2)", "read(n1)", "act(n2)")]
+    with pytest.raises(ModelError, match=r"\(after append\(n1, e2\), read\(n1\)\)"):
+        Replayer(system, subject).follow(path, ())
 
 
 @pytest.mark.parametrize("case", GOOD)

@@ -31,6 +31,7 @@ from fencepost.encoding.language.quantifiers import (
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.source import source
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
+from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import System, invariant
 from fencepost.encoding.language.terms import Constant, Term, all_of, any_of, lift
 from fencepost.encoding.solving.logic import conj
@@ -283,3 +284,16 @@ def test_a_decorated_invariant_has_the_name_of_its_function() -> None:
     made = small_counter(1)
     assert (made.name, made.meaning) == ("small-counter", "the counter is small")
     assert made.holds.type == "bool"
+
+
+def test_a_list_of_terms_is_taken_for_the_terms() -> None:
+    one, other = lift(True), lift(False)
+    for join in (all_of, any_of):
+        for several in ([one, other], (one, other), (term for term in (one, other))):
+            assert key(join(several)) == key(join(one, other))
+        assert key(join([])) == key(join())
+        assert key(join([one], other)) == key(join(one, other))
+        with pytest.raises(TypeError, match="is a list"):
+            join([[one]])  # type: ignore[list-item]
+        with pytest.raises(TypeError, match="one side is of type label"):
+            join("ab")
