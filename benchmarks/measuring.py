@@ -83,7 +83,7 @@ def run_once(
         seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
         output.seek(0)
         text = output.read()
-    if not text:
+    if not text or "results" not in json.loads(text):
         raise RuntimeError(
             f"{' '.join(command)}: no result; {heard[-1][1] if heard else 'nothing on stderr'}"
         )
