@@ -36,7 +36,7 @@ that fails during a change. So the harness does not cause them, and the release 
 """
 
 IN_RUNS = ("add_ensemble", "refused_change")
-"""Those of them that conformance runs follow. In runs no write fails while an ensemble change is under way."""
+"""Those of them that conformance runs follow. There no write fails while an ensemble change is under way."""
 
 
 SECOND_COPY = {"sorted": "dropped", "interleaved": "replaces", "db": "replaces"}
