@@ -94,9 +94,10 @@ ELSEWHERE = {
     "acknowledges entries in the code too",
     "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
+    "note failure": "`reproduce` alone lets a write fail while an ensemble change is under way",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
-NEVER = {"try invalid fragment"}
+NEVER = {"try invalid fragment", "note failure"}
 """The ones of these that no run takes."""
 
 

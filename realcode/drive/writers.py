@@ -140,6 +140,7 @@ def deliver_all(code: Code) -> None:
     silent = {s.arguments["bookie"] for s in code.steps if s.action == "fall silent"}
     clients = {WRITER, *(s.arguments["client"] for s in code.steps if s.action == "begin recovery")}
     waiting = {request: letter[2] for letter, request in code.under_way.items() if request not in code.handed}
+    waiting |= _sent_beside(code)
     while waiting:
         for request, bookie in waiting.items():
             if bookie in silent or not (code.seen and code.seen["bookies"][str(bookie)]["up"]):
@@ -149,8 +150,14 @@ def deliver_all(code: Code) -> None:
             code.ask("hand", id=request)
         for client in sorted(clients):
             code.ask("metadata", client=client)
-        waiting = {request["id"]: request["to"] for request in code.unclaimed}
-        code.unclaimed.clear()
+        waiting = _sent_beside(code)
+
+
+def _sent_beside(code: Code) -> dict[int, Json]:
+    """Take the requests that the code has sent and the model has not, each with its bookie."""
+    found = {request["id"]: request["to"] for request in code.unclaimed}
+    code.unclaimed.clear()
+    return found
 
 
 def abandon_change(code: Code, step: TraceStep) -> None:

@@ -8,7 +8,10 @@ import pytest
 
 from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import run_script, script_in
-from fencepost.realcode.reproduction import Ending, Reproduction, reproduce
+from fencepost.realcode.drive.code import Code
+from fencepost.realcode.drive.writers import deliver_all
+from fencepost.realcode.harness_session import Answer
+from fencepost.realcode.reproduction import Ending, Reproduction, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS, kept_trace
 
@@ -57,3 +60,30 @@ def test_an_acknowledged_entry_is_on_no_bookie_that_the_metadata_names(release: 
 def test_the_script_of_issue_4459_has_the_steps_of_its_known_bug() -> None:
     ours, kept = trace_of("bookie-comes-back"), kept_trace("#4459")
     assert [step.name for step in ours.steps] == [step.name for step in kept.steps]
+
+
+class Answering:
+    """A session that notes which requests are delivered, with two bookies that are up."""
+
+    def __init__(self) -> None:
+        self.delivered: list[object] = []
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        if command == "deliver":
+            self.delivered.append(arguments["id"])
+            return {"answer": "OK"}
+        return {"metadata": None, "told": [], "requests": [], "bookies": dict.fromkeys(("b1", "b2"), UP)}
+
+
+UP = {"up": True}
+
+
+def test_an_add_hangs_only_if_requests_that_the_model_does_not_have_are_delivered_too() -> None:
+    """Planted: only requests of the model are delivered. A chain that had ended early then seemed to hang."""
+    trace, session = trace_of("late-add"), Answering()
+    _, parameters = bookkeeper_of(trace)
+    code = Code(session, parameters, trace.steps[:1])
+    code.look()
+    code.unclaimed += [{"id": number, "to": f"b{number}", "client": "w"} for number in (1, 2)]
+    deliver_all(code)
+    assert session.delivered == [1, 2]

@@ -9,6 +9,8 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -251,12 +253,18 @@ public final class HeldClient extends BookKeeper {
         return promise;
     }
 
+    /** Whether the replacement is in the ensemble or has failed now; no policy gives such a bookie. */
+    private boolean isLeftOut(Object[] arguments) {
+        BookieId wanted = BookieId.parse(replacement);
+        return Arrays.stream(arguments).anyMatch(a -> a instanceof Collection && ((Collection<?>) a).contains(wanted));
+    }
+
     private Object placement(Object real, Method method, Object[] arguments) throws Throwable {
         switch (method.getName()) {
             case "newEnsemble":
                 return ensemble.stream().map(BookieId::parse).toList();
             case "replaceBookie":
-                if (replacement == null) {
+                if (replacement == null || isLeftOut(arguments)) {
                     throw new BKException.BKNotEnoughBookiesException();
                 }
                 return BookieId.parse(replacement);
