@@ -197,7 +197,8 @@ class Tools:
                 return found
             source = [f"--protocol={name}"] if name.endswith(".py") else []
             shown = [f"--eval={expression}" for expression in values]
-            return await self.door.answer("trace", str(traces[0]), *source, *shown, self.limit)
+            along = await self.door.answer("trace", str(traces[0]), *source, *shown, self.limit)
+            return bounded(f"{found}\n\n{along}")
 
     async def replay(self, trace: str, protocol: str | None = None, values: list[str] | None = None) -> str:
         """Replay a saved trace, a file in the folder of the server, and show it or the values of expressions.

@@ -93,6 +93,15 @@ def test_each_tool_answers(asked: Asked, tool: str, given: dict[str, object], sa
 
 
 @pytest.mark.slow
+def test_an_explanation_has_the_verdict_and_the_values(asked: Asked) -> None:
+    """Planted: the exit code of the replay alone, which is 0 for a violation that replays."""
+    given = {"protocol": "two_copies.py", "property": "nothing-lost", "values": ["taken_over"]}
+    text = asked("explain", **given)[1]
+    assert "exit code 1: violated or refuted" in text
+    assert "taken_over" in text.split("exit code 1")[1]
+
+
+@pytest.mark.slow
 def test_a_saved_trace_of_the_folder_is_replayed(asked: Asked, folder: Path) -> None:
     assert run(["check", str(EXAMPLE), "--traces", str(folder), "--jobs", "1"]) == 1
     name = "two-copies.nothing-lost.json"
