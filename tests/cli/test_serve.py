@@ -179,7 +179,7 @@ def test_an_answer_is_bounded_and_keeps_its_end() -> None:
 def test_the_command_speaks_on_standard_streams(folder: Path) -> None:
     words = ["-m", "fencepost.cli", "serve", "--mcp", "--folder", str(folder)]
     server = StdioServerParameters(command=sys.executable, args=words)
-    sizes = {"ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
+    sizes: dict[str, object] = {"ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
     error, text = asyncio.run(_asked(server, "quorum", sizes))
     assert (error, text.endswith("exit code 0: success")) == (False, True)
 
