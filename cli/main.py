@@ -50,6 +50,9 @@ TASKS = {
     "Sweeps": {
         "sweep": "Check a grid of instances on Spark, and report the results.",
     },
+    "Other programs": {
+        "serve": "Answer programs that write protocols (Model Context Protocol).",
+    },
 }
 """The name of each command and its line in `--help`, by task."""
 

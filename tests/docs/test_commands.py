@@ -23,6 +23,7 @@ ALL = [command for page in PAGES for command in commands(page)]
 
 NOT_HERE = {
     "explore ": "somebody explores; test_docs.py has the page's script, tests/pages the browser",
+    "serve ": "a program connects; tests/cli/test_serve.py does",
     "conform ": "needs a LIB of BookKeeper",
     "reproduce ": "needs a LIB of BookKeeper",
     "trace lost.json": "the file is the reader's",

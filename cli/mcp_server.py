@@ -1,0 +1,267 @@
+"""The tools of `fencepost serve --mcp`. Each runs one command of Fencepost in a process of its own.
+
+A program that connects chooses names and numbers, never a whole command line. Each value stands behind the
+name of its option, so no value is read as an option.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from fencepost.cli.exits import MEANINGS, ExitCode
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.versions import version
+from fencepost.properties.catalogue import find
+
+MOST_CHARACTERS = 20_000
+"""The most characters of an answer."""
+
+GRACE = 10.0
+"""Seconds that a command has beyond its own limit before it is ended from outside."""
+
+ANSWERS = (ExitCode.SUCCESS, ExitCode.VIOLATED, ExitCode.UNDECIDED)
+
+INSTRUCTIONS = (
+    "Fencepost checks protocols of replicated logs. A verdict is about one instance: its sizes and switches. "
+    "Only `proved` covers every execution; `holds` is up to a bound, `undecided` and `vacuous` say nothing. "
+    "`describe` lists the settings and properties of a protocol."
+)
+
+Settings = dict[str, str | int | bool]
+
+
+def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return a text of about that length at most. The middle is left out, because verdicts are at the end."""
+    if len(text) <= most:
+        return text
+    half, lacking = most // 2, len(text) - most
+    return f"{text[:half]}\n… {lacking} characters are left out; ask for one property …\n{text[-half:]}"
+
+
+@dataclass(frozen=True)
+class Door:
+    """The limits of a server: the folder that it reads, whether it runs files, the seconds of a command."""
+
+    folder: Path | None
+    allow_run: bool
+    seconds: float
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Commands run one after the other."""
+
+    def inside(self, name: str) -> Path:
+        """Return the file of that name in the folder, links followed. Raises ToolError for any other."""
+        if self.folder is None:
+            raise ToolError(f"{name}: this server reads no files; start it with --folder DIR")
+        try:
+            path = (self.folder / name).resolve()
+            found = path.is_relative_to(self.folder.resolve()) and path.is_file()
+        except (OSError, ValueError):
+            found = False
+        if not found:
+            raise ToolError(f"{name}: no file in the folder of this server; valid: a path from that folder")
+        return path
+
+    def protocol(self, name: str) -> str:
+        """Return the preset of that name, or the path of a file that may be run. Raises ToolError."""
+        if not name.endswith(".py"):
+            try:
+                return find(name).name
+            except BadInput as error:
+                raise ToolError(str(error)) from error
+        path = self.inside(name)
+        if not self.allow_run:
+            raise ToolError(f"{name}: is run as Python; start the server with --allow-run, or name a preset")
+        return str(path)
+
+    async def answer(self, command: str, *words: str) -> str:
+        """Return what a command prints, and its exit code. Raises ToolError if it gives no answer."""
+        try:
+            async with asyncio.timeout(self.seconds + GRACE), self.turn:
+                code, printed, told = await self._run(command, *words)
+        except TimeoutError as error:
+            raise ToolError(f"undecided: time-out after {self.seconds:g} s") from error
+        if code not in ANSWERS:
+            raise ToolError(bounded(told.strip() or f"exit code {code}"))
+        return f"{bounded((printed or told).rstrip())}\n\nexit code {code}: {MEANINGS[ExitCode(code)]}"
+
+    async def _run(self, *words: str) -> tuple[int, str, str]:
+        program = [sys.executable, "-m", "fencepost.cli", *words]
+        process = await asyncio.create_subprocess_exec(
+            *program, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, cwd=self.folder
+        )
+        try:
+            out, err = await process.communicate()
+        finally:
+            await _end(process)
+        return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+async def _end(process: Process) -> None:
+    """End a process that still runs. Its supervisor ends the processes that work for it."""
+    if process.returncode is None:
+        process.terminate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(process.wait()), GRACE)
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+def instance_words(settings: Mapping[str, object], release: str | None) -> Iterator[str]:
+    """Yield the options that set an instance. A Boolean is a switch value."""
+    for name, value in settings.items():
+        yield f"--set={name}={('no', 'yes')[value] if isinstance(value, bool) else value}"
+    if release is not None:
+        yield f"--release={release}"
+
+
+def given(**values: object) -> list[str]:
+    """Return an option for each value that is not None."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if value is not None]
+
+
+def properties_words(properties: Iterable[str]) -> list[str]:
+    """Return the options that choose properties."""
+    return [f"--property={name}" for name in properties]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The tools behind a door. A program sees the name, the arguments and the docstring of each method."""
+
+    door: Door
+
+    @property
+    def limit(self) -> str:
+        """The option that bounds the time of a command."""
+        return f"--timeout={self.door.seconds:g}"
+
+    async def protocols(self) -> str:
+        """List the protocols that can be checked by name."""
+        return await self.door.answer("protocols")
+
+    async def describe(self, protocol: str) -> str:
+        """Describe a protocol: its parameters, switches, properties, and what is not modelled.
+
+        `protocol` is the name of a preset, or a Python file in the folder of the server.
+        """
+        return await self.door.answer("protocols", self.door.protocol(protocol))
+
+    async def check(
+        self,
+        protocol: str,
+        settings: Settings | None = None,
+        properties: list[str] | None = None,
+        release: str | None = None,
+        bound: int | None = None,
+    ) -> str:
+        """Search a protocol for violations of its properties, and for proofs.
+
+        `settings` are parameters and switches, `properties` those to be checked (all, if none is named).
+        `bound` is the largest number of steps of an execution. A counterexample is shown step by step.
+        """
+        words = [*instance_words(settings or {}, release), *properties_words(properties or ())]
+        return await self.door.answer(
+            "check", self.door.protocol(protocol), *words, *given(bound=bound), self.limit
+        )
+
+    async def explain(
+        self,
+        protocol: str,
+        property: str,
+        values: list[str],
+        settings: Settings | None = None,
+        release: str | None = None,
+    ) -> str:
+        """Find a counterexample of one property, and show the value of expressions after each step.
+
+        An expression is one over the state, such as `stored[b1, 1]`.
+        """
+        name = self.door.protocol(protocol)
+        words = [*instance_words(settings or {}, release), f"--property={property}"]
+        with tempfile.TemporaryDirectory() as folder:
+            found = await self.door.answer("check", name, *words, f"--traces={folder}", self.limit)
+            traces = sorted(Path(folder).glob("*.json"))
+            if not traces:
+                return found
+            source = [f"--protocol={name}"] if name.endswith(".py") else []
+            shown = [f"--eval={expression}" for expression in values]
+            along = await self.door.answer("trace", str(traces[0]), *source, *shown, self.limit)
+            return bounded(f"{found}\n\n{along}")
+
+    async def replay(self, trace: str, protocol: str | None = None, values: list[str] | None = None) -> str:
+        """Replay a saved trace, a file in the folder of the server, and show it or the values of expressions.
+
+        `protocol` is the Python file of the protocol, if it is no preset.
+        """
+        source = [] if protocol is None else [f"--protocol={self.door.protocol(protocol)}"]
+        shown = [f"--eval={expression}" for expression in values or ()]
+        return await self.door.answer("trace", str(self.door.inside(trace)), *source, *shown, self.limit)
+
+    async def count(
+        self,
+        protocol: str,
+        settings: Settings | None = None,
+        release: str | None = None,
+        symmetry: bool = False,
+    ) -> str:
+        """Count the reachable states, how often each action fires, and where each witness is true."""
+        words = [*instance_words(settings or {}, release), *(["--symmetry"] if symmetry else [])]
+        return await self.door.answer("count", self.door.protocol(protocol), *words, self.limit)
+
+    async def find_invariants(
+        self, protocol: str, settings: Settings | None = None, properties: list[str] | None = None
+    ) -> str:
+        """Look for invariants that prove the properties, as Python that an author can paste."""
+        words = [*instance_words(settings or {}, None), *properties_words(properties or ())]
+        return await self.door.answer(
+            "invariants", self.door.protocol(protocol), "--find", *words, self.limit
+        )
+
+    async def quorum(
+        self, ensemble: int, write_quorum: int, ack_quorum: int, bookies: int | None = None
+    ) -> str:
+        """Calculate what an E/WQ/AQ configuration survives."""
+        sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
+        return await self.door.answer("quorum", *sizes, self.limit)
+
+    async def advise(
+        self,
+        ensemble: int | None = None,
+        write_quorum: int | None = None,
+        ack_quorum: int | None = None,
+        bookies: int | None = None,
+        release: str | None = None,
+        pulsar: str | None = None,
+        files: list[str] | None = None,
+    ) -> str:
+        """Say whether a configuration on a release of BookKeeper or Pulsar may lose acknowledged entries.
+
+        `files` are configuration files in the folder of the server, such as broker.conf.
+        """
+        sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
+        read = [f"--from={self.door.inside(file)}" for file in files or ()]
+        return await self.door.answer(
+            "advise", *sizes, *given(release=release, pulsar=pulsar), *read, self.limit
+        )
+
+
+def mcp_server(door: Door) -> MCPServer[Any]:
+    """Return the server with all its tools."""
+    server: MCPServer[Any] = MCPServer("fencepost", instructions=INSTRUCTIONS, version=version())
+    tools = Tools(door)
+    explained = (tools.check, tools.explain, tools.replay, tools.count, tools.find_invariants)
+    for tool in (tools.protocols, tools.describe, *explained, tools.quorum, tools.advise):
+        server.add_tool(tool)
+    return server
