@@ -50,13 +50,14 @@ def adds_are_answered(s: Ledger) -> Property:
 
 def pending_can_complete(s: Ledger) -> Invariant:
     """Return the invariant that the writer loses no add: AQ bookies can complete each pending one."""
+    acknowledged = any_of(s.changing(WRITER), ~_stays_unanswered(s))
     return Invariant(
         name="pending-can-complete",
         meaning="for each entry that the writer has pushed and not acknowledged, AQ bookies of its write set "
-        "have acked it, may still answer, or are being replaced",
+        "have acked it, may still answer, or are being replaced, and the LAC does not stand still for ever",
         holds=implies(
             any_of(s.phase[WRITER] == Phase.IDLE, s.phase[WRITER] == Phase.ACTIVE),
-            forall(s.entry, lambda e: implies(s.pending(WRITER, e), _can_complete(s, e))),
+            forall(s.entry, lambda e: implies(s.pending(WRITER, e), _can_complete(s, e) & acknowledged)),
         ),
     )
 

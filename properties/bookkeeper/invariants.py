@@ -216,10 +216,11 @@ def changes_in_progress(s: Ledger) -> Term:
             implies(lift(WRITER) != c, has_fixed_start(s, c)),
             s.start(c) <= s.frozen_lac[c],
             forall(s.entry, lambda e: implies((s.start(c) < e) & (e <= s.frozen_lac[c]), s.complete(c, e))),
-            failed_is_current,
+            any_of(~s.changing(c), s.idle[c], failed_is_current) if late else failed_is_current,
         )
 
-    return forall(s.client, lambda c: implies(s.changing(c), sound(c)))
+    late = s.parameters.has_late_acks
+    return forall(s.client, lambda c: implies(s.stands_still(c), sound(c)))
 
 
 # Adds.

@@ -69,6 +69,13 @@ CASES = {
     "one-of-two": Case("bookkeeper", ONE_OF_TWO),
     "spare": Case("bookkeeper", TWO_OF_THREE),
     "three-fragments": Case("bookkeeper", {**ONE_OF_TWO, "entries": 3, "fragments": 3}),
+    "late-acks": Case("bookkeeper", {**TWO_OF_THREE, "acks_after_change": "next-answer"}),
+    "late-acks-stripes": Case(
+        "bookkeeper", {**STRIPES, "unset_acks": "before-acking", "acks_after_change": "next-answer"}
+    ),
+    "late-acks-three-fragments": Case(
+        "bookkeeper", {**ONE_OF_TWO, "entries": 3, "fragments": 3, "acks_after_change": "next-answer"}
+    ),
     "stripes": Case("bookkeeper", {**STRIPES, "unset_acks": "before-acking"}),
     "two-recoverers": Case(
         "bookkeeper", {**TWO_OF_THREE, "recoverers": 2}, ("no-dirty-read", "ack-quorum-reached")
