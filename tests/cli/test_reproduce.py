@@ -141,6 +141,31 @@ def test_what_cannot_be_meant_is_one_line(
     assert captured.err.count("\n") == 1
 
 
+OF_RELEASES = {
+    (): "version 4.19.0-SNAPSHOT is none of the releases that were read, up to 4.18.0; give the release",
+    ("--release", "4.12.0"): "4.12.0: is not one that can be driven; give 4.13.0 or later",
+    ("--release", "4.99.0"): "4.99.0: not one of the ",
+    ("--release", "newest"): "newest: not one of the ",
+}
+
+
+@pytest.mark.parametrize("command", [["reproduce", LATE_ADD], ["conform", "bookkeeper"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(("given", "says"), OF_RELEASES.items(), ids=lambda g: " ".join(g)[:20])
+def test_a_library_whose_rules_nobody_gives_is_one_line(
+    command: list[str],
+    given: tuple[str, ...],
+    says: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Planted: a release that was not read is run with the rules of the newest."""
+    (tmp_path / "bookkeeper-server-4.19.0-SNAPSHOT.jar").write_bytes(b"")
+    assert run([*command, "--bookkeeper", str(tmp_path), *given]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert says in captured.err
+
+
 BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
     "is not JSON": lambda lines: [lines[0][:-1], *lines[1:]],
     "ends after its first line": lambda lines: lines[:1],

@@ -19,6 +19,7 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.properties.catalogue import find
+from fencepost.properties.instances import ONE_OF_TWO
 from fencepost.protocols.bookkeeper import state
 from fencepost.protocols.bookkeeper.layers import published
 from fencepost.realcode import observations
@@ -65,6 +66,21 @@ def test_what_the_code_does_at_once_follows_at_once() -> None:
     with pytest.raises(NotAnExecution, match="cannot be taken there"):
         ground.followed(replace(sample, actions=(*before, other, back, *after)))
     assert set(AT_ONCE) | set(ELSEWHERE) <= set(DRIVEN)
+
+
+def test_no_write_fails_in_a_run_while_a_change_is_under_way() -> None:
+    """Planted: the action is taken wherever the model can; then two noted failures part from the code."""
+    chained = {**ONE_OF_TWO, "entries": 1, "fragments": 3, "chained_changes": "one-difference"}
+    ground = Ground(find("bookkeeper").instance(chained.items()))
+    calls = ("create ledger", []), ("push", "11"), ("begin change", ["w", 1, 1, "b1"])
+    actions = [ground.replayer.system.find(name, list(map(str, given))) for name, given in calls]
+    begun = ConformanceRun((), tuple(a for a in actions if a is not None))
+    assert len(begun.actions) == 3
+    ground.followed(begun)
+    noted = ground.replayer.system.find("note failure", ["w", "1", "1", "b1"])
+    assert noted is not None
+    with pytest.raises(NotAnExecution, match="cannot be taken there"):
+        ground.followed(replace(begun, actions=(*begun.actions, noted)))
 
 
 def _awaited(sample: ConformanceRun) -> list[int]:

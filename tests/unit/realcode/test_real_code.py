@@ -13,14 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.cli.main import run
 from fencepost.encoding.errors import BadInput
+from fencepost.explore.scripts import run_script, script_in
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession, Recording, running
-from fencepost.realcode.library import Library, library
+from fencepost.realcode.library import SERVER_JAR, Library, library
 from fencepost.realcode.reproduction import Ending, Setting, reproduce
 from support.processes import children, gone
-from support.realcode import kept_trace
+from support.realcode import SCRIPTS, kept_trace
 
 LIBS = [library(Path(p)) for p in os.environ.get("FENCEPOST_BOOKKEEPER", "").split(":") if p]
 if not LIBS:
@@ -40,6 +42,31 @@ def ending(lib: Library, bug: str, storage: str = "sorted") -> tuple[Ending, int
     with running(lib) as harness:
         run = reproduce(kept_trace(bug), Setting(lib.release, storage), harness)
     return run.ending, run.step
+
+
+def test_a_build_of_another_version_runs_as_the_release_that_is_given(
+    lib: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same jars, under a name that tells no known release."""
+    for jar in lib.jars:
+        own = "bookkeeper-server-4.99.0-SNAPSHOT.jar" if SERVER_JAR.search(jar.name) else jar.name
+        (tmp_path / own).symlink_to(jar)
+    given = ["--bookkeeper", str(tmp_path), "--release", lib.release]
+    assert run(["reproduce", str(SCRIPTS / "late-add.txt"), *given]) == 0
+    assert f"Followed by 4.99.0-SNAPSHOT as {lib.release}: nothing is violated" in capsys.readouterr().out
+    protocol = "bookkeeper" if ordered(lib.release) >= (4, 14, 0) else "bookkeeper-4.13"
+    assert run(["conform", protocol, "--runs", "1", *given]) == 0
+    assert f"BookKeeper 4.99.0-SNAPSHOT as {lib.release} (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["chained-changes", "bookie-comes-back-2"])
+def test_a_chain_of_changes_loses_an_entry_and_lets_adds_wait_for_ever(lib: Library, name: str) -> None:
+    script = script_in(SCRIPTS / f"{name}.txt")
+    assert script is not None
+    with running(lib) as harness:
+        found = reproduce(run_script(script).trace, Setting(lib.release, "sorted"), harness)
+    assert found.ending is Ending.REPRODUCED
+    assert not [step for step in found.steps if step.differs]
 
 
 PHASE_TWO = 4
