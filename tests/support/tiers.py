@@ -35,7 +35,7 @@ def read(file: Path) -> Durations:
     return {f"{path}::{case}": seconds for path, cases in by_file.items() for case, seconds in cases.items()}
 
 
-def write(file: Path, durations: Durations) -> None:
+def write(file: Path, durations: Mapping[str, float]) -> None:
     """Write the file: a case in each line, under the file that it is in."""
     by_file: dict[str, dict[str, float]] = defaultdict(dict)
     for nodeid, seconds in sorted(durations.items()):
