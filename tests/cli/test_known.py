@@ -49,6 +49,7 @@ def test_a_public_loss_without_a_model_is_named_with_the_command_that_describes_
     assert (code, out) == (2, "")
     begins = rf"fencepost: {name}: (PR |#){name[-4:]} is a public loss "
     assert re.fullmatch(rf"{begins}.* `fencepost releases 4[.\d]+` describes it\n", err)
+    assert "4040: PR 4041 is a public loss " in known("4040")[2], "the number is in the source"
     assert known("4843", "--timeout", "0.01")[0] != 2, "its number is in the source of flushed-fence-db"
 
 
