@@ -109,7 +109,7 @@ class Channel(RefusesPython):
         unsent = ~self.is_sent(*index) if self.once else TRUE
         free = all_of(unsent, *self._later_ones_unsent(index))
         always = isinstance(condition, Constant) and condition.value is True
-        guard = free if always else any_of(~condition, free)
+        guard = free if always or free is TRUE else any_of(~condition, free)
         effect = ChannelStep(True, guard, self._marks(index, condition, says))
         lost = self._read("lost", index) if "lost" in self.parts else None
         sent_if = condition if always else all_of(condition, unsent)
@@ -165,13 +165,12 @@ class Channel(RefusesPython):
     def _some(
         self, index: tuple[TermLike, ...], apart: Callable[[Term, Term], Term], holds: Callable[..., Term]
     ) -> Term:
-        """Return the term that says: `holds` for some message that differs in the order alone."""
+        """Return the term that says: `holds` for some message between the same processes."""
         assert self.order is not None
-        place = len(self.over) - len(self.about) + list(self.about).index(self.order)
-        own = lift(self._full(index)[place])
+        *ends, own = self._full(index)
 
         def one(other: Term) -> Term:
-            return apart(own, other) & holds(*index[:place], other, *index[place + 1 :])
+            return apart(lift(own), other) & holds(*ends, other)
 
         return exists(self.about[self.order], one)
 
@@ -194,8 +193,8 @@ def channel(
     - `says` has the other fields: the sort of a value that `send` gives, or a function from the index to it.
     - `lossy`: each message may be lost, with a loss of its own.
     - `once`: a message is sent once and received once; otherwise it stays and may be received again.
-    - `order` names an index of integers in `about`. Messages between two processes are sent and received in
-      its order.
+    - `order` names the only index of `about`, one of integers. Messages between two processes are sent and
+      received in its order.
     - `sent` is a function from the index to the term that says that the message was sent. Without it, a
       variable does.
 
@@ -215,8 +214,13 @@ def channel(
             raise ModelError(
                 f"channel {kind}: says= {field}: the channel uses that name itself; choose another"
             )
-    if order is not None and (order not in about or about[order].type != "int"):
-        raise ModelError(f"channel {kind}: order={order!r:.80} names no index of integers in about=")
+        if field in about:
+            raise ModelError(f"channel {kind}: about= and says= both have {field}; rename one")
+    if order is not None and (list(about) != [order] or about[order].type != "int"):
+        raise ModelError(
+            f"channel {kind}: order={order!r:.80} names no index of integers that is the only one in about=; "
+            "write a sort such as integers(1, 3), and nothing beside it"
+        )
     if not once:
         _must_stay(kind, lossy, order, says)
     return Channel(kind, (sender, receiver), about, says, lossy, once, order, sent)

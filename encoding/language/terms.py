@@ -9,10 +9,11 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from typing import TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError
@@ -298,32 +299,23 @@ _BINDS = "& and | bind tighter than ==: write (s.a == x) & (s.b == y)"
 TRUE, FALSE, ZERO = lift(True), lift(False), lift(0)
 
 
-Terms: TypeAlias = "TermLike | Iterable[TermLike]"
-"""A term, or several in a list or a comprehension."""
-
-
-def all_of(*terms: Terms) -> Term:
+def all_of(*terms: TermLike | Iterable[TermLike]) -> Term:
     """Return the conjunction of any number of terms, or of a list of them; true if there are none."""
     return _flat(AllOf, terms, True)
 
 
-def any_of(*terms: Terms) -> Term:
+def any_of(*terms: TermLike | Iterable[TermLike]) -> Term:
     """Return the disjunction of any number of terms, or of a list of them; false if there are none."""
     return _flat(AnyOf, terms, False)
 
 
-def _each_of(terms: Iterable[Terms]) -> Iterator[TermLike]:
-    """Yield the terms, and those in lists."""
-    for term in terms:
-        if isinstance(term, Iterable) and not isinstance(term, str):
-            yield from term
-        else:
-            yield term
+def _several(given: TermLike | Iterable[TermLike]) -> Iterable[TermLike]:
+    return given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 
-def _flat(node: type[AllOf | AnyOf], terms: tuple[Terms, ...], neutral: bool) -> Term:
+def _flat(node: type[AllOf | AnyOf], terms: Iterable[TermLike | Iterable[TermLike]], neutral: bool) -> Term:
     operands: list[Term] = []
-    for term in map(lift, _each_of(terms)):
+    for term in map(lift, chain.from_iterable(map(_several, terms))):
         if term.type != "bool":
             raise TypeError(f"& and | join Boolean terms, and one side is of type {term.type}; {_BINDS}")
         if isinstance(term, node):
@@ -342,13 +334,9 @@ def as_type(value: TermLike, wanted: str) -> Term:
         return term
     if isinstance(term, Constant) and term.type == "label" and wanted not in ("bool", "int"):
         return Constant(wanted, term.value)
-    name = (
-        term.family.name
-        if isinstance(term, Read)
-        else repr(term.value)
-        if isinstance(term, Constant)
-        else "it"
-    )
+    name = term.family.name if isinstance(term, Read) else "it"
+    if isinstance(term, Constant):
+        name = repr(term.value)
     raise TypeError(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
 
 

@@ -416,6 +416,18 @@ def test_a_message_to_some_is_sent_to_those_only() -> None:
         replayer.record("", again, ())
 
 
+def test_a_message_that_stays_may_be_sent_under_a_condition() -> None:
+    s = Post(Options(once=False))
+    sent = s.add.send("c1", 1, when=s.posted[1])
+    action = Action(actor="primary", sent=[sent])
+    assert action.when is TRUE and [line(update.when) for update in action.then] == ["posted[1]"]
+
+
+def test_an_action_without_an_actor_is_refused() -> None:
+    with pytest.raises(ModelError, match="actor= is missing; name the process that acts"):
+        Action(sent=[Post(Options()).add.send("c1", 1, first=True)])
+
+
 S = Post(Options(once=False))
 ENTRY = {"entry": integers(1, 2)}
 
@@ -435,8 +447,13 @@ def misplaced_too() -> Action:
         (lambda: channel("x", "a", "b", about={"n": 3}), "channel x: about=: "),  # type: ignore[dict-item]
         (lambda: channel("x", "a", "b", says={"n": 3}), "channel x: says= n: "),  # type: ignore[dict-item]
         (lambda: channel("x", "a", "b", says={"lost": BOOL}), "the channel uses that name itself"),
-        (lambda: channel("x", "a", "b", order="entry"), "names no index of integers in about="),
-        (lambda: channel("x", "a", "b", about={"c": S.copy}, order="c"), "names no index of integers"),
+        (lambda: channel("x", "a", "b", order="entry"), "names no index of integers"),
+        (lambda: channel("x", "a", "b", about={"c": S.copy}, order="c"), "the only one in about="),
+        (
+            lambda: channel("x", "a", "b", about={**ENTRY, "n": S.copy}, order="entry"),
+            "the only one in about=",
+        ),
+        (lambda: channel("x", "a", "b", about=ENTRY, says={"entry": BOOL}), "both have entry; rename one"),
         (lambda: channel("x", "a", "b", lossy=True, once=False), "one loss would stand for several sendings"),
         (lambda: channel("x", "a", "b", about=ENTRY, order="entry", once=False), "is before none"),
         (lambda: channel("x", "a", "b", says={"n": BOOL}, once=False), "move n to about="),
