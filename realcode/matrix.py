@@ -162,7 +162,7 @@ def cell(known: Expectation, run: Reproduction) -> Cell:
             return Cell(known.name, run.setting, Mark.HAS)
         case Ending.REFUSED:
             return Cell(known.name, run.setting, Mark.REFUSES, where, run.step)
-        case Ending.PARTED:
+        case Ending.PARTED | Ending.FOLLOWED:
             return Cell(known.name, run.setting, Mark.PARTED, f"{where}: {run.reason}")
         case Ending.UNDRIVABLE:
             mark = (

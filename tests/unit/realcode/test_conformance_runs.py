@@ -72,8 +72,8 @@ def test_no_write_fails_in_a_run_while_a_change_is_under_way() -> None:
     """Planted: the action is taken wherever the model can; then two noted failures part from the code."""
     chained = {**ONE_OF_TWO, "entries": 1, "fragments": 3, "chained_changes": "one-difference"}
     ground = Ground(find("bookkeeper").instance(chained.items()))
-    calls = ("create ledger", []), ("push", "11"), ("begin change", ["w", 1, 1, "b1"])
-    actions = [ground.replayer.system.find(name, list(map(str, given))) for name, given in calls]
+    calls = (("create ledger", ""), ("push", "1 1"), ("begin change", "w 1 1 b1"))
+    actions = [ground.replayer.system.find(name, given.split()) for name, given in calls]
     begun = ConformanceRun((), tuple(a for a in actions if a is not None))
     assert len(begun.actions) == 3
     ground.followed(begun)
