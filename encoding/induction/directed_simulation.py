@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fencepost.encoding.concrete.badly_defined import BadlyDefined, with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
@@ -100,7 +101,11 @@ def _simulate_once(
     for _ in range(PASSES):
         before = len(path)
         for number, step in taking:
-            after = next(step.successors(state), None)
+            try:
+                after = next(step.successors(state), None)
+            except BadlyDefined:
+                with with_the_steps_before([concrete.steps[slot].action for slot in path]):
+                    raise
             if after is not None and after != state:
                 state = after
                 path.append(number)

@@ -241,7 +241,7 @@ def test_only_a_command_without_minimize_limits_the_time(
 ) -> None:
     asked: list[Limits] = []
 
-    def at_once(instance: Instance, properties: list[Property], limits: Limits, hear: object) -> Outcome:
+    def at_once(instance: Instance, properties: list[Property], limits: Limits, *hear: object) -> Outcome:
         asked.append(limits)
         results = [Result(p.name, Verdict.UNDECIDED, seconds=0.0, solver="none") for p in properties]
         return Outcome(tuple(results), 0.0, False, {})
