@@ -107,6 +107,11 @@ class Plain:
     def __rsub__(self, other: object) -> Plain:
         return _computed(lambda a, b: b - a, self, other)
 
+    def __mul__(self, other: object) -> Plain:
+        return _computed(lambda a, b: a * b, self, other)
+
+    __rmul__ = __mul__
+
     def __hash__(self) -> int:
         return hash(known(self))
 
