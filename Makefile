@@ -1,15 +1,17 @@
-# The commands: make quick, make test, make test-long, make lint, make dev, make site, make dist, make bench, make corpus, make formats, make mutants,
+# The commands: make quick, make test, make test-long, make test-versions, make lint, make dev, make site, make dist, make bench, make corpus, make formats, make mutants,
 # make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
+PYTHONS ?= 3.11 3.12 3.13 3.14
 BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
+TOOLS := --group test --group lint --group site
 SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 
 # The collection of the tests takes half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quick test test-long test-bookkeeper lint dev site dist bench corpus formats mutants durations browser java clean
+.PHONY: quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants durations browser java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -23,6 +25,14 @@ test-long: .venv/installed browser java  ## what make test leaves out: before a 
 test-bookkeeper: .venv/installed    ## on the real BookKeeper: make test-bookkeeper LIB=lib folder(s), separated by :
 	FENCEPOST_BOOKKEEPER=$(LIB) $(BIN)/python -m pytest tests/unit/realcode -n0
 
+test-versions: .venv/bin/python  ## the quick tests on each Python, with the lowest and the newest versions of what it needs; half an hour
+	$(BIN)/pip install --quiet "uv>=0.8,<1"
+	for python in $(PYTHONS); do for versions in lowest-direct highest; do \
+	    rm -rf build && $(BIN)/uv venv --quiet --clear --python $$python .venv/$$python-$$versions \
+	    && $(BIN)/uv pip install --quiet --python .venv/$$python-$$versions --resolution $$versions --group test --group lint ".[spark]" \
+	    && .venv/$$python-$$versions/bin/python -m pytest -q -m "not slow and not long" || exit 1; \
+	done; done
+
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -31,7 +41,8 @@ lint: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m support.links
 
 dev: .venv/bin/python      ## run from the working tree; again after adding a file
-	$(BIN)/pip install --quiet -e ".[test,lint,spark,site]" --config-settings editable_mode=strict
+	$(BIN)/pip install --quiet "pip>=25.1"
+	$(BIN)/pip install --quiet -e ".[spark]" $(TOOLS) --config-settings editable_mode=strict
 
 site: .venv/installed      ## the pages of docs/ as a site: open site/index.html, or serve the folder to search in it
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -66,7 +77,9 @@ browser:                   ## Chromium and its driver, in which the page of a tr
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(SOURCES)
-	rm -rf build && $(BIN)/pip install --quiet ".[test,lint,spark,site]"
+	rm -rf build
+	$(BIN)/pip install --quiet "pip>=25.1"
+	$(BIN)/pip install --quiet ".[spark]" $(TOOLS)
 	touch $@
 
 java:                      ## for the tests of sweeps, which run on Spark; without it they are skipped
