@@ -113,7 +113,7 @@ def confirms_first(right: Refinement) -> dict[str, Any]:
         (forgets_acks, "receive ack(w, 1, 1, b1): acked[w, 1, b1] is yes in the core and no by the mapping"),
         (stays_at_the_start, "no-divergence"),
         (stores_nothing, "handle add(w, 1, 1, b1): "),
-        (confirms_first, "receive ack(w, 1, 1, b1): the core cannot take confirm(w, 1, b1)"),
+        (confirms_first, "receive ack(w, 1, 1, b1): the core cannot take confirm(w, 1, {b1})"),
     ],
 )
 def test_a_planted_mistake_is_found(spoil: Any, reason: str) -> None:
