@@ -31,7 +31,7 @@ _SWITCHES: tuple[Settings, ...] = (
     {**ONE_OF_TWO, "lac_read_in_change": "racing"},
     {**ONE_OF_TWO, "entries": 2, "add_ensemble": "when-made", "refused_change": "continues"},
     {**ONE_OF_TWO, "entries": 2, "add_ensemble": "when-made", "acks_after_change": "next-answer"},
-    {**ONE_OF_TWO, "entries": 2, "fragments": 3, "chained_changes": "one-difference"},
+    {**ONE_OF_TWO, "entries": 3, "inflight": 3, "fragments": 3, "chained_changes": "one-difference"},
     {**ONE_OF_TWO, "ensemble_change_commit": "local-first"},
     {**TWO_OF_ONE, "silent": 1},
 )

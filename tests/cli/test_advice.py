@@ -43,7 +43,7 @@ from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.sources import read_source
 from fencepost.quorums.stripes import Configuration
-from support.advising import smallest
+from support.advising import begun, smallest
 from support.tiers import each_third
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -929,6 +929,13 @@ def test_bad_input_is_one_line(arguments: list[str], said: str, capsys: pytest.C
 GOLDEN = Path(__file__).parent / "golden"
 
 
+def word_for_word(advice: Advice, form: str, file: str, request: pytest.FixtureRequest) -> None:
+    out = FORMS[form](advice) + "\n"
+    if request.config.getoption("--refresh-goldens"):
+        (GOLDEN / file).write_text(out, encoding="utf-8")
+    assert out == (GOLDEN / file).read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("form", "file"), [("text", "advise.txt"), ("json", "advise-json.txt")])
 def test_advice_is_word_for_word(form: str, file: str, request: pytest.FixtureRequest) -> None:
@@ -936,10 +943,15 @@ def test_advice_is_word_for_word(form: str, file: str, request: pytest.FixtureRe
 
     No other loss is found.
     """
-    out = FORMS[form](smallest()) + "\n"
-    if request.config.getoption("--refresh-goldens"):
-        (GOLDEN / file).write_text(out, encoding="utf-8")
-    assert out == (GOLDEN / file).read_text(encoding="utf-8")
+    word_for_word(smallest(), form, file, request)
+
+
+@pytest.mark.parametrize(("form", "file"), [("text", "advise-begun.txt"), ("json", "advise-begun-json.txt")])
+def test_advice_before_the_search_is_word_for_word(
+    form: str, file: str, request: pytest.FixtureRequest
+) -> None:
+    """The known losses are there, and the search for others has not begun."""
+    word_for_word(next(begun()), form, file, request)
 
 
 @pytest.mark.slow

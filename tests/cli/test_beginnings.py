@@ -142,7 +142,7 @@ def test_the_explorer_refuses_what_is_no_beginning() -> None:
 @pytest.mark.slow
 def test_mutants_are_of_every_beginning() -> None:
     instance = load(Path(RING)).instance([("identities", "different"), ("nodes", "2")])
-    limits = Limits(minimize=Minimize.NONE, jobs=1, enumeration_first=True, timeout=60.0)
+    limits = Limits(minimize=Minimize.NONE, jobs=1, enumeration_first=True, timeout=600.0)
     known = unchanged(instance, instance.properties(), limits)
     found = {f.text: f.outcome for f in weaken(known, lambda left: limits)}
     (again,) = (outcome for text, outcome in found.items() if "not taken[" in text)

@@ -17,7 +17,7 @@ def requested(instruction: str, *words: str) -> dict[str, str]:
 def asked(instruction: str, *words: str) -> tuple[int, str, str]:
     """Return exit code, stdout and stderr of a request that two processes answer."""
     process = supervised(environment=requested(instruction, *words))
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     return process.returncode, out, err
 
 
@@ -78,7 +78,7 @@ def test_bash_is_answered(
 )
 def test_zsh_and_fish_replace_the_whole_word(shell: str, line: dict[str, str]) -> None:
     process = supervised(environment={"_FENCEPOST_COMPLETE": f"{shell}_complete", **line})
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, err) == (0, "")
     assert "recovery_floor=zero" in out
     assert "fragment" not in out

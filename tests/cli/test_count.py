@@ -106,7 +106,7 @@ def test_an_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
     process = supervised("count", COMMIT, "--set", "participants=9", "--format=json", folder=tmp_path)
     begun(process)
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=600)
     document = json.loads(out)
     assert process.returncode == 130
     assert (document["interrupted"], document["reason"], document["complete"]) == (True, "interrupted", False)

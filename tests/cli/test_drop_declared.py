@@ -88,7 +88,7 @@ def test_rows_with_and_without_are_rows_of_two_cases(case: SweepCase) -> None:
 
 
 def test_a_case_uses_the_declared_invariants_or_none(case: SweepCase) -> None:
-    allowance = Allowance(timeout=60, source=COMMIT)
+    allowance = Allowance(timeout=600, source=COMMIT)
     result = decide(case, allowance)
     assert (result.basis, bool(result.invariants)) == (Basis.INDUCTION, True)
     hidden = replace(case, drop_declared=True)

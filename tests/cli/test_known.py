@@ -205,7 +205,7 @@ def test_ctrl_c_prints_what_is_known() -> None:
     while not process.stderr.readline().startswith("2 of "):
         pass
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "Interrupted: this is what was known by then." in out
     assert "violated in 6   violated " in out

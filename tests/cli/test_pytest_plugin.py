@@ -261,7 +261,7 @@ def test_met(fencepost):
     assert "was not on" in str(found)
 
 def test_not_met(fencepost):
-    fencepost.check(PROTOCOL, "nothing-lost", limits=Limits(timeout=60)).must_be("proved")
+    fencepost.check(PROTOCOL, "nothing-lost", limits=Limits(timeout=600)).must_be("proved")
 
 def test_undecided(fencepost):
     found = fencepost.check(PROTOCOL, "nothing-lost", limits=Limits(timeout=0.01), entries=6, fence="yes")

@@ -33,7 +33,7 @@ from support.processes import begun, supervised
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LOCK = str(EXAMPLES / "lease_lock.py")
 COMMIT = str(EXAMPLES / "two_phase_commit.py")
-QUICK = Limits(minimize=Minimize.NONE, jobs=1, enumeration_first=True, timeout=60.0)
+QUICK = Limits(minimize=Minimize.NONE, jobs=1, enumeration_first=True, timeout=600.0)
 
 
 def weakened(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def test_an_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
     process = supervised("weaken", COMMIT, "--set", "participants=6", "--format=json", folder=tmp_path)
     begun(process)
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=600)
     document = json.loads(out)
     assert (process.returncode, document["interrupted"]) == (130, True)
     assert "interrupted" in {m["reason"] for m in document["mutants"]}

@@ -173,28 +173,36 @@ def test_a_command_ends_as_its_page_says(
 
 # Output below a command.
 
-PROMPTED = [page for page in PAGES if SHOWN.search(page.read_text(encoding="utf-8"))]
+PROMPTED = [
+    (command, shown)
+    for page in PAGES
+    if SHOWN.search(page.read_text(encoding="utf-8"))
+    for command, (_, shown) in zip(
+        [command for command in commands(page) if command.is_prompted],
+        SHOWN.findall(page.read_text(encoding="utf-8")),
+        strict=True,
+    )
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PROMPTED, ids=lambda page: page.stem)
+@pytest.mark.parametrize(("command", "shown"), PROMPTED, ids=[str(command) for command, _ in PROMPTED])
 def test_a_command_after_a_prompt_shows_what_stands_below_it(
-    page: Path, reader: Path, capsys: pytest.CaptureFixture[str]
+    command: PageCommand, shown: str, reader: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The commands run in the order of the page: some read files that others have written."""
-    prompted = [command for command in commands(page) if command.is_prompted]
-    for command, (_, shown) in zip(prompted, SHOWN.findall(page.read_text(encoding="utf-8")), strict=True):
-        code = run(command.arguments)
-        output = capsys.readouterr().out
-        assert list(as_page_says(command, code, output)) == []
-        assert shown.strip()
-        assert shows(shown, output), output
-        assert code_of(shown) in (code, ExitCode.SUCCESS), "the verdicts shown mean another exit code"
-        *before, last = shown.strip().split("\n")
-        assert not shows("\n".join([last, *before]), output) or not before, (
-            "in another order it would do as well"
-        )
-        assert not shows(f"{shown}\nnothing like it", output)
+    """The earlier commands of the page that write what this one reads run first."""
+    for earlier in needed(command):
+        run(earlier.arguments)
+    capsys.readouterr()
+    code = run(command.arguments)
+    output = capsys.readouterr().out
+    assert list(as_page_says(command, code, output)) == []
+    assert shown.strip()
+    assert shows(shown, output), output
+    assert code_of(shown) in (code, ExitCode.SUCCESS), "the verdicts shown mean another exit code"
+    *before, last = shown.strip().split("\n")
+    assert not shows("\n".join([last, *before]), output) or not before, "in another order it would do as well"
+    assert not shows(f"{shown}\nnothing like it", output)
 
 
 # What is found.

@@ -39,7 +39,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) 
     """Interrupt a command; return its stdout and stderr, after a check that no process is left."""
     below = children(process.pid)
     os.kill(process.pid, number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 128 + number, (out, err)
     assert "Traceback" not in err
     assert gone(below)
@@ -80,7 +80,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate of a proof by rounds, which takes seconds to check."""
     folder = tmp_path_factory.mktemp("certificates") / "made"
     process = supervised("check", *MENDED, *BY_ROUNDS, "--certificates", str(folder))
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, folder.exists()) == (0, True), (out, err)
     return folder
 
@@ -106,7 +106,7 @@ def test_a_certificate_stands_whoever_hears_ctrl_c_while_it_is_checked(certifica
     process = supervised("certify", str(certificate), "-v")
     when_it_says(process, "certificate: building")
     disturb(process, 3.0)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, out.startswith("undecided: ")) in [(0, False), (3, True)], (out, err)
     assert "rejected" not in out
 
@@ -116,7 +116,7 @@ def test_time_that_is_up_is_neither_too(certificate: Path) -> None:
     process = supervised("certify", str(certificate), "-v", "--timeout", "6")
     when_it_says(process, "certificate: building")
     held(process, 6.2)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 3, (out, err)
     assert "time-out after 6 s" in out + err
     assert "rejected" not in out and "certified:" not in out
@@ -135,7 +135,7 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """Return the answers about commutation of a run without interrupts."""
     folder = tmp_path_factory.mktemp("right")
     process = supervised("check", *MENDED, *BY_ROUNDS, environment=uncached(folder))
-    assert process.communicate(timeout=300) and process.returncode == 0
+    assert process.communicate(timeout=600) and process.returncode == 0
     return known(folder / "cache")
 
 
@@ -145,7 +145,7 @@ def test_ctrl_c_for_everybody_makes_no_pair_not_commute_for_good(
     process = supervised("check", *MENDED, *BY_ROUNDS, "-v", environment=uncached(tmp_path))
     when_it_says(process, "commutation")
     disturb(process, 2.0)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert process.returncode in (0, 3), (out, err)
     kept = known(tmp_path / "cache")
     assert kept and all(right[key] == answer for key, answer in kept.items())
@@ -174,7 +174,7 @@ def test_ctrl_c_while_traps_are_asked_about_blames_nobody(tmp_path: Path) -> Non
     )
     when_it_says(process, "building")
     disturb(process, 2.0)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode in (0, 3), (out, err)
     assert "trap" not in err
 

@@ -28,7 +28,7 @@ CONJUNCTS = [i.name for i in OPEN.invariants]
 def refuted(system: System) -> Iterator[str]:
     """Yield the claims of a system that z3 refutes, one after another; none may be left undecided."""
     for c in claims(system):
-        reply = ask_z3(obligation(c.name, c.sentence, c.assume, c.claim).script, Deadline(60))
+        reply = ask_z3(obligation(c.name, c.sentence, c.assume, c.claim).script, Deadline(600))
         if isinstance(answered(reply.answer, c.name), Yes):
             yield c.name
 
@@ -119,7 +119,7 @@ SHORTEST = {
 @pytest.mark.parametrize("name", SHORTEST)
 def test_what_is_taken_away_shows_in_a_shortest_execution(name: str) -> None:
     lemma = next(one for one in core_lemmas() if one.name == name)
-    result = lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(120)))
+    result = lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(600)))
     assert result.verdict is LemmaVerdict.REFUTED and result.as_expected
     assert result.example is not None and len(result.example.steps) == SHORTEST[name]
 
@@ -128,7 +128,7 @@ def test_a_proof_about_nothing_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> No
     """If no bookie is ever small enough to look at, no state shows what the properties are about."""
     monkeypatch.setattr("fencepost.properties.bookkeeper.lemmas.MOST_BOOKIES", 0)
     lemma = next(one for one in core_lemmas() if one.name == "limbo-suffices")
-    assert lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(120))).verdict is LemmaVerdict.VACUOUS
+    assert lemma.decide(LemmaJob(arithmetic.BP46, 3, Deadline(600))).verdict is LemmaVerdict.VACUOUS
 
 
 def test_the_invariant_reads_as_sentences() -> None:

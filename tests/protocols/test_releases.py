@@ -169,7 +169,7 @@ def verdict(known: Expectation, parameters: BookKeeperParameters) -> Verdict:
     protocol = find(known.protocol)
     system = protocol.system(parameters)
     properties = [p for p in system.properties if p.name == known.property]
-    limits = Limits(timeout=300, jobs=1, minimize=Minimize.NONE)
+    limits = Limits(timeout=600, jobs=1, minimize=Minimize.NONE)
     (result,) = check(Bare(system, protocol.subject(parameters)), properties, limits).results
     return result.verdict
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from fencepost.answers.advice import Advice
@@ -9,9 +10,14 @@ from fencepost.answers.advice_search import advice_on
 from fencepost.answers.asked_setup import asked_setup
 
 
+def begun() -> Iterator[Advice]:
+    """Yield advice on 1/1/1 and one bookie of 4.17.3, with bare-fence accepted; other losses decide."""
+    first = asked_setup(1, 1, 1, 1, release="4.17.3", storage="sorted", accept=["bare-fence"])
+    return advice_on(first, lambda: 270.0)
+
+
 @cache
 def smallest() -> Advice:
-    """Return advice on 1/1/1 and one bookie of 4.17.3, with bare-fence accepted; other losses decide."""
-    first = asked_setup(1, 1, 1, 1, release="4.17.3", storage="sorted", accept=["bare-fence"])
-    *_, advice = advice_on(first, lambda: 270.0)
+    """Return the same advice when the search is over."""
+    *_, advice = begun()
     return advice

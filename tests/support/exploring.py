@@ -23,4 +23,4 @@ def served(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     finally:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=600)

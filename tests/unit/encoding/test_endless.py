@@ -31,7 +31,7 @@ SUBJECT = Subject("test", {}, {})
 
 def result(system: System, **limits: object) -> Result:
     """Return the result of checking the first property."""
-    given = replace(Limits(jobs=1, rounds=ROUNDS, timeout=60), **limits)  # type: ignore[arg-type]
+    given = replace(Limits(jobs=1, rounds=ROUNDS, timeout=600), **limits)  # type: ignore[arg-type]
     return check(Bare(system, SUBJECT), system.properties[:1], given).results[0]
 
 

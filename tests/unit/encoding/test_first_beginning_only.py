@@ -300,7 +300,7 @@ def test_a_question_about_a_state_begins_in_that_state(
             auxiliary=self.prepared.template.auxiliary,
         )
         monkeypatch.setattr(Reachability, "_template", property(beginning))
-    asked = Reachability(replayer, origin, goal, Limits(timeout=60))
+    asked = Reachability(replayer, origin, goal, Limits(timeout=600))
     while not (answer := asked.hear(1)).over:
         pass
     assert (answer.way is not None and len(answer.way.actions) == 1) is not planted

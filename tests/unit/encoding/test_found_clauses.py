@@ -330,5 +330,5 @@ def test_cvc5_agrees_on_the_formulas() -> None:
     for clauses, inductive in (((*FOUND, *READ), True), ((*FOUND, *READ[:1]), False)):
         system = carried(clauses)
         scripts = [SingleActions(system).smtlib(step, []) for step in steps(system, ["one-end"])]
-        answers = [ask_cvc5(script, Deadline(60)) for script in scripts]
+        answers = [ask_cvc5(script, Deadline(600)) for script in scripts]
         assert all(isinstance(answer, No) for answer in answers) == inductive

@@ -149,14 +149,14 @@ def test_rounds_wait_for_an_enumeration_whose_end_is_in_sight(
     """Planted: rounds begin with IC3; others begin with the enumeration."""
     monkeypatch.setattr(order, "PROOFS_FIRST", float("inf"))
     monkeypatch.setattr(work, "HEAD_START", float("inf"))
-    result = checked(grid(16), Limits(jobs=jobs, timeout=60, enumeration_first=True))
+    result = checked(grid(16), Limits(jobs=jobs, timeout=600, enumeration_first=True))
     assert result.basis is Basis.ENUMERATION
     assert result.visited is not None and result.visited.states == 17**3
     assert started == (["enumeration"] if jobs == 1 else ["enumeration", "ic3"])
 
 
 def test_an_end_soon_lets_all_others_wait(plain: None, started: list[str]) -> None:
-    result = checked(grid(3), Limits(jobs=2, timeout=60, enumeration_first=True))
+    result = checked(grid(3), Limits(jobs=2, timeout=600, enumeration_first=True))
     assert (result.basis, started) == (Basis.ENUMERATION, ["enumeration"])
 
 
@@ -165,7 +165,7 @@ def test_rounds_wait_for_some_seconds_only(
 ) -> None:
     """Planted: they wait for the end of the enumeration."""
     monkeypatch.setattr(order, "PROOFS_FIRST", 0.0)
-    checked(grid(16), Limits(jobs=2, timeout=60, enumeration_first=True))
+    checked(grid(16), Limits(jobs=2, timeout=600, enumeration_first=True))
     assert "prepare" in started
 
 

@@ -114,5 +114,5 @@ def test_a_command_at_its_cpu_limit_is_undecided(cpu: str, message: str, tmp_pat
     example = Path(__file__).parents[3] / "examples" / "lease_lock.py"
     (tmp_path / "own.py").write_text(f"{example.read_text()}\nwhile True: pass\n")
     process = supervised("check", "own.py", folder=tmp_path, cpu=cpu)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err) == (3, "", f"fencepost: undecided: {message}\n")

@@ -125,7 +125,7 @@ def answers(dimacs: str, script: str) -> dict[str, bool]:
     for solver in ("glucose4", "lingeling"):
         with Solver(solver, bootstrap_with=CNF(from_string=dimacs).clauses) as other:
             found[solver] = other.solve()
-    answer = ask_cvc5(script, Deadline(120))
+    answer = ask_cvc5(script, Deadline(600))
     assert isinstance(answer, Yes | No)
     return {**found, "cvc5": isinstance(answer, Yes)}
 

@@ -20,7 +20,7 @@ from fencepost.encoding.rounds.reachability import Origin, Reachability, Reachab
 from support.generated import by_seeds, generate
 
 SUBJECT = Subject("generated", {}, {})
-LIMITS = Limits(timeout=60)
+LIMITS = Limits(timeout=600)
 
 
 def begun(replayer: Replayer, chance: random.Random) -> Origin:

@@ -135,7 +135,7 @@ def test_what_follows_is_accepted_by_both_readings() -> None:
     _, right = pieces()
     assert strays(Refinement(**right)) == []
     assert strays_on_executions(Refinement(**right)) is None
-    assert check_refinement(Refinement(**right), Deadline(60)) == Tied(actions=3, invariants=0)
+    assert check_refinement(Refinement(**right), Deadline(600)) == Tied(actions=3, invariants=0)
 
 
 def nothing(pump: str) -> list[CoreStep]:
@@ -238,7 +238,7 @@ def test_each_planted_mistake_is_found_by_both_readings(mistake: str) -> None:
     assert by_solver in strays(wrong)
     found = strays_on_executions(wrong)
     assert found is not None and by_following in found
-    settled = check_refinement(wrong, Deadline(60))
+    settled = check_refinement(wrong, Deadline(600))
     assert isinstance(settled, Untied) and by_following in settled.why
 
 
@@ -259,7 +259,7 @@ def test_the_beginning_is_asked_about(mistake: str) -> None:
     # Planted: the core's first state is not compared, or the invariants are asked of actions alone.
     s, right = pieces()
     spoil, why = BEGINNINGS[mistake]
-    assert check_refinement(Refinement(**{**right, **spoil(s)}), Deadline(60)) == Untied(why)
+    assert check_refinement(Refinement(**{**right, **spoil(s)}), Deadline(600)) == Untied(why)
 
 
 def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
@@ -268,7 +268,7 @@ def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
     c = right["core"].state
     axiom = Axiom("all-in-each", "", forall(c.pump, lambda p: forall(c.pair, lambda pair: c.member[p, pair])))
     core = replace(right["core"], axioms=(axiom,))
-    settled = check_refinement(Refinement(**{**right, "core": core}), Deadline(60))
+    settled = check_refinement(Refinement(**{**right, "core": core}), Deadline(600))
     assert settled == Untied("the core's instance does not meet all-in-each")
 
 
@@ -299,7 +299,7 @@ def test_a_mapping_of_everything_to_the_start_implies_nothing() -> None:
     }
     lazy = Refinement(**{**right, "mapping": still, "scripts": {"run pump": nothing}})
     assert strays(lazy) == []
-    assert check_refinement(lazy, Deadline(60)) == Untied(
+    assert check_refinement(lazy, Deadline(600)) == Untied(
         "never-full: false in a state of the whole in which the core's property holds by the mapping"
     )
 
@@ -317,7 +317,7 @@ def test_what_is_left_out_is_an_error_of_the_model() -> None:
 def test_an_invariant_that_no_step_may_break_is_broken() -> None:
     s, right = pieces()
     invariant = Invariant("first-never-runs", "the first pump never runs", ~s.ran["p1"])
-    settled = check_refinement(Refinement(**{**right, "invariants": (invariant,)}), Deadline(60))
+    settled = check_refinement(Refinement(**{**right, "invariants": (invariant,)}), Deadline(600))
     assert settled == Untied("run pump(p1): violates first-never-runs, which the refinement assumes")
 
 
@@ -342,7 +342,7 @@ def test_only_the_property_that_does_not_follow_is_named() -> None:
     still = {"ran": lambda p: False, "amount": ByValue(lambda v: TRUE if v == 0 else FALSE)}
     lazy = {"mapping": still, "scripts": {"run pump": nothing}, "whole": whole}
     both = Refinement(**{**right, **lazy, "implied": {"never-early": "empty", "never-full": "empty"}})
-    settled = check_refinement(both, Deadline(60))
+    settled = check_refinement(both, Deadline(600))
     assert isinstance(settled, Untied) and settled.why.startswith("never-full: false in a state")
 
 

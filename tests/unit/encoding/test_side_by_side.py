@@ -35,7 +35,7 @@ from support.processes import stat
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.py"
 
 
-LIMITS = Limits(timeout=60)
+LIMITS = Limits(timeout=600)
 
 
 def checked(
@@ -177,7 +177,7 @@ def repeating(name: str, times: int, fails: bool) -> Iterator[str]:
 def test_each_engine_hears_its_own_workers_and_one_that_gives_up_ends_no_other(jobs: int) -> None:
     # Planted: messages handed to the engine that began last; the loop ends when one gives up.
     instance = load(EXAMPLE).instance([])
-    at = Work(instance, instance.properties()[:1], Limits(jobs=jobs, timeout=60), lambda event: None)
+    at = Work(instance, instance.properties()[:1], Limits(jobs=jobs, timeout=600), lambda event: None)
     engines = [Listed(at, "failing", 3, fails=True), Listed(at, "first", 20), Listed(at, "second", 30)]
     assert at.run(engines, lambda: False) == "out of memory (failing)"
     assert [engine.heard for engine in engines] == [6, 40, 60]
@@ -244,7 +244,7 @@ def test_the_end_of_the_engine_that_ends_last_lets_the_others_conclude(starts: b
     """
     # Planted: no turn after the last message; none for workers that are started then.
     instance = load(EXAMPLE).instance([])
-    at = Work(instance, instance.properties()[:1], Limits(jobs=2, timeout=60), lambda event: None)
+    at = Work(instance, instance.properties()[:1], Limits(jobs=2, timeout=600), lambda event: None)
     last = Late(at, "last", 3)
     waiting = Concluding(at, last, starts)
     assert at.run([waiting, last], lambda: False) is None
@@ -257,8 +257,8 @@ def test_the_end_of_the_engine_that_ends_last_lets_the_others_conclude(starts: b
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_the_engines_have_one_verdict_with_any_number_of_jobs(jobs: int, starts: list[str]) -> None:
-    assert found(checked(limits=Limits(jobs=jobs, timeout=60))) == BY_INDUCTION
-    assert found(checked("majority", Limits(jobs=jobs, timeout=60))) == BROKEN
+    assert found(checked(limits=Limits(jobs=jobs, timeout=600))) == BY_INDUCTION
+    assert found(checked("majority", Limits(jobs=jobs, timeout=600))) == BROKEN
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def test_a_proof_counts_that_comes_after_the_rounds_have_ended(
             gate.touch()
 
     monkeypatch.setattr(BoundedSearch, "end", opening)
-    assert found(checked(limits=Limits(rounds=2, timeout=60))) == BY_INDUCTION
+    assert found(checked(limits=Limits(rounds=2, timeout=600))) == BY_INDUCTION
     assert gate.exists()
 
 
@@ -401,7 +401,7 @@ def test_with_one_job_a_limit_on_conflicts_keeps_the_engines_in_turn(
     if in_turn:
         gate.touch()
     monkeypatch.setattr(work, "HEAD_START", 0.0)
-    assert found(checked("majority", Limits(jobs=1, conflicts=conflicts, timeout=60))) == BROKEN
+    assert found(checked("majority", Limits(jobs=1, conflicts=conflicts, timeout=600))) == BROKEN
     begun = starts.index("prepare")
     assert ("induction" in starts[:begun]) == in_turn
     assert "induction" not in starts[begun:]

@@ -143,7 +143,7 @@ def test_a_needed_fault_is_named_first() -> None:
 def test_without_any_fault_only_shorter_executions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then fewest is proved even if no number of rounds covers every execution: nothing here ever ends."""
     monkeypatch.setattr(bounded_search, "PATIENCE", 0.0)
-    result = result_of(ring(), Limits(minimize=Minimize.FAULTS, timeout=20))
+    result = result_of(ring(), Limits(minimize=Minimize.FAULTS, timeout=600))
     assert (result.steps, result.faults, result.fewest, result.complete) == (3, {}, Fewest.OF_ALL, False)
 
 

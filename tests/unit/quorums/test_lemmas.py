@@ -132,9 +132,9 @@ def test_every_exported_file_is_self_contained_and_solved_by_both(
         text = file.read_text(encoding="utf-8")
         assert text.count("(check-sat)") == 1 and "(set-logic ALL)" in text
         assert "(let " not in text
-        answers = {ask_cvc5(text, Deadline(20)).answer}
+        answers = {ask_cvc5(text, Deadline(600)).answer}
         if "(Set Bookie)" not in text:
-            answers.add(ask_z3(text, Deadline(20)).answer)
+            answers.add(ask_z3(text, Deadline(600)).answer)
         assert answers == {No()}
     shutil.rmtree(folder)
 
@@ -157,7 +157,7 @@ def test_writing_a_proof_obligation_leaves_the_printer_as_it_was() -> None:
 
 def test_contradictory_premises_are_vacuous() -> None:
     empty = obligation("empty", "nothing", [X >= 2, X <= 1], X == 5)
-    assert settle(empty, Deadline(20)).answer is LemmaVerdict.VACUOUS
+    assert settle(empty, Deadline(600)).answer is LemmaVerdict.VACUOUS
 
 
 def test_no_time_is_undecided_never_proved() -> None:
@@ -171,7 +171,7 @@ def test_no_time_is_undecided_never_proved() -> None:
 def test_an_unknown_of_z3_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(GaveUp("incomplete"), 0.0))
     lemma = catalogue.chosen(["quorums-meet"])[0]
-    result = lemma.decide(LemmaJob(BP46, 4, Deadline(20)))
+    result = lemma.decide(LemmaJob(BP46, 4, Deadline(600)))
     assert result.verdict is LemmaVerdict.UNDECIDED and "incomplete" in result.reason
     assert catalogue.overall([result]) is LemmaVerdict.UNDECIDED
 
@@ -179,12 +179,12 @@ def test_an_unknown_of_z3_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_solvers_that_contradict_each_other_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, "ask_z3", lambda s, d: Reply(Yes({}), 0.0))
     with pytest.raises(InternalError, match="z3 says sat, cvc5 unsat"):
-        settle(TRUE_CLAIM, Deadline(20))
+        settle(TRUE_CLAIM, Deadline(600))
 
 
 def test_without_cvc5_nothing_is_confirmed_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lemmas, "cvc5_version", lambda: None)
-    result = catalogue.chosen(["coverage-reads"])[0].decide(LemmaJob(BP46, 4, Deadline(20)))
+    result = catalogue.chosen(["coverage-reads"])[0].decide(LemmaJob(BP46, 4, Deadline(600)))
     assert result.verdict is LemmaVerdict.PROVED
     assert result.confirmed == "not confirmed (cvc5 not installed)"
     assert {s.confirmed for s in result.obligations} == {"not confirmed (cvc5 not installed)"}
@@ -195,8 +195,8 @@ def test_cvc5_is_installed_for_the_tests() -> None:
 
 
 def test_a_false_claim_is_refuted_with_a_model() -> None:
-    assert settle(FALSE_CLAIM, Deadline(20)).answer is LemmaVerdict.REFUTED
-    assert ask_z3(FALSE_CLAIM.script, Deadline(20)).answer == Yes({"x": "1"})
+    assert settle(FALSE_CLAIM, Deadline(600)).answer is LemmaVerdict.REFUTED
+    assert ask_z3(FALSE_CLAIM.script, Deadline(600)).answer == Yes({"x": "1"})
 
 
 def test_a_refutation_without_an_example_is_undecided() -> None:
@@ -210,7 +210,7 @@ def test_a_refutation_without_an_example_is_undecided() -> None:
         breaks=lambda formulas, configuration, sets: False,
         obligations=lambda formulas: [FALSE_CLAIM],
     )
-    result = silent.decide(LemmaJob(BP46, 3, Deadline(20)))
+    result = silent.decide(LemmaJob(BP46, 3, Deadline(600)))
     assert result.verdict is LemmaVerdict.UNDECIDED
     assert "no configuration with E <= 3 shows it" in result.reason
 
@@ -222,7 +222,7 @@ def test_an_example_that_the_definitions_reject_is_an_internal_error() -> None:
         "wrong", "", "", LemmaVerdict.REFUTED, lemma.questions, lambda formulas, configuration, sets: False
     )
     with pytest.raises(InternalError, match="no counterexample by the definitions"):
-        wrong.decide(LemmaJob(BP46, 4, Deadline(20)))
+        wrong.decide(LemmaJob(BP46, 4, Deadline(600)))
 
 
 def test_an_unknown_lemma_is_bad_input_and_names_the_known() -> None:

@@ -80,7 +80,7 @@ def test_both_engines_answer_as_trying_all_sets_does(chosen: list[Constraint]) -
     asked = SetQuestion(CONFIGURATION, "random", tuple(chosen))
     expected = answerable(asked)
     for engine in (ask_bitvectors, ask_cnf):
-        sets = engine(asked, Deadline(20))
+        sets = engine(asked, Deadline(600))
         assert (sets is not None) == expected
         assert sets is None or all(met(c, sets) for c in chosen)
         assert sets is None or holds(asked, sets)
@@ -96,7 +96,7 @@ def test_counts_are_exact_at_every_bound(engine: Callable[[SetQuestion, Deadline
                 both = SetQuestion(
                     CONFIGURATION, "between", (AtLeastOf(m, "x", among), AtMost(n, "x", among))
                 )
-                assert (engine(both, Deadline(20)) is not None) == any(
+                assert (engine(both, Deadline(600)) is not None) == any(
                     m <= size <= n for size in range(k + 1)
                 )
 
@@ -118,13 +118,13 @@ QUESTION = SetQuestion(CONFIGURATION, "any two", (AtLeastOf(2, "x", (0, 1, 2)),)
 def test_engines_that_disagree_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "ask_cnf", lambda asked, deadline: None)
     with pytest.raises(InternalError, match="PySAT on CNF says no"):
-        ask(QUESTION, Deadline(20))
+        ask(QUESTION, Deadline(600))
 
 
 def test_sets_that_do_not_meet_the_constraints_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "ask_bitvectors", lambda asked, deadline: {"x": frozenset({1})})
     with pytest.raises(InternalError, match="z3 answers"):
-        ask(QUESTION, Deadline(20))
+        ask(QUESTION, Deadline(600))
 
 
 @pytest.mark.parametrize("engine", [ask_bitvectors, ask_cnf])

@@ -141,7 +141,7 @@ def test_an_interrupted_sweep_ends_at_once_with_what_is_committed(
         awaited(lambda: busy_workers(process.pid), process)
         below, begun = children(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=600)
         took = time.monotonic() - begun
     rows = stored(out)
     assert process.returncode == 130, stderr
@@ -161,7 +161,7 @@ def test_a_java_that_is_killed_ends_the_sweep_in_one_line_and_it_can_be_resumed(
     with started(grid, out) as process:
         awaited(lambda: busy_workers(process.pid), process)
         below = kill_one(lambda: [p for p in children(process.pid) if b"bin/java" in command(p)], process)
-        stderr = process.communicate(timeout=120)[1]
+        stderr = process.communicate(timeout=600)[1]
     assert process.returncode == 4
     assert "internal error: Spark gave up (" in stderr
     assert "--resume goes on" in stderr
@@ -214,7 +214,7 @@ def test_a_driver_with_executors_killed_halfway_is_resumed(
         awaited(lambda: list(out.glob("rows/wave=*")), process)
         below = children(process.pid)
         os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
     halfway = stored(out)
     assert read_summary(Store(out)) is None
     assert 0 < len(halfway) < len(expected), "killed too late or too early to show anything"
