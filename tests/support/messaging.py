@@ -79,7 +79,7 @@ def options(chance: random.Random, s: Mail) -> Options:
         says,
         lossy=once and chance.random() < 0.5,
         once=once,
-        ordered=numbered and once and chance.random() < 0.5,
+        ordered=numbered and once and chance.random() < 0.7,
         derived=numbered and chance.random() < 0.4,
     )
 
@@ -251,8 +251,9 @@ class _Maker:
         if s.options.derived:
             messages = list(product(*s.options.over[:-1], index))
             then.append(s.posted[index].set(True))
-        elif chance.random() < 0.25:
+        elif chance.random() < 0.4:
             when = self.condition(index)
+            then = then or [s.knows["n1"].add("n2")]
         says = self._says(index)
         return self._action(self._guard(index), then, sent=[(given, when, says) for given in messages])
 
@@ -365,8 +366,22 @@ class _Maker:
                     over, lambda *m: implies(mail.is_received(*m), is_in(_of(m, node), s.knows["n1"]))
                 ),
             ]
-        if not s.options.lossy:
+        if s.options.lossy:
+
+            def noticed(*m: TermLike) -> Term:
+                return implies(_read(s.noticed, m), ~mail.is_received(*m))
+
+            of_mail += 2 * [lambda: forall_over(over, noticed)]
+        else:
             of_mail.append(lambda: exists_over(over, lambda *m: mail.under_way(*m)))
+        if s.options.ordered:
+
+            def in_order(*ends: TermLike) -> Term:
+                return implies(
+                    mail.is_received(*ends, 2) & mail.is_sent(*ends, 1), mail.is_received(*ends, 1)
+                )
+
+            of_mail += 3 * [lambda: forall_over(over[:-1], in_order)]
         if s.options.says:
             of_mail.append(
                 lambda: forall_over(over, lambda *m: mail.said(s.options.says, *m) == _of(m, node))

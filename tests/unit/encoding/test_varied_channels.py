@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language import Channel, Message, Term, TermLike
+from fencepost.encoding.language.terms import TRUE
 from support import messaging
 from support.against_exploring import (
     accepted,
