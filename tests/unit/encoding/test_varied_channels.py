@@ -99,6 +99,7 @@ PLANTED: Mapping[Plant, int] = {
     a_condition_is_asked_of_the_whole_step: 39,
     messages_overtake_each_other: 96,
     later_messages_may_be_sent_first: 96,
+    a_lost_message_holds_up_the_others: 123,
 }
 """Each mistake, with the first seed whose system shows it."""
 
