@@ -63,6 +63,7 @@ _PROVING = (
     "unit/encoding/test_queries.py",
     "unit/encoding/test_false_proofs.py",
     "unit/encoding/test_assumed_invariants.py",
+    *("unit/encoding/test_lemmas.py", "unit/encoding/test_partial_invariants.py"),
     f"{_VARIED}nothing_false_is_proved_by_induction_over_one_action[few]",
 )
 TESTS: Mapping[str, Sequence[str]] = {

@@ -74,7 +74,7 @@ class InvariantsReport:
         """The exit code: all is inductive, something is false, or neither."""
         if self.false:
             return ExitCode.VIOLATED
-        done = set(self.names) <= self.kept and not self.breaks
+        done = set(self.names) <= self.kept and not self.breaks and self.undecided is None
         return ExitCode.SUCCESS if done else ExitCode.UNDECIDED
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fencepost.encoding.concrete.compiler import BYTE
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.solving.solvers import SOLVERS, countable
 
 MOST_FAULTS = BYTE - 1
@@ -102,13 +102,13 @@ class Limits:
             return "enumeration" in self.engines
         return self.enumeration_first and self.count == 1
 
-    def inducts(self, system: System) -> bool:
+    def inducts(self, system: System, lemmas: Sequence[Invariant] = ()) -> bool:
         """Return whether induction over one action is tried.
 
-        It needs declared invariants, and it cannot take a bound in steps into account.
+        It needs declared invariants or lemmas, and it cannot take a bound in steps into account.
         """
         asked = not self.engines or "induction" in self.engines
-        return asked and self.bound is None and bool(system.invariants)
+        return asked and self.bound is None and bool(system.invariants or lemmas)
 
     @property
     def finds(self) -> bool:

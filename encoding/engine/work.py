@@ -77,6 +77,10 @@ class Work:
     ) -> None:
         """Begin the work; the time limit counts from here."""
         self.system, self.properties, self.limits, self.listen = instance.system, properties, limits, listen
+        asked = {prop.name for prop in properties}
+        others = (prop for prop in self.system.properties if prop.name not in asked)
+        self.lemmas = tuple(Invariant(prop.name, prop.meaning, prop.holds) for prop in others)
+        """The properties that are not asked about. A proof may rest on those that it proves along."""
         self.assumed: tuple[Invariant, ...] = ()
         """Invariants that are proved: a bounded search may take them for granted."""
         self.kept: tuple[Clause, ...] = ()

@@ -19,9 +19,13 @@ from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.solving.answers import SpentError
 from fencepost.encoding.solving.solvers import SOLVERS, Progress
+from fencepost.encoding.solving.workers import in_turn
 
 PAUSE = 1.0
 """Seconds between two reports of progress."""
+
+LEAD = 5_000
+"""The conflicts that a search for the claims alone may spend before lemmas are searched for with them."""
 
 MINE, OTHER = "minisat", "glucose"
 """The solver of the search, and the one that it uses if the judge uses the first."""
@@ -56,24 +60,56 @@ def find(
     proved: Sequence[Invariant] = (),
     judge: str = "cadical",
     conflicts: int | None = None,
+    lemmas: Sequence[Statement] = (),
 ) -> Iterator[Progress | FoundPath | FoundClauses]:
     """Search for violations and proofs of the claims.
 
     The invariants `proved` hold in every reachable state, and are taken for granted. `judge` is the solver
     that will judge the clauses: the search uses another one. `conflicts` is the most that it may spend.
+    `lemmas` are claims that nobody asks about. If the claims alone turn out to be hard, a second search, in
+    turn with the first, looks for a proof of both together. The clauses that it finds are for the lemmas too.
     """
     yield Progress(IC3, 0, 0, 0)
     symbolic = Symbolic(system)
-    search = search_for(symbolic, claims, proved, judge)
-    relation, frames, actions = search.transitions, search.frames, actions_of(symbolic)
-    names, last = [claim.name for claim in claims], 0.0
-    for message in search.run([*names, WRONG]):
+    searches: list[Search] = []
+
+    def answers(sought: Sequence[Statement]) -> Iterator[FramesSoFar | FoundPath | FoundClauses]:
+        searches.append(search_for(symbolic, sought, proved, judge))
+        return _answers(searches[-1], [claim.name for claim in sought], actions_of(symbolic))
+
+    def answers_with_lemmas() -> Iterator[FramesSoFar | FoundPath | FoundClauses | None]:
+        while searches[0].frames.conflicts < LEAD:
+            yield None
+        yield from answers([*claims, *lemmas])
+
+    still, last = {claim.name for claim in claims}, 0.0
+    for message in in_turn([answers(claims), *([answers_with_lemmas()] if lemmas else [])]):
         match message:
             case FramesSoFar(level, orbits, _):
-                refuse_overspending(frames, conflicts)
+                spent = sum(search.frames.conflicts for search in searches)
+                refuse_overspending(spent, conflicts)
                 if time.perf_counter() - last > PAUSE:
                     last = time.perf_counter()
-                    yield Progress(IC3, level, orbits, frames.conflicts)
+                    yield Progress(IC3, level, orbits, spent)
+            case FoundPath(property=name) if name is None or name in still:
+                yield message
+                still.discard(name or "")
+                if not still:
+                    return
+            case FoundClauses():
+                yield message
+                return
+
+
+def _answers(
+    search: Search, names: list[str], actions: Sequence[int]
+) -> Iterator[FramesSoFar | FoundPath | FoundClauses]:
+    """Yield how far a search for these claims is, and what it finds."""
+    relation, frames = search.transitions, search.frames
+    for message in search.run([*names, WRONG]):
+        match message:
+            case FramesSoFar():
+                yield message
             case PathToBad(bad, slots, choices, beginning):
                 found = None if bad == WRONG else bad
                 yield FoundPath(found, tuple(actions[slot] for slot in slots), choices, beginning)
@@ -100,9 +136,9 @@ def search_for(
     return Search(relation, frames, Lifting(relation, solver))
 
 
-def refuse_overspending(frames: Frames, conflicts: int | None) -> None:
-    """Raise SpentError if the search has spent more conflicts than allowed."""
-    if conflicts is not None and frames.conflicts > conflicts:
+def refuse_overspending(spent: int, conflicts: int | None) -> None:
+    """Raise SpentError if more conflicts are spent than allowed."""
+    if conflicts is not None and spent > conflicts:
         raise SpentError(f"{conflicts} conflicts spent")
 
 

@@ -41,6 +41,8 @@ class FoundProof:
         self._worker: Worker | None = None
         self._asked: dict[str, Statement] = {}
         """The claims that are searched for and judged now, by name."""
+        self._lemmas: dict[str, Statement] = {}
+        """The open claims that are not asked about and may be proved along, by name."""
         self._granted: tuple[Invariant, ...] = ()
         """What is proved by induction with declared invariants alone, properties too: inductive by itself."""
         self._searches = 0
@@ -72,6 +74,8 @@ class FoundProof:
                 PathReplay(self._work).report(message, claim)
             case FoundClauses():
                 self._judge(worker, message)
+            case ByActions(property=name) | NotByActions(property=name) if name not in self._asked:
+                pass  # a lemma: the user has not asked about it
             case ByActions(property=name):
                 asked = self._asked[name]
                 proved = Unreached(asked.about.name) if isinstance(asked, Never) else message
@@ -105,7 +109,10 @@ class FoundProof:
         if claims:
             work = self._work
             granted = (*self._granted, *as_one(work.system, work.kept))
-            asked = work.system, claims, granted, work.limits.solver, work.limits.conflicts
+            known = {invariant.name for invariant in granted}
+            self._lemmas = {lemma.name: lemma for lemma in work.lemmas if lemma.name not in known}
+            lemmas = list(self._lemmas.values())
+            asked = work.system, claims, granted, work.limits.solver, work.limits.conflicts, lemmas
             self._worker = work.start(self, "ic3", find, *asked)
 
     def _is_open(self, claim: Statement) -> bool:
@@ -118,7 +125,7 @@ class FoundProof:
         work = self._work
         work.dismiss(searching)
         system = carrying(work.system, self._granted)
-        claims = [self._asked[name] for name in found.properties]
+        claims = [(self._asked | self._lemmas)[name] for name in found.properties]
         clauses = tuple(dict.fromkeys((*work.kept, *found.clauses)))
         self._worker = work.start(self, "judge", judge, system, claims, clauses, work.limits)
 

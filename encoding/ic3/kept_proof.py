@@ -20,6 +20,7 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.named_clauses import NamedClause, NotAClauseError, clauses_of
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.ic3.judge import Judged, conclusions, settled
+from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.solving.workers import Worker
@@ -71,7 +72,8 @@ class KeptProof:
         work, clauses = self._work, list(self._known())
         for prop in work.properties:
             self._replay(prop)
-        work.start(self, "judge", ask_again, work.system, work.properties, clauses, work.limits)
+        system = carrying(work.system, (*work.system.invariants, *work.lemmas))
+        work.start(self, "judge", ask_again, system, work.properties, clauses, work.limits)
 
     def go_on(self) -> None:
         """Do nothing: there is one worker."""

@@ -51,7 +51,7 @@ def shorten(
         now = time.perf_counter()
         match message:
             case FramesSoFar(level, orbits, _):
-                refuse_overspending(found.frames, limits.conflicts)
+                refuse_overspending(found.frames.conflicts, limits.conflicts)
                 if now - told > PAUSE:
                     told = now
                     yield Progress(TASK, level, orbits, found.frames.conflicts)

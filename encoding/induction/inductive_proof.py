@@ -44,19 +44,22 @@ class InductiveProof:
         self._run: HoudiniRun | None = None
         self._never: Sequence[Never] | None = None
         """The claims about witnesses that are asked about; None until the properties have their answers."""
+        self._lemmas: tuple[Invariant, ...] = ()
+        """The lemmas that are carried: none as long as the declared invariants may do."""
         self._is_concluded = False
         self.is_over = False
 
     @property
     def suits(self) -> bool:
-        """Whether the limits ask for this engine and the system declares invariants."""
-        return self._work.limits.inducts(self._work.system)
+        """Whether the limits ask for this engine, and there are invariants or lemmas."""
+        return self._work.limits.inducts(self._work.system, self._work.lemmas)
 
     def begin(self) -> None:
         """Make the questions, and simulate."""
         work, invariants = self._work, self._work.system.invariants
         load(work.limits.solver)
-        self._run = self._houdini_on(invariants)
+        self._lemmas = () if invariants else work.lemmas
+        self._run = self._houdini_on()
         asked = work.system, work.properties, invariants
         self._simulating = work.start(self, "simulation", simulate, *asked)
 
@@ -91,15 +94,25 @@ class InductiveProof:
             self._finish(run.result)
             return
         if not self._is_concluded:
-            self._is_concluded = True
             self._conclude(run.result)
-            self._work.assumed = proved_of(run.result, self._work.system.invariants)
+            candidates = (*self._work.system.invariants, *self._lemmas)
+            self._work.assumed = proved_of(run.result, candidates)
+            if not self._lemmas and self._work.lemmas and self._is_open(run.result):
+                self._lemmas = self._work.lemmas
+                self._run = self._houdini_on()
+                return
+            self._is_concluded = True
         lacking = self._without_witness(run.result)
         if not lacking:
             self._finish(None)
         elif self._simulating is None:
             self._never = [Never(prop) for prop in lacking]
-            self._run = self._houdini_on((*self._work.system.invariants, *self._never))
+            self._run = self._houdini_on(*self._never)
+
+    def _is_open(self, houdini: Houdini) -> bool:
+        """Return whether some property is neither inductive nor violated."""
+        knowledge, names = self._work.knowledge, [prop.name for prop in self._work.properties]
+        return any(name not in houdini.proved and knowledge.violation(name) is None for name in names)
 
     def _without_witness(self, houdini: Houdini) -> list[Property]:
         """Return the inductive properties whose witness was not reached yet."""
@@ -117,8 +130,10 @@ class InductiveProof:
             self._work.dismiss(self._simulating)
         self.is_over = True
 
-    def _houdini_on(self, claims: Sequence[Statement]) -> HoudiniRun:
+    def _houdini_on(self, *further: Statement) -> HoudiniRun:
+        """Start Houdini on the properties, the invariants, the lemmas and further claims."""
         work = self._work
+        claims = (*work.system.invariants, *self._lemmas, *further)
         return HoudiniRun(work, self, work.system, work.properties, claims)
 
     def _conclude(self, houdini: Houdini) -> None:

@@ -5,9 +5,11 @@ For each: which action breaks it, from which state, and whether an execution lea
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
@@ -34,6 +36,11 @@ from fencepost.encoding.rounds.preparation import Prepared, prepare
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import executed
 from fencepost.encoding.solving.solvers import Progress, backend
+
+FEW_SLICES = 4
+"""The slices of conflicts that a question may take when it is first asked. Later it may take more."""
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,23 @@ def examine(
     yield PreparationPhase("induction")
     left = [claim for claim in claims if claim.name not in false]
     broken = yield from examination.breaks(left)
-    yield from (InductiveInvariant(claim.name) for claim in left if claim.name not in broken)
     yield from examination.rounds(
         [claim for claim in left if claim.name in broken], rounds, WELL_DEFINED in broken
     )
+
+
+def _within(
+    slices: int, answer: Generator[Progress, None, Answer]
+) -> Generator[Progress, None, Answer | None]:
+    """Return the answer, or None if the solver needs more slices of conflicts for it."""
+    for _ in range(slices):
+        try:
+            progress = next(answer)
+        except StopIteration as ended:
+            found: Answer = ended.value
+            return found
+        yield progress
+    return None
 
 
 @dataclass(frozen=True)
@@ -137,23 +157,33 @@ class Examination:
     def breaks(self, claims: Sequence[Invariant]) -> Generator[Examined, None, set[str]]:
         """Return the names of the claims that some action can make false although all of them hold.
 
-        `WELL_DEFINED` is one of the claims.
+        `WELL_DEFINED` is one of the claims. Yield of each other claim that it is inductive once that is
+        known. A question that takes long is put off, and asked again about each claim by itself. So a
+        time-out leaves only the claims open that take long.
         """
         asked = obligations(self.symbolic, claims, [INITIALLY, *representatives(self.symbolic, claims)])
         asker = ObligationSolver(asked, backend("cadical"))
         firsts = self.system.firsts
         first = [[firsts[v.place][0] == value for value in v.domain.values[1:]] for v in self.written]
         names = {claim.name for claim in claims}
-        open_ones = names | {WELL_DEFINED}
-        for question in asked.questions:
-            while True:
-                answer = yield from asker.ask(question, names, open_ones)
-                if not isinstance(answer, Withdrawn):
-                    break
+        open_ones, inductive = names | {WELL_DEFINED}, set[str]()
+        waiting = deque((question, frozenset(question.fails), FEW_SLICES) for question in asked.questions)
+        while waiting:
+            question, about, slices = waiting.popleft()
+            about &= open_ones
+            answer = yield from _within(slices, asker.ask(question, names, about))
+            if answer is None:
+                waiting.extend((question, frozenset([name]), 2 * slices) for name in sorted(about))
+            elif isinstance(answer, Withdrawn):
                 for name in answer.claims:
                     start = yield from smallest(asker, asked, question, names, name, first)
                     yield self._described(claims, question, name, start)
                 open_ones.difference_update(answer.claims)
+                waiting.appendleft((question, about, slices))
+            left = {WELL_DEFINED, *inductive}.union(*(about for _, about, _ in waiting))
+            settled = [claim.name for claim in claims if claim.name in open_ones - left]
+            inductive.update(settled)
+            yield from map(InductiveInvariant, settled)
         return (names | {WELL_DEFINED}) - open_ones
 
     def _described(

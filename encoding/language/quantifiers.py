@@ -64,9 +64,9 @@ def _nested(
     sorts: Sequence[Sort | Subsets],
     body: Callable[..., TermLike],
 ) -> Term:
+    if not sorts:
+        return as_type(body(), "bool")
     first, *others = sorts
-    if not others:
-        return quantify(first, body)
     return quantify(first, lambda value: _nested(quantify, others, partial(body, value)))
 
 

@@ -12,14 +12,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.encoding.check import check
-from fencepost.encoding.concrete.replay import NotAnExecution
-from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Fewest, Verdict
-from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas import sendings
 from fencepost.encoding.formulas.commutation import Commutation
-from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3 import finder
 from fencepost.encoding.ic3.core import InductiveCore
 from fencepost.encoding.ic3.frames import Cube, Predecessor
@@ -34,53 +28,17 @@ from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
-from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.logic import Formula, conj, iff, neg
 from support import containers
-from support.bare import Bare
-from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
-
-
-def seeds_of_each_tier(few: int, some: int, many: int) -> pytest.MarkDecorator:
-    """Parametrize a test over seeds: a few in the quick case, more in the slow one, many in the long one."""
-    cases = [
-        pytest.param(range(few), id="few"),
-        pytest.param(range(few, some), id="some", marks=pytest.mark.slow),
-        pytest.param(range(some, many), id="many", marks=pytest.mark.long),
-    ]
-    return pytest.mark.parametrize("seeds", cases)
-
-
-def accepted(
-    seeds: Iterable[int], make: Callable[[int], System] = generate
-) -> Iterator[tuple[int, System, Truth]]:
-    """Yield the systems of these seeds that are accepted and can be explored, with the truth about them."""
-    for seed in seeds:
-        try:
-            system = make(seed)
-            sent_at_most_once(system)
-        except ModelError:
-            continue
-        truth = explored(system)
-        if truth is not None:
-            yield seed, system, truth
-
-
-# The engines. Each function returns whether the engine contradicts the truth.
-
-
-def proves_what_is_false(system: System, truth: Truth) -> bool:
-    """Return whether induction over one action, with orbits, proves a false claim."""
-    proved = inductive(system).proved
-    return bool((proved and truth.badly_defined) or proved & truth.false.keys())
-
-
-def rounds_differ(system: System, truth: Truth) -> bool:
-    """Return whether rounds that cover every execution differ; a badly defined step is compared alone."""
-    found = by_rounds(system)
-    if truth.badly_defined or found.badly_defined:
-        return truth.badly_defined is not found.badly_defined
-    return (found.false.keys(), found.witnessed) != (truth.false.keys(), truth.witnessed)
+from support.against_exploring import (
+    accepted,
+    ic3_differs,
+    proves_what_is_false,
+    rounds_differ,
+    seeds_of_each_tier,
+    verdict_differs,
+)
+from support.varied import Truth, explored, generate
 
 
 def losses_differ(seed: int, truth: Truth) -> bool:
@@ -89,36 +47,6 @@ def losses_differ(seed: int, truth: Truth) -> bool:
     if other is None or truth.badly_defined or other.badly_defined:
         return False
     return (other.false.keys(), other.witnessed) != (truth.false.keys(), truth.witnessed)
-
-
-def ic3_differs(system: System, truth: Truth) -> bool:
-    """Return whether IC3 differs; after a badly defined step only that step is compared."""
-    try:
-        violated, proved, badly_defined = by_ic3(system)
-    except NotAnExecution:
-        return True
-    names = {p.name for p in system.properties} | {i.name for i in system.invariants}
-    if truth.badly_defined or badly_defined:
-        return not (truth.badly_defined and (badly_defined or violated == names))
-    return (violated, proved) != (set(truth.false), names - truth.false.keys())
-
-
-def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
-    """Return whether the verdict of `check` differs.
-
-    A badly defined step is an error of the model, unless a violation is found before it.
-    """
-    try:
-        limits = Limits(jobs=1, engines=engines)
-        (result,) = check(Bare(system, Subject("varied", {}, {})), system.properties, limits).results
-    except ModelError:
-        return not truth.badly_defined
-    if truth.badly_defined:
-        return result.verdict is not Verdict.VIOLATED
-    if "p" in truth.false:
-        fewest = result.verdict, result.steps, result.fewest
-        return fewest != (Verdict.VIOLATED, truth.false["p"], Fewest.OF_ALL)
-    return result.verdict is not (Verdict.PROVED if truth.witnessed else Verdict.VACUOUS)
 
 
 @seeds_of_each_tier(40, 120, 14_000)
