@@ -91,7 +91,7 @@ def _adds(s: Ledger, client: Sort) -> Actions:
 def _changes(s: Ledger, client: Sort) -> Actions:
     """Yield the client's ensemble changes: none without a spare bookie, and none of a writer with forces."""
     p = s.parameters
-    if p.bookies == p.ensemble or p.forces and client is s.writer:
+    if p.bookies == p.ensemble or (p.forces and client is s.writer):
         return
     if client is s.writer and p.ensemble_change_commit == "local-first":
         yield from _local_changes(s, client)
