@@ -52,7 +52,8 @@ def after(steps: tuple[Step, ...], **settings: object) -> tuple[Replayer, Ledger
 def lac_and_copy(steps: tuple[Step, ...], **settings: object) -> tuple[object, object]:
     """Return the writer's LAC after these steps, and the content of the only copy of the entry."""
     replayer, s, state = after(steps, **settings)
-    return tuple(replayer.concrete.evaluate(term, {}, state) for term in (s.lac("w"), s.stored["b1", 1]))
+    evaluate = replayer.concrete.evaluate
+    return evaluate(s.lac("w"), {}, state), evaluate(s.stored["b1", 1], {}, state)
 
 
 @pytest.mark.parametrize(
