@@ -117,7 +117,10 @@ def force_answer(s: DeferredSync, number: TermLike, bookie: TermLike, boot: Term
 def handle_add(
     s: DeferredSync, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """Store an entry: the writer's is acked before its fsync, a write-back after it (Journal.run)."""
+    """Store an entry: the writer's is acked before its fsync, a write-back after it.
+
+    Code: BookieImpl.addEntry, BookieImpl.recoveryAddEntry, Journal.run.
+    """
     action = adds.handle_add(s, client, fragment, entry, bookie)
     if client.sort is s.writer:
         noted = [s.add_boot[bookie, entry].set(s.boot[bookie])]
@@ -129,7 +132,10 @@ def handle_add(
 
 
 def send_force(s: DeferredSync, force: Parameter) -> Action:
-    """Ask each bookie of the ensemble to sync its journal (ForceLedgerOp.initiate)."""
+    """Ask each bookie of the ensemble to sync its journal.
+
+    Code: LedgerHandle.force, ForceLedgerOp.initiate.
+    """
     end = s.acknowledged(WRITER)
     return Action(
         when=all_of(
@@ -146,7 +152,10 @@ def send_force(s: DeferredSync, force: Parameter) -> Action:
 
 
 def handle_force(s: DeferredSync, force: Parameter, bookie: Parameter) -> Action:
-    """Sync the journal, then answer; nothing looks at the ledger (ForceLedgerProcessorV3)."""
+    """Sync the journal, then answer; nothing looks at the ledger.
+
+    Code: BookieImpl.forceLedger, Journal.forceLedger.
+    """
     index = force, bookie
     return Action(
         when=s.serves(bookie) & s.force_in_flight(*index),
@@ -164,7 +173,9 @@ def handle_force(s: DeferredSync, force: Parameter, bookie: Parameter) -> Action
 def receive_force_answer(s: DeferredSync, force: Parameter, bookie: Parameter) -> Action:
     """Receive the answer of a bookie; after the last one the LAC is the end of the force.
 
-    ForceLedgerOp.forceLedgerComplete does not look whether the handle was closed meanwhile.
+    Nothing looks whether the handle was closed meanwhile.
+
+    Code: ForceLedgerOp.forceLedgerComplete, LedgerHandle.updateLastConfirmed.
     """
     index = force, bookie
     others = forall(
@@ -205,7 +216,10 @@ def may_count(s: DeferredSync, force: TermLike, bookie: TermLike) -> Term:
 
 
 def sync_journal(s: DeferredSync, bookie: Parameter) -> Action:
-    """Sync the journal without a force: another ledger's entry asks for it, or a flush (Journal.run)."""
+    """Sync the journal without a force: another ledger's entry asks for it, or a flush.
+
+    Code: Journal.run.
+    """
     unsynced = exists(s.entry, lambda e: s.has(bookie, e) & ~s.synced[bookie, e])
     return Action(
         when=s.serves(bookie) & unsynced, then=syncs(s, bookie), actor=bookie, note="syncs its journal"
