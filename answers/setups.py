@@ -70,5 +70,6 @@ TRAITS = {
     "db": "DbLedgerStorage",
     "no-db": "no DbLedgerStorage",
     "unsynced": "journalSyncData off",
+    "deferred-sync": "writers with DEFERRED_SYNC",
 }
 """The conditions that a bug may need of a setup, in words."""

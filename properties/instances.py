@@ -11,6 +11,8 @@ Settings = Mapping[str, object]
 ONE_OF_TWO: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 """One bookie of two stores every entry. The other is spare."""
 
+ALL_ONE: Settings = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+
 TWO_OF_ONE: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 
 _STRIPES: Settings = {"bookies": 2, "ensemble": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
@@ -34,6 +36,7 @@ _SWITCHES: tuple[Settings, ...] = (
     {**ONE_OF_TWO, "entries": 3, "inflight": 3, "fragments": 3, "chained_changes": "one-difference"},
     {**ONE_OF_TWO, "ensemble_change_commit": "local-first"},
     {**TWO_OF_ONE, "silent": 1},
+    {**ALL_ONE, "forces": 1, "power_losses": 1},
 )
 """Settings of switches that add actions."""
 

@@ -119,6 +119,8 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
     """Return the settings that the bookies need; raise NoSeam if release or storage has no such setting."""
     if parameters.storage not in ("any", setting.storage):
         raise NoSeam(f"its trace is of {parameters.storage} storage")
+    if parameters.forces:
+        raise NoSeam("the harness drives no force and no loss of power")
     if not parameters.crashes or parameters.storage != "any":
         return {"journal": "yes", "checks": "no"}
     fences, limbo = parameters.fence_on_unclean_shutdown, parameters.limbo_on_unclean_shutdown

@@ -73,11 +73,11 @@ def _why_not_refused(trace: Trace, bookie: str, entry: int, denied: TraceStep, s
 
 
 def _went_down(trace: Trace) -> list[TraceStep]:
-    return [step for step in trace.steps if step.action.startswith(("crash", "stop"))]
+    return [step for step in trace.steps if step.action.startswith(("crash", "stop", "lose power"))]
 
 
 def _going_down(step: TraceStep) -> str:
-    return "restart" if step.action == "stop and start" else "crash"
+    return {"stop and start": "restart", "lose power": "loss of power"}.get(step.action, "crash")
 
 
 def _first(trace: Trace, action: str, **arguments: object) -> TraceStep | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.encoding.language.system import Property, System
 from fencepost.properties.bookkeeper.answers import adds_are_answered
 from fencepost.properties.bookkeeper.boot_properties import repair_is_complete
+from fencepost.properties.bookkeeper.deferred_sync import forced_entries_stay
 from fencepost.properties.bookkeeper.durability import durability_properties
 from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
 from fencepost.properties.bookkeeper.safety import (
@@ -22,7 +23,8 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
     """Return the properties of one ledger, the main one first."""
     s = system.state
     assert isinstance(s, Ledger)
-    goes_down = s.parameters.crashes + s.parameters.restarts > 0
+    p = s.parameters
+    goes_down = p.crashes + p.restarts + p.power_losses > 0
     copies_stay = not s.parameters.copies_may_vanish
     return (
         no_divergence(s),
@@ -33,6 +35,7 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         no_dirty_read(s),
         *((fencing_is_enough(s),) if not goes_down else ()),
         *(durability_properties(s) if s.is_durability_modelled else ()),
+        *((forced_entries_stay(s),) if s.parameters.forces else ()),
         recovery_can_finish(system),
         adds_are_answered(s),
         *((repair_is_complete(s),) if s.parameters.boots_in_steps else ()),

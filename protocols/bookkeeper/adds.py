@@ -201,6 +201,10 @@ class Adds(Fencing):
         """
         return if_(self.stands_still(client), self.frozen_lac[client], self.highest_acked(client))
 
+    def acknowledged(self, client: TermLike) -> Term:
+        """Return the last entry that the client has acknowledged: its LAC."""
+        return self.lac(client)
+
     def highest_acked(self, client: TermLike) -> Term:
         """Return the end of the longest run of entries with AQ acks each, from the client's start."""
 
@@ -221,8 +225,8 @@ class Adds(Fencing):
 
     @definition
     def pending(self, client: TermLike, entry: TermLike) -> Term:
-        """Return whether the entry was pushed or written back and is above the client's LAC."""
-        return self.pushed(client, entry) & (self.lac(client) < entry)
+        """Return whether the entry was pushed or written back and is not acknowledged."""
+        return self.pushed(client, entry) & (self.acknowledged(client) < entry)
 
     def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether a refusal stops the writer (PendingAddOp.writeComplete).
@@ -310,7 +314,7 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
     """Send the writer's next entry to its write set, with the LAC (LedgerHandle.doAsyncAddEntry)."""
     in_order = forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e)))
     limit = s.parameters.inflight
-    within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.lac(WRITER) < e))
+    within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.acknowledged(WRITER) < e))
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
         & s.may_queue_in(WRITER, fragment)

@@ -12,6 +12,7 @@ from fencepost.protocols.bookkeeper.layers import (
     boot,
     chained_changes,
     crashes,
+    deferred_sync,
     durability,
     late_acks,
     old_rules,
@@ -59,6 +60,7 @@ def ledger(parameters: BookKeeperParameters) -> System:
                 *_adds(s, s.recoverer),
                 *_changes(s, s.recoverer),
             ),
+            *(deferred_sync.forces(s) if p.forces else ()),
             *_close(s),
             *_faults(s),
         ),
@@ -67,12 +69,13 @@ def ledger(parameters: BookKeeperParameters) -> System:
             "recoverers": p.recoverers,
             "fragments": p.possible_fragments,
             "inflight": p.inflight,
+            **({"forces": p.forces} if p.forces else {}),
             **{name: most for name in FAULTS if (most := getattr(p, name))},
         },
     )
 
 
-FAULTS = ("silent", "crashes", "restarts", "disks", "reimages")
+FAULTS = ("silent", "crashes", "restarts", "power_losses", "disks", "reimages")
 """The parameters that limit how many faults of each kind occur."""
 
 
@@ -81,14 +84,14 @@ def _adds(s: Ledger, client: Sort) -> Actions:
     index = (client, s.fragment, s.entry, s.bookie)
     if s.parameters.fence_atomic == "no" and client is s.writer:
         yield each(old_rules.admit_add, s, *index)
-    yield each(adds.handle_add, s, *index)
+    yield each(deferred_sync.handle_add if s.parameters.forces else adds.handle_add, s, *index)
     yield each(adds.receive_ack, s, *index)
 
 
 def _changes(s: Ledger, client: Sort) -> Actions:
-    """Yield the ensemble changes of that client. There are none without a spare bookie."""
+    """Yield the client's ensemble changes: none without a spare bookie, and none of a writer with forces."""
     p = s.parameters
-    if p.bookies == p.ensemble:
+    if p.bookies == p.ensemble or (p.forces and client is s.writer):
         return
     if client is s.writer and p.ensemble_change_commit == "local-first":
         yield from _local_changes(s, client)
@@ -158,6 +161,8 @@ def _faults(s: Ledger) -> Actions:
     p = s.parameters
     if p.silent:
         yield each(bookies.fall_silent, s, s.bookie)
+    if p.power_losses:
+        yield from deferred_sync.power(s)
     if s.is_durability_modelled:
         yield from _going_down(s)
     elif p.boots_in_steps:

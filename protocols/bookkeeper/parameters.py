@@ -9,7 +9,13 @@ from dataclasses import dataclass, fields, replace
 
 from fencepost.encoding.language.parameters import require
 from fencepost.protocols.bookkeeper.sizes import Sizes
-from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY, Switches
+from fencepost.protocols.bookkeeper.switches import (
+    BOOT,
+    CRASHES,
+    DEFERRED_SYNC,
+    DURABILITY,
+    Switches,
+)
 
 LOSE_ENTRIES = ("both", "entries", "entries-and-bare-fences")
 """The values of `lose` with which a crash loses the entries of a bookie."""
@@ -47,6 +53,14 @@ class BookKeeperParameters(Switches, Sizes):
             not (of_storage and changed),
             {"storage": self.storage, **changed},
             "leave out one of them",
+        )
+        self._forbid_unused("a writer with DEFERRED_SYNC", self.forces > 0, DEFERRED_SYNC, "set forces=1")
+        other = {name: getattr(self, name) for name in ("crashes", "restarts") if getattr(self, name)}
+        require(
+            "forces has losses of power, and excludes other crashes and restarts",
+            not (self.forces and other),
+            {"forces": self.forces, **other},
+            "set power_losses instead",
         )
         self._forbid_unused("boot", self.boot == "whole", BOOT, "set boot=whole")
 

@@ -23,6 +23,10 @@ class Sizes:
     silent: int = parameter(0, "most bookies that stop answering for good", least=0)
     crashes: int = parameter(0, "most crashes of bookies that lose data", least=0)
     restarts: int = parameter(0, "most clean restarts of bookies (with a storage)", least=0)
+    forces: int = parameter(
+        0, "most calls of force by a writer with DEFERRED_SYNC; with 0 the writer has no such flag", least=0
+    )
+    power_losses: int = parameter(0, "most losses of power of bookies (with forces)", least=0)
     disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
     reimages: int = parameter(
         0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0

@@ -151,6 +151,20 @@ class Switches:
         "LedgerHandle.ensembleChangeLoop; issue 4651, a race between threads, since 4.16",
     )
 
+    # DEFERRED_SYNC (layers/deferred_sync).
+
+    force_counts: str = switch(
+        ("any", "same-boot"),
+        "a force counts the answer of each bookie, or only of one that has not restarted since it acked "
+        "entries above the LAC",
+        "ForceLedgerOp.forceLedgerComplete, ForceLedgerProcessorV3; since 4.8; not reported",
+    )
+    force_after_close: str = switch(
+        ("succeeds", "fails"),
+        "a force whose last answer arrives after the writer has begun to close the ledger succeeds, or fails",
+        "ForceLedgerOp.forceLedgerComplete, LedgerHandle.doAsyncCloseInternal; since 4.8; not reported",
+    )
+
     # Durability (layers/durability).
 
     storage: str = switch(
@@ -278,6 +292,9 @@ class Switches:
         "BP-46; DataIntegrityCheckImpl.runFullCheck",
     )
 
+
+DEFERRED_SYNC = ("power_losses", "force_counts", "force_after_close")
+"""The parameters that need a writer with DEFERRED_SYNC."""
 
 CRASHES = (
     "lose",

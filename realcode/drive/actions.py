@@ -218,6 +218,10 @@ UNDRIVABLE: Mapping[str, str] = {
         "only clients before 4.8.0 use an ensemble before the metadata has it",
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
+    **dict.fromkeys(
+        ("send force", "handle force", "receive force answer", "sync journal", "lose power"),
+        "the harness drives no force and no loss of power",
+    ),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(
         ("copy entry", "leave limbo", "end check"),
