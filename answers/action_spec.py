@@ -7,7 +7,7 @@ it stands for. Actions of one name and one text are one entry: the writer's adds
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.answers.spelled_terms import (
@@ -25,7 +25,7 @@ from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.sorts import Sort, show
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import FALSE, TRUE, Constant, Parameter, Term, Update, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update, lift
 
 
 @dataclass(frozen=True)
@@ -216,25 +216,64 @@ class _SpecWriter:
     def _body(self, call: Call) -> str:
         """Return the marked text of a definition, with the names of its parameters for arguments."""
         self.spelling.taken = call.symbols
-        return self.spelling.body(call, _named(call))
+        mark = _MARK if _is_general(call) else ""
+        pairs = zip(call.arguments, call.symbols, strict=True)
+        given = {id(a): variable(f"{mark}{s}{mark}") for a, s in pairs if isinstance(a, Parameter)}
+        return self.spelling.body(call, given)
 
     def _variants(self, calls: Sequence[Call], bodies: Mapping[int, str]) -> Iterator[SpecDefinition]:
-        """Yield the texts of one definition, without those that are the general text at their arguments."""
+        """Yield the texts of one definition, without those that are a general text at other arguments."""
         general: dict[str, list[Call]] = {}
-        for call in calls:
-            if _is_general(call):
-                general.setdefault(unmarked(bodies[id(call.term)]), []).append(call)
-        texts = [
-            _at(bodies[id(own[0].term)], {s: f"{_MARK}{s}{_MARK}" for s in own[0].symbols}) for own in ()
+        for call in filter(_is_general, calls):
+            general.setdefault(unmarked(bodies[id(call.term)]), []).append(call)
+        special = [
+            call
+            for call in calls
+            if not _is_general(call)
+            and unmarked(bodies[id(call.term)]) not in (self._at(body, call) for body in general)
         ]
-        del texts
-        special = [call for call in calls if not _is_general(call) and not self._is_known(call, general)]
-        several = len(general) + len(special) > 1
+        meaning, several = _meaning(calls[0]), len(general) + bool(special) > 1
         for body, own in general.items():
-            yield SpecDefinition(self._header_of(own, several), _meaning(own[0]), body)
-        rows = [(self._header_of([call], True), bodies[id(call.term)]) for call in special]
-        for row in grouped(rows):
-            yield SpecDefinition(row.texts[0], _meaning(calls[0]), row.texts[1])
+            yield SpecDefinition(self._stated(own, several), meaning, body.replace(_MARK, ""))
+        for row in grouped([(self._stated([call], several), bodies[id(call.term)]) for call in special]):
+            yield SpecDefinition(row.texts[0], meaning, row.texts[1])
+
+    def _at(self, body: str, call: Call) -> str:
+        """Return a general text at the arguments of a call."""
+        for symbol, argument in zip(call.symbols, call.arguments, strict=True):
+            text = symbol if isinstance(argument, Parameter) else self._plain(argument)
+            body = body.replace(f"{_MARK}{symbol}{_MARK}", text)
+        return body
+
+    def _stated(self, calls: Sequence[Call], several: bool) -> str:
+        """Return a definition with its parameters, and their index sets if it has several texts."""
+        given = []
+        for place, symbol in enumerate(calls[0].symbols):
+            arguments = [call.arguments[place] for call in calls]
+            sorts = {self.spelling.sort(a.sort): None for a in arguments if isinstance(a, Parameter)}
+            told = several and list(sorts) != [symbol]
+            if sorts:
+                given.append(f"{symbol} in {' or '.join(sorts)}" if told else symbol)
+            else:
+                given.append(self.spelling.text(arguments[0], symbol))
+        return f"{calls[0].name}({', '.join(given)})"
+
+
+_MARK = "\4"
+"""The mark around a parameter of a definition in its general text."""
+
+
+def _is_general(call: Call) -> bool:
+    """Return whether the arguments of a call are parameters, each another one."""
+    return len({a for a in call.arguments if isinstance(a, Parameter)}) == len(call.arguments)
+
+
+def _meaning(call: Call) -> str:
+    """Return the first line of the docstring of a definition, without its verb."""
+    text = (inspect.getdoc(call.method) or "").split("\n")[0].removeprefix("Return ")
+    return text[:1].upper() + text[1:]
+
+
 def _add(actions: list[SpecAction], new: SpecAction) -> None:
     """Add an action, or its index sets to the action before with the same text."""
     for place, old in enumerate(actions):
