@@ -7,8 +7,9 @@ it stands for. Actions of one name and one text are one entry: the writer's adds
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from fencepost.answers.spelled_terms import (
     Call,
@@ -18,6 +19,7 @@ from fencepost.answers.spelled_terms import (
     variable,
 )
 from fencepost.answers.weakened_systems import flattened
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
@@ -25,7 +27,7 @@ from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.sorts import Sort, show
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Update, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Constant, Parameter, Term, Update, lift
 
 
 @dataclass(frozen=True)
@@ -204,68 +206,85 @@ class _SpecWriter:
 
     def _definitions(self) -> Iterator[SpecDefinition]:
         """Yield the definitions that the texts name, and those that the definitions name."""
-        bodies: dict[int, str] = {}
+        bodies: dict[int, _Body] = {}
         while ahead := [call for key, call in self.spelling.used.items() if key not in bodies]:
             bodies |= {id(call.term): self._body(call) for call in ahead}
-        by_name: dict[str, list[Call]] = {}
-        for call in self.spelling.used.values():
-            by_name.setdefault(call.name, []).append(call)
-        for _, calls in sorted(by_name.items()):
-            yield from self._variants(calls, bodies)
+        by_name: dict[str, list[_Body]] = {}
+        for body in bodies.values():
+            by_name.setdefault(body.call.name, []).append(body)
+        for _, found in sorted(by_name.items()):
+            yield from self._variants(found)
 
-    def _body(self, call: Call) -> str:
+    def _body(self, call: Call) -> _Body:
         """Return the marked text of a definition, with the names of its parameters for arguments."""
         self.spelling.taken = call.symbols
-        mark = _MARK if _is_general(call) else ""
-        pairs = zip(call.arguments, call.symbols, strict=True)
-        given = {id(a): variable(f"{mark}{s}{mark}") for a, s in pairs if isinstance(a, Parameter)}
-        return self.spelling.body(call, given)
+        for kinds in ((Term,), (Parameter,)):
+            open_ones = {
+                symbol: argument
+                for argument, symbol in zip(call.arguments, call.symbols, strict=True)
+                if isinstance(argument, kinds) and not isinstance(argument, Constant)
+            }
+            is_general = len(set(map(id, open_ones.values()))) == len(call.arguments)
+            mark = _MARK if is_general else ""
+            given = {id(a): variable(f"{mark}{symbol}{mark}") for symbol, a in open_ones.items()}
+            if (text := self.spelling.body(call, given)) is not None:
+                return _Body(call, text, frozenset(open_ones), is_general)
+        raise InternalError(f"{call.name}: its text has parameters that are no arguments")
 
-    def _variants(self, calls: Sequence[Call], bodies: Mapping[int, str]) -> Iterator[SpecDefinition]:
+    def _variants(self, bodies: Sequence[_Body]) -> Iterator[SpecDefinition]:
         """Yield the texts of one definition, without those that are a general text at other arguments."""
-        general: dict[str, list[Call]] = {}
-        for call in filter(_is_general, calls):
-            general.setdefault(unmarked(bodies[id(call.term)]), []).append(call)
+        general: dict[str, list[_Body]] = {}
+        for body in bodies:
+            if body.is_general:
+                general.setdefault(unmarked(body.text), []).append(body)
         special = [
-            call
-            for call in calls
-            if not _is_general(call)
-            and unmarked(bodies[id(call.term)]) not in (self._at(body, call) for body in general)
+            body
+            for body in bodies
+            if not body.is_general and unmarked(body.text) not in {self._at(text, body) for text in general}
         ]
-        meaning, several = _meaning(calls[0]), len(general) + bool(special) > 1
-        for body, own in general.items():
-            yield SpecDefinition(self._stated(own, several), meaning, body.replace(_MARK, ""))
-        for row in grouped([(self._stated([call], several), bodies[id(call.term)]) for call in special]):
+        meaning, several = _meaning(bodies[0].call), len(general) + bool(special) > 1
+        for text, own in general.items():
+            yield SpecDefinition(self._stated(own, several), meaning, text.replace(_MARK, ""))
+        rows = dict.fromkeys((self._stated([body], several), body.text) for body in special)
+        for row in grouped(list(rows)):
             yield SpecDefinition(row.texts[0], meaning, row.texts[1])
 
-    def _at(self, body: str, call: Call) -> str:
+    def _at(self, text: str, body: _Body) -> str:
         """Return a general text at the arguments of a call."""
-        for symbol, argument in zip(call.symbols, call.arguments, strict=True):
-            text = symbol if isinstance(argument, Parameter) else self._plain(argument)
-            body = body.replace(f"{_MARK}{symbol}{_MARK}", text)
-        return body
+        for symbol, argument in zip(body.call.symbols, body.call.arguments, strict=True):
+            own = symbol if symbol in body.open_ones else self._plain(argument)
+            text = text.replace(f"{_MARK}{symbol}{_MARK}", own)
+        return text
 
-    def _stated(self, calls: Sequence[Call], several: bool) -> str:
+    def _stated(self, bodies: Sequence[_Body], several: bool) -> str:
         """Return a definition with its parameters, and their index sets if it has several texts."""
         given = []
-        for place, symbol in enumerate(calls[0].symbols):
-            arguments = [call.arguments[place] for call in calls]
+        for place, symbol in enumerate(bodies[0].call.symbols):
+            arguments = [body.call.arguments[place] for body in bodies]
             sorts = {self.spelling.sort(a.sort): None for a in arguments if isinstance(a, Parameter)}
-            told = several and list(sorts) != [symbol]
-            if sorts:
-                given.append(f"{symbol} in {' or '.join(sorts)}" if told else symbol)
-            else:
+            if symbol not in bodies[0].open_ones:
                 given.append(self.spelling.text(arguments[0], symbol))
-        return f"{calls[0].name}({', '.join(given)})"
+            elif several and sorts and list(sorts) != [symbol]:
+                given.append(f"{symbol} in {' or '.join(sorts)}")
+            else:
+                given.append(symbol)
+        return f"{bodies[0].call.name}({', '.join(given)})"
+
+
+class _Body(NamedTuple):
+    """The marked text of a definition as one call has it.
+
+    `open_ones` are the parameters that stand in it for arguments. It is general if all do, each for another.
+    """
+
+    call: Call
+    text: str
+    open_ones: frozenset[str]
+    is_general: bool
 
 
 _MARK = "\4"
 """The mark around a parameter of a definition in its general text."""
-
-
-def _is_general(call: Call) -> bool:
-    """Return whether the arguments of a call are parameters, each another one."""
-    return len({a for a in call.arguments if isinstance(a, Parameter)}) == len(call.arguments)
 
 
 def _meaning(call: Call) -> str:

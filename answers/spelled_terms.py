@@ -94,9 +94,16 @@ class TermSpelling:
         """Return a term as text with marks around its constants; a constant itself has the hint."""
         return self._printed(self._walked(term, given or {}, hint))
 
-    def body(self, call: Call, given: Given) -> str:
-        """Return the text of a definition, with other terms in place of those that are given by their ids."""
-        return self._printed(self._below(call.term, given))
+    def body(self, call: Call, given: Given) -> str | None:
+        """Return the text of a definition, with other terms in place of those that are given by their ids.
+
+        None if parameters are left that are none of these terms.
+        """
+        walked = self._below(call.term, given)
+        known = {id(term) for term in given.values()}
+        if any(id(p) not in known and not p.symbol.startswith(_OPEN) for p in walked.free):
+            return None
+        return self._printed(walked)
 
     def _walked(self, term: Term, given: Given, hint: str = "") -> Term:
         if id(term) in given:

@@ -96,34 +96,38 @@ def _action(action: SpecAction) -> Iterator[str]:
     yield from (_folded(f"if [{c.position}] {c.text}") for c in action.guard)
     if action.received is not None:
         yield _folded(f"receives {_message(action.received)}")
-    yield from (
-        _folded(f"{_each(u.each)}{u.variable} := {u.value}{_when(u.condition)}") for u in action.updates
-    )
-    yield from (_folded(f"sends {_message(message)}") for message in action.sent)
+    for update in action.updates:
+        yield _folded(f"{_each(update.each)}{update.variable} := {update.value}")
+        yield from _when(update.condition)
+    for message in action.sent:
+        yield _folded(f"sends {_message(message)}")
+        yield from _when(message.condition)
 
 
 def _message(message: SpecMessage) -> str:
     fields = ", ".join(f"{name}={value}" for name, value in message.fields.items())
     loss = f"; lost if {message.loss}" if message.loss else ""
     route = f"{message.kind}({fields}) from {message.sender} to {message.receiver}"
-    return f"{_each(message.each)}{route}{_when(message.condition)}{loss}"
+    return f"{_each(message.each)}{route}{loss}"
 
 
 def _each(each: Sequence[str]) -> str:
     return f"for each {', each '.join(each)}: " if each else ""
 
 
-def _when(condition: str | None) -> str:
-    return "" if condition is None else f" WHEN {condition}"
+def _when(condition: str | None) -> Iterator[str]:
+    """Yield the line with the condition of an update or a message, if it has one."""
+    if condition is not None:
+        yield _folded(f"when {condition}", "        ")
 
 
-def _folded(text: str) -> str:
-    """Return an item of an action on lines of a width that people read, as preformatted text."""
+def _folded(text: str, indent: str = "    ") -> str:
+    """Return an item on lines of a width that people read, as preformatted text."""
     return textwrap.fill(
         text,
         WIDTH,
-        initial_indent="    ",
-        subsequent_indent="        ",
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
         break_long_words=False,
         break_on_hyphens=False,
     )
