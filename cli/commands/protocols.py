@@ -78,7 +78,7 @@ def _spec(instance: Instance, form: str) -> str:
     found = spec(instance.written)
     if form == "json":
         return json.dumps(spec_document(found, instance.subject.to_json()), indent=2)
-    return spec_text(found, heading(instance, Limits()))
+    return spec_text(found, instance.protocol.name, heading(instance, Limits()))
 
 
 LISTED = k.keys(name=k.text("the name for check"), summary=k.text("one sentence"))

@@ -63,10 +63,11 @@ def spec_document(found: Spec, subject: dict[str, Any]) -> dict[str, Any]:
     return k.headed(SPEC, {**subject, **asdict(found)})
 
 
-def spec_text(found: Spec, heading: str) -> str:
-    """Return the specification as text, in Markdown."""
+def spec_text(found: Spec, protocol: str, heading: str) -> str:
+    """Return the specification as text, in Markdown. The heading names the instance."""
     sets = (f"- {name}: {', '.join(values)}" for name, values in found.sets.items())
-    parts = [heading, "## Index sets", "\n".join(sets), "## Actions"]
+    parts = [f"# Specification of {protocol}", textwrap.indent(heading, "    "), READING]
+    parts += ["## Index sets", "\n".join(sets), "## Actions"]
     parts += ["\n".join(_action(action)) for action in found.actions]
     if found.impossible:
         parts.append(f"Never possible in this instance: {', '.join(found.impossible)}.")
@@ -74,6 +75,19 @@ def spec_text(found: Spec, heading: str) -> str:
         parts.append("## Definitions")
         parts += ["\n".join(_definition(one)) for one in found.definitions]
     return "\n\n".join(parts)
+
+
+READING = """\
+This page is for those who compare the model with the code. It has each action after the switches are folded:
+a condition that constants decide is left out, and so is an action that never happens.
+
+- `if [N]` is a conjunct of the guard. All must hold. `fencepost weaken` calls it by the same number.
+- `receives` and `sends` are messages. `lost if` names the choice by which a message never arrives.
+- `variable := value` is an update. All updates of an action take effect at once. Each value and each
+  condition (`when`) is read in the state before the action.
+- `name(…)` is a definition, which stands at the end of the page. `name[…]` is a state variable or a constant.
+- `code` names the methods that the action stands for.
+- Parameters stand for all values of an index set, which has the parameter's name unless `in` says which."""
 
 
 def _definition(definition: SpecDefinition) -> Iterator[str]:
