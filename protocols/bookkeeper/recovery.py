@@ -214,7 +214,7 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
 
 
 def abandon_recovery(s: Recovery, client: Parameter) -> Action:
-    """Give up recovery while a read is undecided or a failed bookie cannot be replaced.
+    """Give up recovery while a recovery read is undecided.
 
     Code: LedgerRecoveryOp.onEntryComplete, LedgerRecoveryOp.submitCallback.
     """
