@@ -4,29 +4,61 @@ from __future__ import annotations
 
 import json
 
-from fencepost.cli.options.grouped import grouped_command
+from fencepost.answers.action_spec import spec
+from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.protocols import find_protocol, optional_protocol_argument
+from fencepost.cli.options.settings import release_option, setting, settings_option
+from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.spec_text import spec_document, spec_text
 from fencepost.encoding import keys as k
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.state import show_all
 
 FORMULA = 300
 """Characters of a formula: enough for what it says, where all of it may take pages."""
 
 
-@grouped_command(example="fencepost protocols bookkeeper-4.13")
+@grouped_command(example="fencepost protocols bookkeeper --spec --release 4.18.0")
 @optional_protocol_argument
+@option(
+    "--spec",
+    "prints_spec",
+    is_flag=True,
+    group=INSTANCE,
+    help="Print each action of an instance: guard, updates, messages, methods of the code.",
+)
+@settings_option
+@release_option
 @form_option
 @output_option
-def command(protocol: str | None, form: str, output: str | None) -> None:
+def command(
+    protocol: str | None,
+    prints_spec: bool,
+    settings: tuple[str, ...],
+    release: str | None,
+    form: str,
+    output: str | None,
+) -> None:
     """List the protocols that can be checked, or describe one.
 
     A description has the parameters and switches with their defaults, the properties, the invariants that
-    proofs use, the actions, the sources, and what is not modelled.
+    proofs use, the actions, the sources, and what is not modelled. With --spec it has the actions of the
+    instance that --set and --release choose, after the switches are folded.
     """
+    if not prints_spec and (settings or release is not None):
+        given = f"--set {settings[0]}" if settings else f"--release {release}"
+        raise BadInput(f"{given}: a description is of the defaults; add --spec, or leave it out")
+    if prints_spec:
+        if protocol is None:
+            raise BadInput("--spec: needs a protocol; add a name, such as bookkeeper, or a FILE.py")
+        chosen = [setting(text, "NAME=VALUE") for text in settings]
+        emit(_spec(find_protocol(protocol).instance(chosen, release), form), output)
+        return
     if protocol is not None:
         found = find_protocol(protocol)
         emit(json.dumps(_described(found), indent=2) if form == "json" else _text(found), output)
@@ -39,6 +71,14 @@ def command(protocol: str | None, form: str, output: str | None) -> None:
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
     emit(text, output)
+
+
+def _spec(instance: Instance, form: str) -> str:
+    """Return the specification of an instance in one of the forms."""
+    found = spec(instance.written)
+    if form == "json":
+        return json.dumps(spec_document(found, instance.subject.to_json()), indent=2)
+    return spec_text(found, instance.protocol.name, heading(instance, Limits()))
 
 
 LISTED = k.keys(name=k.text("the name for check"), summary=k.text("one sentence"))
@@ -133,10 +173,10 @@ def _text(protocol: Protocol) -> str:
     switches = [o for o in protocol.options() if o.values]
     if switches:
         lines += ["", "Switches (--set NAME=VALUE; the value in force here first)"]
-    for option in switches:
-        others = [v for v in option.values if v != option.default]
-        lines += [f"  {option.name}={option.default} | {' | '.join(others)}"]
-        lines += [f"      {option.meaning} ({option.source})"]
+    for switch in switches:
+        others = [v for v in switch.values if v != switch.default]
+        lines += [f"  {switch.name}={switch.default} | {' | '.join(others)}"]
+        lines += [f"      {switch.meaning} ({switch.source})"]
     lines += ["", "Properties (--property NAME)"]
     for prop in system.properties:
         lines += [f"  {prop.name}: {prop.meaning}", f"      witness: {prop.witness_meaning}"]

@@ -109,6 +109,8 @@ class Schema:
     action: Action
     written: tuple[str, int] | None = None
     """The file and the line of the handler that describes it, if there is one."""
+    code: tuple[str, ...] = ()
+    """The methods of the real code that it stands for, as the docstring of the handler names them."""
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -163,7 +165,8 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
     Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
-    is the first line of the docstring. Raises ModelError.
+    is the first line of the docstring. A paragraph `Code: Class.method, …` names the code that it stands for.
+    Raises ModelError.
     """
     for sort in over:
         where = f"each({handler.__name__}): an index set"
@@ -171,7 +174,8 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
     names = list(inspect.signature(handler).parameters)[1:]
     pairs = [argument(sort, name) for name, sort in zip(names, over, strict=False)]
     parameters = tuple(parameter for parameter, _ in pairs)
-    meaning = (inspect.getdoc(handler) or "").split("\n")[0]
+    text = inspect.getdoc(handler) or ""
+    meaning = text.split("\n")[0]
     if len(names) != len(over):
         raise ModelError(
             f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, "
@@ -188,9 +192,22 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
             )
     code = getattr(inspect.unwrap(handler), "__code__", None)
     written = None if code is None else (code.co_filename, code.co_firstlineno)
-    schema = Schema(handler.__name__.replace("_", " "), meaning, parameters, action, written)
+    schema = Schema(handler.__name__.replace("_", " "), meaning, parameters, action, written, _places(text))
     when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
     return replace(schema, action=replace(action, when=when, then=then))
+
+
+def _places(text: str) -> tuple[str, ...]:
+    """Return the places in the real code that a docstring names after `Code:`."""
+    for paragraph in text.split("\n\n"):
+        if paragraph.startswith(PLACES):
+            places = " ".join(paragraph.removeprefix(PLACES).split())
+            return tuple(place.strip() for place in places.removesuffix(".").split(",") if place.strip())
+    return ()
+
+
+PLACES = "Code:"
+"""The beginning of the paragraph of a docstring that names methods of the real code, with commas between."""
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import assert_never
 
-from fencepost.encoding.language.sorts import Sort, show
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
     AtLeast,
     Constant,
     Equal,
+    Family,
     If,
     In,
     Less,
@@ -37,6 +40,21 @@ Names = Mapping[Term, str]
 """Names of the parameters that are bound so far, and of plain values and counts that have a name."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedVariable(Parameter):
+    """A bound variable whose symbol is its name in the text, with a number if the name is taken."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DefinitionName(Family):
+    """The name of a definition. A read of it is printed as a call."""
+
+
+def complete_text(term: Term, names: Names | None = None) -> str:
+    """Return the term as text with nothing left out."""
+    return _text(term, names or {}, sys.maxsize)
+
+
 def line(term: Term, width: int = 100, names: Names | None = None) -> str:
     """Return the term as text, leaving out its deepest parts until at most `width` characters remain.
 
@@ -59,6 +77,8 @@ def _text(term: Term, names: Names, depth: int) -> str:
             return names.get(kind, name)
         case Read(family=family, index=index):
             inside = ", ".join(_text(i, names, depth) for i in index)
+            if isinstance(family, DefinitionName):
+                return f"{family.name}({inside})"
             return f"{family.name}[{inside}]" if index else family.name
     if depth == 0:
         return LEFT_OUT
@@ -123,12 +143,15 @@ def _precedence(term: Term) -> int:
 
 
 def _bound(quantifier: str, bound: Parameter, body: Term, names: Names, depth: int) -> str:
-    name = _fresh(bound.sort, names)
+    name = _fresh(bound, names)
     return f"{quantifier} {name}: {_text(body, {**names, bound: name}, depth - 1)}"
 
 
-def _fresh(sort: Sort, names: Names) -> str:
-    """Return a short unused name for a value of the sort: its first letter, or `n` for numbers."""
-    letter = sort.name[0] if sort.type not in ("int", "bool") else "n"
-    taken = [name for name in names.values() if name.rstrip("0123456789") == letter]
-    return f"{letter}{len(taken) + 1}" if taken else letter
+def _fresh(bound: Parameter, names: Names) -> str:
+    """Return an unused name: that of a named variable, else the first letter of the sort, `n` for numbers."""
+    sort = bound.sort
+    name = sort.name[0] if sort.type not in ("int", "bool") else "n"
+    if isinstance(bound, NamedVariable):
+        name = bound.symbol
+    taken = [other for other in names.values() if other.rstrip("0123456789") == name]
+    return f"{name}{len(taken) + 1}" if taken else name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial, update_wrapper, wraps
 from typing import Any, ClassVar, TypeVar, overload
@@ -192,6 +192,14 @@ def definition(method: Definition) -> Definition:
         return known[key][0]
 
     return _Definition(shared)  # type: ignore[return-value]
+
+
+def called_definitions(
+    state: StateSpace,
+) -> Iterator[tuple[Callable[..., Term], tuple[TermLike, ...], Term]]:
+    """Yield the definitions that were called so far: the method, its arguments and the term."""
+    known: dict[Any, tuple[Term, tuple[TermLike, ...]]] = state.__dict__.get("_definitions", {})
+    yield from ((key[0], arguments, term) for key, (term, arguments) in known.items())
 
 
 def _typed(argument: object) -> object:

@@ -311,7 +311,10 @@ def adds(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter
 
 
 def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
-    """Send the writer's next entry to its write set, with the LAC (LedgerHandle.doAsyncAddEntry)."""
+    """Send the writer's next entry to its write set, with the LAC (LedgerHandle.doAsyncAddEntry).
+
+    Code: LedgerHandle.asyncAddEntry, LedgerHandle.doAsyncAddEntry, PendingAddOp.initiate.
+    """
     in_order = forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e)))
     limit = s.parameters.inflight
     within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.acknowledged(WRITER) < e))
@@ -333,6 +336,8 @@ def handle_add(
     """Store an entry on a bookie unless the ledger is fenced, and answer (BookieImpl.addEntry).
 
     A recovery add is stored even if the ledger is fenced (recoveryAddEntry).
+
+    Code: BookieImpl.addEntry, BookieImpl.recoveryAddEntry.
     """
     index = client, fragment, entry, bookie
     fenced_out = (s.fenced[bookie] & ~s.add_admitted[index]) | s.says_unknown(bookie)
@@ -359,6 +364,8 @@ def receive_ack(
     """Receive the ack of a bookie that stored the entry (PendingAddOp.writeComplete).
 
     The ack counts if the bookie still stands in the ensemble where the entry was sent.
+
+    Code: PendingAddOp.writeComplete, LedgerHandle.sendAddSuccessCallbacks.
     """
     index = client, fragment, entry, bookie
     return Action(
@@ -376,7 +383,10 @@ def receive_ack(
 def receive_fenced(
     s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """Receive a refusal: a writer that needs this ack drops its pending adds and closes the ledger."""
+    """Receive a refusal: a writer that needs this ack drops its pending adds and closes the ledger.
+
+    Code: PendingAddOp.writeComplete, LedgerHandle.handleUnrecoverableErrorDuringAdd.
+    """
     index = client, fragment, entry, bookie
     return Action(
         when=(s.phase[client] == Phase.ACTIVE) & s.next_answer(*index, s.add_refused[index]),

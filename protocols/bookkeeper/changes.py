@@ -154,7 +154,11 @@ class Changes(Adds):
 def begin_change(
     s: Changes, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
-    """Begin to replace a bookie that failed the client: the client's LAC stands still from now on."""
+    """Begin to replace a bookie that failed the client: the client's LAC stands still from now on.
+
+    Code: PendingAddOp.writeComplete, LedgerHandle.handleBookieFailure, LedgerHandle.ensembleChangeLoop,
+    ReadOnlyLedgerHandle.handleBookieFailure.
+    """
     return Action(
         when=s.may_change(client, fragment, failed, s.has_failed(client, entry, failed))
         & ~s.changing(client),
@@ -185,6 +189,9 @@ def commit_change(
     """Commit the new ensemble from LAC+1 on, and resend pending entries to the new bookie.
 
     Pending entries lose the ack of the old bookie.
+
+    Code: LedgerHandle.ensembleChangeLoop, LedgerHandle.unsetSuccessAndSendWriteRequest,
+    PendingAddOp.unsetSuccessAndSendWriteRequest, ReadOnlyLedgerHandle.handleBookieFailure.
     """
     withdrawn, sent = withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
@@ -279,7 +286,10 @@ def withdraws_and_resends(
 
 
 def abandon_change(s: Changes, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """Give up an ensemble change that cannot be committed because the ledger is no longer open."""
+    """Give up an ensemble change that cannot be committed because the ledger is no longer open.
+
+    Code: LedgerHandle.ensembleChangeLoop, LedgerHandle.handleUnrecoverableErrorDuringAdd.
+    """
     return Action(
         when=s.about_to_change(client, fragment, failed) & ~s.may_commit(client) & s.may_abandon(client),
         then=s.when_refused(client, failed),
@@ -289,7 +299,10 @@ def abandon_change(s: Changes, client: Parameter, fragment: Parameter, failed: P
 
 
 def try_invalid_fragment(s: Changes, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """Fail because the new fragment would start below the last one (Defect 2, ISSUE-2615)."""
+    """Fail because the new fragment would start below the last one (Defect 2, ISSUE-2615).
+
+    Code: LedgerHandle.ensembleChangeLoop, ReadOnlyLedgerHandle.closeRecovered.
+    """
     return Action(
         when=s.about_to_change(client, fragment, failed)
         & s.goes_below(client, fragment)

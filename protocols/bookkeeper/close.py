@@ -49,7 +49,10 @@ def _may_act(s: Closing) -> Term:
 
 
 def close_ledger(s: Closing) -> Action:
-    """Close the ledger at the writer's LAC, at any time (LedgerHandle.doAsyncCloseInternal)."""
+    """Close the ledger at the writer's LAC, at any time (LedgerHandle.doAsyncCloseInternal).
+
+    Code: LedgerHandle.doAsyncCloseInternal.
+    """
     lac = s.lac(WRITER)
     return Action(
         when=_may_act(s) & s.writer_may_close(),
@@ -65,7 +68,10 @@ def close_ledger(s: Closing) -> Action:
 
 
 def withdraw(s: Closing) -> Action:
-    """Let the writer give up because it can no longer close the ledger."""
+    """Let the writer give up because it can no longer close the ledger.
+
+    Code: LedgerHandle.doAsyncCloseInternal.
+    """
     return Action(
         when=_may_act(s) & s.too_late_to_close(),
         then=[s.phase[WRITER].set(Phase.GONE)],
@@ -78,6 +84,8 @@ def finish_recovery(s: Closing, client: Parameter, entry: Parameter) -> Action:
     """Close the ledger just below `entry`, at which reading ended (closeRecovered).
 
     All entries below it are written back.
+
+    Code: LedgerRecoveryOp.onEntryComplete, ReadOnlyLedgerHandle.closeRecovered.
     """
     return Action(
         when=s.has_recovered(client, entry) & (s.status == Status.IN_RECOVERY) & ~s.overtaken[client],
@@ -94,7 +102,10 @@ def finish_recovery(s: Closing, client: Parameter, entry: Parameter) -> Action:
 
 
 def adopt_close(s: Closing, client: Parameter, entry: Parameter) -> Action:
-    """Adopt the close of another client that was faster, and report success."""
+    """Adopt the close of another client that was faster, and report success.
+
+    Code: ReadOnlyLedgerHandle.closeRecovered.
+    """
     return Action(
         when=s.has_recovered(client, entry) & (s.status == Status.CLOSED),
         then=[s.phase[client].set(Phase.CLOSED), s.closed_at[client].set(s.last_entry)],

@@ -119,6 +119,8 @@ def begin_recovery(s: Fencing, client: Parameter) -> Action:
     """Put the ledger in recovery, and send fencing reads to the last ensemble.
 
     A recoverer that finds the ledger in recovery joins it (ReadOnlyLedgerHandle.recover).
+
+    Code: ReadOnlyLedgerHandle.recover, LedgerRecoveryOp.initiate, ReadLastConfirmedOp.initiateWithFencing.
     """
     return Action(
         when=(s.phase[client] == Phase.IDLE)
@@ -136,7 +138,10 @@ def begin_recovery(s: Fencing, client: Parameter) -> Action:
 
 
 def handle_fence(s: Fencing, client: Parameter, bookie: Parameter) -> Action:
-    """Fence the ledger on a bookie, which need not know it yet, and answer with the highest entry's LAC."""
+    """Fence the ledger on a bookie, which need not know it yet, and answer with the highest entry's LAC.
+
+    Code: ReadEntryProcessor.processPacket, BookieImpl.fenceLedger, ReadEntryProcessorV3.readEntry.
+    """
     lac, unknown = s.told_lac(bookie), s.says_unknown(bookie)
     return Action(
         when=s.serves(bookie) & s.fence_in_flight(client, bookie),
@@ -157,6 +162,8 @@ def receive_fence_answer(s: Fencing, client: Parameter, bookie: Parameter) -> Ac
     """Receive the LAC of a bookie that is now fenced.
 
     Once enough bookies are fenced, further answers are ignored.
+
+    Code: ReadLastConfirmedOp.readEntryComplete.
     """
     index = client, bookie
     return Action(

@@ -155,6 +155,8 @@ def create_ledger(s: Metadata) -> Action:
     """Create the ledger, open, over the first E bookies.
 
     Any E bookies would do, since bookies are alike.
+
+    Code: LedgerCreateOp.initiate, LedgerCreateOp.metadataCallback.
     """
     return Action(
         when=s.status == Status.NONE,

@@ -126,7 +126,10 @@ def read_answer(
 
 
 def send_reads(s: Recovery, client: Parameter, entry: Parameter) -> Action:
-    """Read the entries above the recoverer's start one after another, once fencing is covered."""
+    """Read the entries above the recoverer's start one after another, once fencing is covered.
+
+    Code: LedgerRecoveryOp.doRecoveryRead, PendingReadOp.initiate.
+    """
     reached = forall(
         s.read_entry, lambda e: implies((s.start(client) < e) & (e < entry), s.positive(client, e))
     )
@@ -146,6 +149,8 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
     """Answer a recovery read with the entry or NoSuchEntry; since 4.14 fence the ledger first.
 
     In limbo a bookie answers "unknown" instead of NoSuchEntry (BP-46).
+
+    Code: ReadEntryProcessor.processPacket, BookieImpl.readEntry, ReadEntryProcessorV3.readEntry.
     """
     index = client, entry, bookie
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
@@ -169,6 +174,8 @@ def receive_read_answer(s: Recovery, client: Parameter, entry: Parameter, bookie
     """Receive the answer to a recovery read.
 
     Answers that arrive after the read is decided are ignored.
+
+    Code: PendingReadOp.readEntryComplete.
     """
     index = client, entry, bookie
     content = s.read_content[index]
@@ -189,6 +196,8 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
     """Write an entry that was read back to the recoverer's current ensemble.
 
     This may differ from the ensemble that the entry was read from.
+
+    Code: LedgerRecoveryOp.onEntryComplete, LedgerHandle.asyncRecoveryAddEntry.
     """
     in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     return Action(
@@ -205,7 +214,10 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
 
 
 def abandon_recovery(s: Recovery, client: Parameter) -> Action:
-    """Give up recovery while a read is undecided or a failed bookie cannot be replaced."""
+    """Give up recovery while a recovery read is undecided.
+
+    Code: LedgerRecoveryOp.onEntryComplete, LedgerRecoveryOp.submitCallback.
+    """
     undecided = exists(
         s.read_entry, lambda e: s.read_sent[client, e] & ~s.positive(client, e) & ~s.negative(client, e)
     )

@@ -26,6 +26,7 @@ from fencepost.cli.rendering.advice_document import ADVICE
 from fencepost.cli.rendering.check_documents import CHECK, KNOWN_BUGS
 from fencepost.cli.rendering.conformance import CONFORMANCE
 from fencepost.cli.rendering.reproduction import REPRODUCED
+from fencepost.cli.rendering.spec_text import SPEC
 from fencepost.cli.rendering.trace_values import VALUES
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import PATH, TRACE
@@ -79,6 +80,7 @@ _NAMED: tuple[Keys, ...] = (
         CERTIFIED,
         PROTOCOL_LIST,
         PROTOCOL,
+        SPEC,
     ),
     *(
         QUORUM,

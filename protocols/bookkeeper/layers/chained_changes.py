@@ -171,16 +171,20 @@ def is_new_in_chain(s: ChainedChanges, client: TermLike, fragment: TermLike, boo
     )
 
 
+@definition
+def differs_from_origin(
+    s: ChainedChanges, client: TermLike, fragment: TermLike, position: TermLike, bookie: TermLike
+) -> Term:
+    """Return whether the ensemble before the chain has another bookie at that position."""
+    return exists(
+        s.fragment,
+        lambda g: began_at(s, client, fragment, g) & (s.own_ensemble[client, g, position] != bookie),
+    )
+
+
 def _differs(s: ChainedChanges, client: Parameter, fragment: TermLike, last: Ensemble) -> dict[Value, Term]:
     """Return for each position whether `last` differs there from the ensemble before the chain."""
-
-    def differs(i: Value) -> Term:
-        return exists(
-            s.fragment,
-            lambda g: began_at(s, client, fragment, g) & (s.own_ensemble[client, g, i] != last[i]),
-        )
-
-    return {i: differs(i) for i in s.position}
+    return {i: differs_from_origin(s, client, fragment, i, last[i]) for i in s.position}
 
 
 def _ends(
@@ -293,7 +297,10 @@ def _fails_op(
 def note_failure(
     s: ChainedChanges, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
-    """Note a bookie that fails the writer while an ensemble change is under way (handleBookieFailure)."""
+    """Note a bookie that fails the writer while an ensemble change is under way (handleBookieFailure).
+
+    Code: LedgerHandle.handleBookieFailure.
+    """
     index = client, fragment, entry, failed
     begun = any_of(s.changing(client), s.about_to_replace[client] != NO_BOOKIE)
     unknown = exists(
@@ -319,7 +326,11 @@ def note_failure(
 def commit_change(
     s: ChainedChanges, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """Commit the new ensemble from LAC+1 on with no failure noted, and end the chain."""
+    """Commit the new ensemble from LAC+1 on with no failure noted, and end the chain.
+
+    Code: LedgerHandle.ensembleChangeLoop, LedgerHandle.unsetSuccessAndSendWriteRequest,
+    PendingAddOp.unsetSuccessAndSendWriteRequest.
+    """
     updates, sent = _ends(s, client, fragment + 1, with_spare(s, client, fragment, failed, spare))
     return Action(
         when=_may_commit(s, client, fragment, failed, spare) & _nothing_noted(s, client),
@@ -342,7 +353,10 @@ def commit_and_continue(
     spare: Parameter,
     position: Parameter,
 ) -> Action:
-    """Commit the new ensemble, and go on with a bookie whose failure was noted: nothing is sent again yet."""
+    """Commit the new ensemble, and go on with a bookie whose failure was noted: nothing is sent again yet.
+
+    Code: LedgerHandle.ensembleChangeLoop.
+    """
     ensemble = with_spare(s, client, fragment, failed, spare)
     return Action(
         when=_may_commit(s, client, fragment, failed, spare) & (s.noted[client, position] != NO_BOOKIE),
@@ -358,7 +372,10 @@ def commit_and_continue(
 
 
 def continue_change(s: ChainedChanges, client: Parameter, fragment: Parameter, position: Parameter) -> Action:
-    """Find a bookie replaced already, and go on with another one whose failure was noted."""
+    """Find a bookie replaced already, and go on with another one whose failure was noted.
+
+    Code: LedgerHandle.ensembleChangeLoop.
+    """
     ensemble = {i: s.own_ensemble[client, fragment, i] for i in s.position}
     return Action(
         when=_is_idle(s, client, fragment) & (s.noted[client, position] != NO_BOOKIE),
@@ -369,7 +386,10 @@ def continue_change(s: ChainedChanges, client: Parameter, fragment: Parameter, p
 
 
 def end_change(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Action:
-    """Find a bookie replaced already with no failure noted, and end the chain."""
+    """Find a bookie replaced already with no failure noted, and end the chain.
+
+    Code: LedgerHandle.ensembleChangeLoop.
+    """
     ensemble = {i: s.own_ensemble[client, fragment, i] for i in s.position}
     updates, sent = _ends(s, client, fragment, ensemble)
     return Action(

@@ -161,7 +161,10 @@ class Durability(Boot):
 
 
 def catch_up(s: Durability, bookie: Parameter) -> Action:
-    """Write the queued records to the journal (Journal.run)."""
+    """Write the queued records to the journal (Journal.run).
+
+    Code: Journal.run.
+    """
     queued = s.fence_kept[bookie] == KeptOnDisk.QUEUE
     return Action(
         when=queued,
@@ -232,6 +235,8 @@ def checkpoint(s: Durability, bookie: Parameter) -> Action:
 
     DbLedgerStorage does so every flushInterval. The others do when an entry log or a memory table is full,
     so entries were written.
+
+    Code: SyncThread.checkpoint.
     """
     p = s.parameters
     writes = AT_CHECKPOINT[p.storage](s, bookie)
@@ -274,6 +279,8 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
     """Restart a bookie cleanly: it flushes and moves the mark past all records.
 
     Nothing is replayed (BookieImpl.shutdown, start). The journal has written its queue before.
+
+    Code: BookieImpl.shutdown, BookieImpl.start.
     """
     p = s.parameters
     writes = BEFORE_STOP[p.storage](s, bookie)
@@ -298,7 +305,10 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
 
 
 def crash_and_replay(s: Durability, bookie: Parameter) -> Action:
-    """Crash a bookie, which replays its journal from the mark on, flushes and moves the mark."""
+    """Crash a bookie, which replays its journal from the mark on, flushes and moves the mark.
+
+    Code: BookieImpl.readJournal.
+    """
     keeps_entries = ~s.unflushed[bookie] | (s.parameters.entries_journaled == "yes")
     return Action(
         when=s.serves(bookie)

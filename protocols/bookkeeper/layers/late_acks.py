@@ -105,6 +105,8 @@ def ignore_failure(
     """Give up a bookie that is replaced already: the change begins, and will replace nothing.
 
     No change begins if the add has AQ acks, or if one is under way (`delayedWriteFailedBookies`).
+
+    Code: LedgerHandle.handleBookieFailure, LedgerHandle.ensembleChangeLoop.
     """
     complete = s.complete(client, entry)
     begins = all_of(~complete, ~s.changing(client), s.about_to_replace[client] == NO_BOOKIE)
@@ -123,7 +125,10 @@ def ignore_failure(
 
 
 def end_idle_change(s: LateAcks, client: Parameter, fragment: Parameter) -> Action:
-    """End a change that replaced nothing: nothing is sent again, and no entry is acknowledged."""
+    """End a change that replaced nothing: nothing is sent again, and no entry is acknowledged.
+
+    Code: LedgerHandle.ensembleChangeLoop.
+    """
     return Action(
         when=all_of(
             s.phase[client] == Phase.ACTIVE,

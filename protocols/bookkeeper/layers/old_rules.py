@@ -94,7 +94,10 @@ def _found_entries_at(s: OldRules, client: TermLike, position: TermLike) -> Term
 
 
 def admit_add(s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """Find the ledger unfenced on a bookie, before the entry is stored (fence_atomic=no, issue 4701)."""
+    """Find the ledger unfenced on a bookie, before the entry is stored (fence_atomic=no, issue 4701).
+
+    Code: BookieImpl.addEntry.
+    """
     index = client, fragment, entry, bookie
     return Action(
         when=s.serves(bookie) & s.add_in_flight(*index) & ~s.add_admitted[index] & ~s.fenced[bookie],
@@ -110,7 +113,10 @@ def admit_add(s: Adds, client: Parameter, fragment: Parameter, entry: Parameter,
 def read_lac_first(
     s: OldRules, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
-    """Read the LAC for the new fragment before acknowledging is blocked (racing, issue 4651)."""
+    """Read the LAC for the new fragment before acknowledging is blocked (racing, issue 4651).
+
+    Code: LedgerHandle.maybeHandleDelayedWriteBookieFailure, LedgerHandle.ensembleChangeLoop.
+    """
     return Action(
         when=s.may_change(client, fragment, failed, s.has_failed(client, entry, failed))
         & ~s.changing(client)
@@ -126,7 +132,10 @@ def read_lac_first(
 
 
 def block_acks(s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """Block acknowledging after the LAC was read (racing, issue 4651)."""
+    """Block acknowledging after the LAC was read (racing, issue 4651).
+
+    Code: LedgerHandle.handleBookieFailure.
+    """
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
@@ -160,7 +169,10 @@ def recoverer_changing(s: Adds, client: TermLike) -> Term:
 def change_locally(
     s: OldRules, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """Use a new ensemble before the metadata store has it (local-first, issue 1591)."""
+    """Use a new ensemble before the metadata store has it (local-first, issue 1591).
+
+    Code: LedgerHandle.handleBookieFailure.
+    """
     return Action(
         when=s.may_change(client, fragment, failed, s.may_time_out(client, entry, failed))
         & (s.failed[client] == NO_BOOKIE)
@@ -179,7 +191,10 @@ def change_locally(
 def commit_later(
     s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """Commit the new ensemble to the metadata store after its first use (local-first)."""
+    """Commit the new ensemble to the metadata store after its first use (local-first).
+
+    Code: LedgerHandle.handleBookieFailure.
+    """
     following = fragment + 1
     withdrawn, sent = withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
@@ -200,7 +215,10 @@ def commit_later(
 
 
 def abandon_later(s: OldRules, client: Parameter, fragment: Parameter, failed: Parameter) -> Action:
-    """Give up because the metadata store refuses the new ensemble (local-first)."""
+    """Give up because the metadata store refuses the new ensemble (local-first).
+
+    Code: LedgerHandle.handleBookieFailure.
+    """
     return Action(
         when=_is_behind(s, client, fragment, failed) & (s.status != Status.OPEN),
         then=[s.phase[client].set(Phase.GONE)],

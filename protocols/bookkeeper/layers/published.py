@@ -58,6 +58,8 @@ def begin_recovery(s: Fencing, client: Parameter) -> Action:
     """Put the ledger in recovery with a new version, and send fencing reads.
 
     Earlier recoverers fail because of the new version.
+
+    Code: ReadOnlyLedgerHandle.recover, LedgerRecoveryOp.initiate, ReadLastConfirmedOp.initiateWithFencing.
     """
     overtakes = (
         s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer
@@ -76,7 +78,10 @@ def is_over(s: Published, client: TermLike, entry: TermLike) -> Term:
 
 
 def receive_read_answer(s: Published, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """Receive the answer to a read, which is decided when all WQ have answered or timed out."""
+    """Receive the answer to a read, which is decided when all WQ have answered or timed out.
+
+    Code: PendingReadOp.readEntryComplete.
+    """
     over = s.read_over[client, entry].set(True, when=_all_in(s, client, entry, bookie))
     return also(recovery.receive_read_answer(s, client, entry, bookie), over)
 
@@ -196,7 +201,10 @@ def newcomer(s: Changes, client: TermLike, fragment: TermLike) -> Term:
 
 
 def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
-    """Resend a pending entry to the new bookie, lower entries first (W1SendsPendingAddOp)."""
+    """Resend a pending entry to the new bookie, lower entries first (W1SendsPendingAddOp).
+
+    Code: PendingAddOp.unsetSuccessAndSendWriteRequest.
+    """
     lower = exists(s.entry, lambda e: (e < entry) & to_resend(s, client, fragment, e))
     receiver, lost = newcomer(s, client, fragment), s.resend_lost[client, fragment, entry]
     return Action(

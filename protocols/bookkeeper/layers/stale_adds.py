@@ -103,6 +103,8 @@ def ignore_failure(
 
     LedgerHandle.ensembleChangeLoop finds that the metadata does not have the bookie at that position, so it
     changes nothing and sends nothing.
+
+    Code: LedgerHandle.handleBookieFailure, LedgerHandle.ensembleChangeLoop.
     """
     return Action(
         when=is_stale_failure(s, client, fragment, entry, failed),
