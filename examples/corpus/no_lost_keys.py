@@ -1,7 +1,7 @@
 """A sharded key-value store: nodes hand keys to each other in messages, and no key is lost.
 
-Source: aman-goel/ivybench, mypyv/ivy/sharded_kv_no_lost_keys.ivy. One thing departs: the owners at first are
-any, as in the original, and one node for each key. Default sizes: 2 nodes, 2 keys, 2 values.
+Source: aman-goel/ivybench, mypyv/ivy/sharded_kv_no_lost_keys.ivy. Nothing departs: at first each key
+has one owner, which is any node. Default sizes: 2 nodes, 2 keys, 2 values.
 """
 
 from __future__ import annotations

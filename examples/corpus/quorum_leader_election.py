@@ -1,7 +1,7 @@
 """A leader election: a node leads with the votes of a quorum.
 
 Source: aman-goel/ivybench, ex/ivy/quorum-leader-election.ivy. Two things depart: the quorums are the sets of
-more than half of the nodes, and the quorum of the leader is not kept. Default size: 4 nodes.
+more than half of the nodes, and the quorum of the leader is not kept. Default size: 3 nodes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fencepost.encoding.language import (
 class Parameters:
     """One instance."""
 
-    nodes: int = parameter(4, "nodes")
+    nodes: int = parameter(3, "nodes")
     votes: str = switch(("one", "many"), "whether a node votes once", "a mistake")
 
 

@@ -8,6 +8,7 @@ import pytest
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.enumeration.count import count_states
 from support.bare import Bare
 from support.exploration import explore
 
@@ -16,7 +17,8 @@ CASES = [
     for row in corpus.rows()
 ]
 ROWS = [case for row, case in CASES if row.expect != "open"]
-COUNTED = [case for row, case in CASES if row.states is not None]
+COUNTED = [case for row, case in CASES if row.states is not None and row.orbits is None]
+UP_TO_SYMMETRY = [case for row, case in CASES if row.orbits is not None]
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -38,6 +40,13 @@ def test_the_verdict_and_the_fewest_steps(row: corpus.Row) -> None:
 @pytest.mark.parametrize("row", COUNTED)
 def test_the_number_of_reachable_states(row: corpus.Row) -> None:
     assert sum(1 for _ in explore(row.system())) == row.states
+
+
+@pytest.mark.parametrize("row", UP_TO_SYMMETRY)
+def test_the_number_of_states_up_to_symmetry(row: corpus.Row) -> None:
+    system = row.system()
+    *_, counted = count_states(system, system.properties, with_symmetry=True, most=None)
+    assert (counted.states, counted.orbits) == (row.states, row.orbits)
 
 
 def test_each_protocol_has_a_row_that_is_not_long() -> None:
