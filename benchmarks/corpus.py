@@ -44,6 +44,7 @@ class Row:
 
     - `expect`: the verdict, or `open` if none has been seen.
     - `states`: the number of all reachable states; None if they are not counted.
+    - `orbits`: their number up to symmetry; None if the states are counted one by one.
     - `engine`: the engine asked for; None if Fencepost chooses.
     - `elsewhere`: the figure of another tool, with its machine and source.
     - `long`: whether the row is too long for `make test`.
@@ -57,6 +58,7 @@ class Row:
     set: Mapping[str, object] = field(default_factory=dict)
     steps: int | None = None
     states: int | None = None
+    orbits: int | None = None
     engine: str | None = None
     elsewhere: str = ""
     long: bool = False
@@ -185,7 +187,8 @@ def table(asked: Sequence[Row], results: Mapping[str, Mapping[str, Any]]) -> str
                 str(row.original_lines),
                 parameters,
                 str(bits(row.system())),
-                f"{row.states:,}" if row.states else "-",
+                (f"{row.states:,}" if row.states else "-")
+                + (f" ({row.orbits:,} up to symmetry)" if row.orbits else ""),
                 *(
                     (verdict(found), engine(found), str(found["cpu"]), str(found["wall"]))
                     if found
