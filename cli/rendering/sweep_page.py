@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
+from pathlib import Path
 
 from fencepost.cli.rendering.check_text import counterexample_text, sentence
 from fencepost.cli.rendering.page_parts import filled, part
