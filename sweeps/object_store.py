@@ -29,14 +29,14 @@ from fencepost.encoding.documents import parse_json
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import COLUMNS, Row, from_arrow, to_arrow
-from fencepost.sweeps.store import (
+from fencepost.sweeps.store import SEAL, check_verdicts
+from fencepost.sweeps.sweep_manifest import (
     AGAIN,
     HINT,
-    SEAL,
+    NO_LIMIT,
     Manner,
     check_manifest,
     check_same_sweep,
-    check_verdicts,
     described,
     rows_lacking,
 )
@@ -259,7 +259,7 @@ def _digest(rows: Sequence[Row]) -> bytes:
 
 @contextlib.contextmanager
 def opened_at(
-    address: str, plan: Plan, engine: str, resume: bool, manner: Manner = Manner()
+    address: str, plan: Plan, engine: str, resume: bool, manner: Manner = NO_LIMIT
 ) -> Iterator[ObjectStore]:
     """Yield the store of a new or resumed sweep at an address.
 

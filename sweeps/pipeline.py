@@ -35,8 +35,9 @@ from fencepost.sweeps.rows import (
 )
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, session
-from fencepost.sweeps.store import Manner, Store, opened, repeated
+from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.sweep_cases import SweepCase, together
+from fencepost.sweeps.sweep_manifest import Manner, repeated
 from fencepost.sweeps.tables import summarize
 
 AT_ONCE = 2

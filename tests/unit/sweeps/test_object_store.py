@@ -14,7 +14,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.object_store import ObjectStore, is_address, opened_at
 from fencepost.sweeps.rows import Row, asked, unanswered
-from fencepost.sweeps.store import Manner
+from fencepost.sweeps.sweep_manifest import Manner
 from support.sweeps import TINY, cases_of
 
 pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")

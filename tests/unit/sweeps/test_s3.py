@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -17,7 +18,7 @@ from fencepost.sweeps.object_store import ObjectStore
 from fencepost.sweeps.tables import read_summary
 from support.processes import awaited, children, gone
 from support.reports import recounted
-from support.sweeps import CONFLICTS, agree, comparable, looped, planned, started, swept
+from support.sweeps import CONFLICTS, Spark, agree, comparable, looped, planned, started, swept
 
 pytest.importorskip("s3fs", reason="needs the extra s3")
 server = pytest.importorskip("moto.server", reason="needs moto and flask")
@@ -30,9 +31,12 @@ set = { append_compares = ["no", "yes"] }
 [[grid]]
 protocols = "verified-log-01"
 properties = "durability"
-bounds = "1..12"
+bounds = "1..6"
 """
-"""Cases of a second or less, in more than two waves on two cores. One is violated."""
+"""Cases of a second or less, in more than two waves on one core. One is violated."""
+
+ONE = Spark("local[1]")
+
 
 pytestmark = [
     pytest.mark.slow,
@@ -53,7 +57,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     simulated = server.ThreadedMotoServer(port=0, verbose=False)
     simulated.start()
     try:
-        host, port = simulated.get_host_and_port()
+        _, port = simulated.get_host_and_port()
         for name, value in {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ACCESS_KEY_ID": "none",
@@ -73,8 +77,8 @@ def test_a_sweep_killed_halfway_on_s3_is_resumed_and_has_the_rows_of_a_plain_loo
 ) -> None:
     grid, made = planned(tmp_path, SMALL)
     address = f"{bucket}/found/it"
-    with started(grid, address, "-v") as process:
-        awaited(ObjectStore(address).waves, process)
+    with started(grid, address, spark=ONE) as process:
+        awaited(lambda: sleep(0.3) or ObjectStore(address).waves(), process)
         below = children(process.pid)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=60)
@@ -85,7 +89,7 @@ def test_a_sweep_killed_halfway_on_s3_is_resumed_and_has_the_rows_of_a_plain_loo
     assert run(["sweep", "report", address]) == 3
     assert "Not finished" in capsys.readouterr().out
 
-    code, stdout, stderr = swept(grid, address, "--resume")
+    code, stdout, stderr = swept(grid, address, "--resume", spark=ONE)
     assert code == 0, stderr
     assert f"fencepost sweep report {address}" in stdout
     rows = ObjectStore(address).rows()
