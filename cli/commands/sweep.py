@@ -100,9 +100,10 @@ def run_command(
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each case to DIR.
 
-    A case is one property of one instance. Cases that name a release of BookKeeper are conformance runs on
-    its code. Rows are kept however this command ends; --resume goes on from there. Exits with 0 if each
-    case has its row, whatever its verdict; 4 if a row is an internal error.
+    DIR is a folder, or an address such as s3://bucket/found. A case is one property of one instance. Cases
+    that name a release of BookKeeper are conformance runs on its code. Rows are kept however this command
+    ends; --resume goes on from there. Exits with 0 if each case has its row, whatever its verdict; 4 if a
+    row is an internal error.
     """
     from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
