@@ -1,10 +1,17 @@
-"""The place of a sweep on an object store, in memory: what is committed, refused and detected."""
+"""The place of a sweep on an object store: what is committed, refused and detected.
+
+The stores are fsspec's, in memory, and S3 as moto's server simulates it.
+"""
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +28,7 @@ pytest.importorskip("pyarrow", reason="rows as Arrow need the extra spark")
 fsspec = pytest.importorskip("fsspec", reason="object stores need the extra s3")
 
 ENGINE = "0.0+test"
+TESTS = Path(__file__).parents[2]
 PLAN = cases_of(TINY)
 
 
@@ -29,8 +37,14 @@ def answered(number: int, verdict: str = "proved") -> Row:
     return {**asked(PLAN.cases[number], ENGINE), **unanswered(verdict, "as planted", 1.5), "host": "here"}
 
 
-@pytest.fixture
-def place() -> Iterator[str]:
+S3 = pytest.param("s3", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["memory", S3])
+def place(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "s3":
+        yield f"{request.getfixturevalue('bucket')}/found/out"
+        return
     address = f"memory://{uuid.uuid4().hex}/out"
     yield address
     files, path = fsspec.core.url_to_fs(address)
@@ -53,6 +67,44 @@ def test_rows_that_are_committed_are_read_again_in_their_order(place: str) -> No
         assert store.missing(store.rows()) == len(PLAN.cases) - 3
         assert store.commit([answered(3)])
     assert len(ObjectStore(place).waves()) == 3
+
+
+COMMITS = """
+import sys
+from fencepost.sweeps.object_store import opened_at
+from unit.sweeps.test_object_store import ENGINE, PLAN, answered
+with opened_at(sys.argv[1], PLAN, ENGINE, resume=False) as store:
+    for number in range(5):
+        store.commit([answered(number)])
+        print(number, flush=True)
+        sys.stdin.readline()
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_has_committed_is_there_and_another_one_goes_on(bucket: str) -> None:
+    address = f"{bucket}/killed/out"
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMITS, address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(TESTS)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "0\n"
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "1\n"
+        process.kill()
+    with opened_at(address, PLAN, ENGINE, resume=True) as store:
+        halfway = store.rows()
+        assert [row["id"] for row in halfway] == [answered(number)["id"] for number in range(2)]
+        for number in range(2, len(PLAN.cases)):
+            store.commit([answered(number)])
+        assert store.missing(store.rows()) == 0
+        assert store.rows()[:2] == halfway
 
 
 def test_of_two_runs_in_one_place_the_later_commit_stops(place: str) -> None:

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
 
@@ -19,9 +18,6 @@ from fencepost.sweeps.tables import read_summary
 from support.processes import awaited, children, gone
 from support.reports import recounted
 from support.sweeps import CONFLICTS, Spark, agree, comparable, looped, planned, started, swept
-
-pytest.importorskip("s3fs", reason="needs the extra s3")
-server = pytest.importorskip("moto.server", reason="needs moto and flask")
 
 SMALL = """
 [[grid]]
@@ -39,7 +35,7 @@ ONE = Spark("local[1]")
 
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),
     pytest.mark.skipif(
@@ -47,29 +43,6 @@ pytestmark = [
         reason="needs Java and the extra spark",
     ),
 ]
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Yield the address of an empty bucket on a server of this process; commands find it by environment."""
-    import s3fs
-
-    simulated = server.ThreadedMotoServer(port=0, verbose=False)
-    simulated.start()
-    try:
-        _, port = simulated.get_host_and_port()
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ACCESS_KEY_ID": "none",
-            "AWS_SECRET_ACCESS_KEY": "none",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
-        s3fs.S3FileSystem().mkdir("sweeps")
-        yield "s3://sweeps"
-    finally:
-        simulated.stop()
 
 
 def test_a_sweep_killed_halfway_on_s3_is_resumed_and_has_the_rows_of_a_plain_loop(
