@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -19,6 +20,7 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.solvers import countable
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
+from fencepost.sweeps.object_store import ObjectStore, opened_at
 from fencepost.sweeps.rows import (
     ERROR,
     TASK,
@@ -33,8 +35,9 @@ from fencepost.sweeps.rows import (
 )
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, session
-from fencepost.sweeps.store import Manner, Store, opened, repeated, written
+from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.sweep_cases import SweepCase, together
+from fencepost.sweeps.sweep_manifest import Manner, repeated
 from fencepost.sweeps.tables import summarize
 
 AT_ONCE = 2
@@ -67,11 +70,13 @@ SweepTask = tuple[SweepCase, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep to be run: the plan, the folder, the Spark master and the allowance of each case."""
+    """A sweep to be run: the plan, the place of its rows, Spark's master and the allowance of each case."""
 
     plan: Plan
-    folder: Path
-    master: str = "local[*]"
+    folder: Path | str
+    """The folder, or an address such as `s3://bucket/found`."""
+    master: str | None = "local[*]"
+    """The master of Spark; None for the one that `spark-submit` was given."""
     allowance: Allowance = field(default_factory=Allowance)
     resume: bool = False
 
@@ -94,12 +99,12 @@ def run(
         for solver in {case.solver: None for case in sweep.plan.cases}:
             countable(solver)
     manner = Manner(conflicts)
-    with opened(sweep.folder, sweep.plan, engine(), sweep.resume, manner) as store:
+    with _opened(sweep, manner) as store:
         before = store.rows()
         listener(before)
         known = {row["id"] for row in before}
         waiting = [o for o in sweep.plan.cases if o.identify(engine()) not in known]
-        if waiting or not store.summary.exists():
+        if waiting or not store.is_summarized:
             with session(sweep.master, store.log) as spark, halfway(store.log):
                 _answer_all(spark, sweep, store, together(waiting), listener, watcher, leaving)
                 _complete(sweep.plan, store.rows())
@@ -107,10 +112,17 @@ def run(
         return _complete(sweep.plan, store.rows())
 
 
+def _opened(sweep: Sweep, manner: Manner) -> AbstractContextManager[Store | ObjectStore]:
+    """Return the context of the place of a sweep."""
+    if isinstance(sweep.folder, Path):
+        return opened(sweep.folder, sweep.plan, engine(), sweep.resume, manner)
+    return opened_at(sweep.folder, sweep.plan, engine(), sweep.resume, manner)
+
+
 def _answer_all(
     spark: Any,
     sweep: Sweep,
-    store: Store,
+    store: Store | ObjectStore,
     waiting: Sequence[SweepTask],
     listener: Listener,
     watcher: Watcher,
@@ -122,10 +134,9 @@ def _answer_all(
 
     def answer(wave: Sequence[SweepTask]) -> int:
         """Answer and commit a wave; return the number of tasks for the next one."""
-        staged = store.stage()
-        _write(spark, wave, sweep, verdicts, staged)
+        staged = store.keep(_answers(spark, wave, sweep, verdicts))
         with committing:
-            rows = store.commit(staged)
+            rows = store.commit(staged)  # type: ignore[arg-type]  # each store commits what it keeps
             listener(rows)
         return lasting(len(wave), sum(row["seconds"] for row in rows), cores)
 
@@ -175,14 +186,13 @@ def _verdicts(spark: Any) -> Any:
     return spark.sparkContext.accumulator({}, Verdicts())
 
 
-def _write(spark: Any, wave: Sequence[SweepTask], sweep: Sweep, verdicts: Any, folder: Path) -> None:
-    """Answer the cases of a wave and write their rows, by protocol."""
+def _answers(spark: Any, wave: Sequence[SweepTask], sweep: Sweep, verdicts: Any) -> Any:
+    """Return the rows of a wave as a Spark data frame, which answers the cases when it is computed."""
     import pyarrow as pa
 
     tasks = pa.Table.from_batches([to_arrow([task_of(task, engine()) for task in wave], TASK)])
     answer = answering(sweep.allowance, verdicts)
-    rows = spark.createDataFrame(tasks).mapInArrow(answer, spark_schema()).repartition(1)
-    rows.sortWithinPartitions("protocol", "id").write.partitionBy("protocol").parquet(written(folder))
+    return spark.createDataFrame(tasks).mapInArrow(answer, spark_schema())
 
 
 def answering(allowance: Allowance, verdicts: Any) -> Answer:

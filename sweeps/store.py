@@ -19,39 +19,27 @@ import os
 import re
 import shutil
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys, other_schema, read_json
+from fencepost.encoding.documents import read_json
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.versions import version
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import VERDICTS, Row, from_arrow
-
-SCHEMA = "fencepost.sweep/4"
-HINT = "give the folder of a sweep"
-SEAL = "_digest"
-AGAIN = "remove it and summary/, and answer again with --resume"
-
-SWEEP = k.keys(
-    schema=k.among((SCHEMA,)),
-    version=k.text(),
-    engine=k.text(),
-    cases=k.whole(least=1),
-    asks=k.text(),
-    manner=Key(dict, "an object"),
-    invalid=k.whole(),
-    inapplicable=k.whole(),
-    repeated=k.whole(),
+from fencepost.sweeps.rows import COLUMNS, VERDICTS, Row, from_arrow, spark_schema
+from fencepost.sweeps.sweep_manifest import (
+    AGAIN,
+    HINT,
+    NO_LIMIT,
+    Manner,
+    check_manifest,
+    check_same_sweep,
+    described,
+    rows_lacking,
 )
-"""The keys of `sweep.json`."""
 
-MANNER = k.keys(conflicts=Key((int, type(None)), "a number or null"))
-"""The keys of its `manner`."""
+SEAL = "_digest"
 
 
 @dataclass(frozen=True)
@@ -88,6 +76,38 @@ class Store:
         os.rename(staged, wave)
         return _read([wave])
 
+    def keep(self, answers: Any) -> Path:
+        """Write the rows of a wave with Spark, by protocol, to a folder that is not committed yet."""
+        staged = self.stage()
+        rows = answers.repartition(1).sortWithinPartitions("protocol", "id")
+        rows.write.partitionBy("protocol").parquet(written(staged))
+        return staged
+
+    def frame(self, spark: Any) -> Any:
+        """Return all committed rows as a Spark data frame."""
+        return spark.read.schema(spark_schema(COLUMNS)).parquet(found_at(self.folder / "rows"))
+
+    def commit_tables(self, tables: Mapping[str, Any]) -> None:
+        """Write the tables, which are Spark data frames, and make them part of the sweep."""
+        staged = self.stage()
+        for name, table in tables.items():
+            table.coalesce(1).write.parquet(written(staged / name))
+        self.commit_summary(staged)
+
+    def tables(self, names: Sequence[str]) -> dict[str, Any] | None:
+        """Return the tables as Arrow tables; None if the sweep is not finished."""
+        import pyarrow.parquet as pq
+
+        if not self.is_summarized:
+            return None
+        check_seal(self.summary)
+        return {name: pq.read_table(self.summary / name) for name in names}
+
+    @property
+    def is_summarized(self) -> bool:
+        """Whether the tables of the finished sweep are there."""
+        return self.summary.exists()
+
     def commit_summary(self, staged: Path) -> None:
         """Move the staged tables into the sweep, in one rename."""
         _seal(staged)
@@ -104,43 +124,20 @@ class Store:
 
     def missing(self, rows: Sequence[Row]) -> int:
         """Return how many cases have no row; raise BadInput for rows that the sweep did not ask for."""
-        said, ids = self.manifest(), [row["id"] for row in rows]
-        lacking: int = said["cases"] - len(ids)
-        if lacking < 0 or repeated(ids) or (lacking == 0 and _asks(ids) != said["asks"]):
-            raise BadInput(f"{self.folder / 'rows'}: has rows that this sweep did not ask for; {AGAIN}")
-        return lacking
+        return rows_lacking(rows, self.manifest(), str(self.folder / "rows"))
 
     def manifest(self) -> dict[str, Any]:
         """Return the content of `sweep.json`; raise BadInput if it is missing or not one of ours."""
         file = self.folder / "sweep.json"
-        document = read_json(file, HINT)
-        schema = document.get("schema") if isinstance(document, dict) else None
-        if schema != SCHEMA:
-            raise other_schema(file, schema, SCHEMA)
-        found = has_keys(document, SWEEP, str(file))
-        has_keys(found["manner"], MANNER, f"{file}, manner")
-        return found
+        return check_manifest(read_json(file, HINT), str(file))
 
     def waves(self) -> list[Path]:
         """Return the folders of the committed waves."""
         return sorted((self.folder / "rows").glob("wave=*"))
 
 
-@dataclass(frozen=True)
-class Manner:
-    """The options that rows depend on besides the cases. They are the same for the whole sweep."""
-
-    conflicts: int | None = None
-    """The limit of conflicts of each case, if there is one."""
-
-    def __str__(self) -> str:
-        """Return the option of the command."""
-        limit = "--conflicts-per-case"
-        return f"no {limit}" if self.conflicts is None else f"{limit} {self.conflicts}"
-
-
 @contextlib.contextmanager
-def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner = Manner()) -> Iterator[Store]:
+def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner = NO_LIMIT) -> Iterator[Store]:
     """Yield the store of a new or resumed sweep, locked for this process.
 
     Raises BadInput for a folder with content unless `resume` is set, for another sweep, and for another
@@ -151,7 +148,7 @@ def opened(folder: Path, plan: Plan, engine: str, resume: bool, manner: Manner =
     with _made(folder, undo) as lock, _held(folder, lock):
         store = Store(folder)
         try:
-            if _begin(store, _described(plan, engine, manner), resume):
+            if _begin(store, described(plan, engine, manner), resume):
                 undo.callback(_remove, folder / "sweep.json")
             yield store
         except BadInput:
@@ -203,51 +200,19 @@ def _remove_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _begin(store: Store, described: dict[str, Any], resume: bool) -> bool:
+def _begin(store: Store, document: dict[str, Any], resume: bool) -> bool:
     """Begin the sweep or continue it; return whether it is new."""
     held = [entry.name for entry in store.folder.iterdir() if entry.name != ".lock"]
     if not held:
         temporary = store.folder / ".sweep.json"
-        temporary.write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         os.replace(temporary, store.folder / "sweep.json")
         return True
     if not resume:
         raise BadInput(f"{store.folder}: is not empty; give --resume to go on, or another folder")
-    known = store.manifest()
-    if known["engine"] != described["engine"]:
-        raise BadInput(
-            f"{store.folder}: was begun by engine {known['engine']}, this is {described['engine']}; "
-            "finish it with that one, or give another folder"
-        )
-    if known["asks"] != described["asks"]:
-        raise BadInput(f"{store.folder}: holds the sweep of another grid; give that grid, or another folder")
-    before, now = (Manner(**document["manner"]) for document in (known, described))
-    if before != now:
-        raise BadInput(
-            f"{store.folder}: was begun with {before}, this is {now}; give the same, or another folder"
-        )
+    check_same_sweep(str(store.folder), store.manifest(), document)
     store.clear()
     return False
-
-
-def _described(plan: Plan, engine: str, manner: Manner) -> dict[str, Any]:
-    ids = [case.identify(engine) for case in plan.cases]
-    return {
-        "schema": SCHEMA,
-        "version": version(),
-        "engine": engine,
-        "cases": len(ids),
-        "asks": _asks(ids),
-        "manner": asdict(manner),
-        "invalid": plan.invalid,
-        "inapplicable": plan.inapplicable,
-        "repeated": plan.repeated,
-    }
-
-
-def _asks(ids: Iterable[str]) -> str:
-    """Return a hash of the cases of a sweep."""
-    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
 
 
 def _seal(folder: Path) -> None:
@@ -288,11 +253,6 @@ def found_at(path: Path) -> str:
     return re.sub(r"([{}\[\]*?\\])", r"\\\1", written(path))
 
 
-def repeated(ids: Iterable[str]) -> set[str]:
-    """Return the ids that occur more than once."""
-    return {name for name, times in Counter(ids).items() if times > 1}
-
-
 def _read(waves: Sequence[Path]) -> list[Row]:
     rows: list[Row] = []
     for wave in waves:
@@ -310,7 +270,12 @@ def _rows_of(wave: Path) -> list[Row]:
         found = from_arrow(ds.dataset(wave, format="parquet", partitioning=partitioning).to_table())
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise BadInput(f"{wave}: cannot be read as rows ({error}); {AGAIN}") from error
-    for row in found:
-        if row["verdict"] not in VERDICTS:
-            raise BadInput(f"{wave}: verdict {row['verdict']!r}; valid: {', '.join(VERDICTS)}")
+    check_verdicts(found, str(wave))
     return found
+
+
+def check_verdicts(rows: Iterable[Row], where: str) -> None:
+    """Raise BadInput for a row whose verdict is no word for one."""
+    for row in rows:
+        if row["verdict"] not in VERDICTS:
+            raise BadInput(f"{where}: verdict {row['verdict']!r}; valid: {', '.join(VERDICTS)}")

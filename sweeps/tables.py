@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.sweeps.rows import COLUMNS, VERDICTS, spark_schema
-from fencepost.sweeps.store import Store, check_seal, found_at, written
+from fencepost.sweeps.object_store import ObjectStore
+from fencepost.sweeps.rows import VERDICTS
+from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import SIZES
 
 _NUMBER_OF = "count_if(verdict = '{0}') AS {0}"
@@ -85,24 +86,16 @@ solver contradicted it, and its seconds on the cases that all solvers decided.
 Table = list[dict[str, Any]]
 
 
-def summarize(spark: Any, store: Store) -> None:
+def summarize(spark: Any, store: Store | ObjectStore) -> None:
     """Write the tables of all committed rows, and make them part of the sweep."""
-    rows = spark.read.schema(spark_schema(COLUMNS)).parquet(found_at(store.folder / "rows"))
-    rows.createOrReplaceTempView("found")
-    staged = store.stage()
-    for name, query in TABLES.items():
-        spark.sql(query).coalesce(1).write.parquet(written(staged / name))
-    store.commit_summary(staged)
+    store.frame(spark).createOrReplaceTempView("found")
+    store.commit_tables({name: spark.sql(query) for name, query in TABLES.items()})
 
 
-def read_summary(store: Store) -> dict[str, Table] | None:
+def read_summary(store: Store | ObjectStore) -> dict[str, Table] | None:
     """Return the tables by name; None if the sweep is not finished.
 
     Raises BadInput if the tables were changed since they were made.
     """
-    import pyarrow.parquet as pq
-
-    if not store.summary.exists():
-        return None
-    check_seal(store.summary)
-    return {name: pq.read_table(store.summary / name).to_pylist() for name in TABLES}
+    found = store.tables(tuple(TABLES))
+    return None if found is None else {name: table.to_pylist() for name, table in found.items()}

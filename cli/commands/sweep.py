@@ -26,6 +26,7 @@ from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import counts, ordered
 
 if TYPE_CHECKING:
+    from fencepost.sweeps.object_store import ObjectStore
     from fencepost.sweeps.store import Store
 
 
@@ -99,12 +100,14 @@ def run_command(
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each case to DIR.
 
-    A case is one property of one instance. Cases that name a release of BookKeeper are conformance runs on
-    its code. Rows are kept however this command ends; --resume goes on from there. Exits with 0 if each
-    case has its row, whatever its verdict; 4 if a row is an internal error.
+    DIR is a folder, or an address such as s3://bucket/found. A case is one property of one instance. Cases
+    that name a release of BookKeeper are conformance runs on its code. Rows are kept however this command
+    ends; --resume goes on from there. Exits with 0 if each case has its row, whatever its verdict; 4 if a
+    row is an internal error.
     """
     from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
+    from fencepost.sweeps.object_store import is_address
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
@@ -124,10 +127,12 @@ def run_command(
                 f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
             )
     plan = plan.without_declared() if drop_declared else plan
+    if certify and is_address(out):
+        raise BadInput(f"--certify: writes folders, and {out} is on an object store; give a folder as DIR")
     folder = Store(Path(out).absolute()).certificates if certify else None
     where = Path(source).absolute() if source is not None else None
     allowance = Allowance(per_case, memory, conflicts, folder, where, libraries(folders, run_on))
-    sweep = Sweep(plan, Path(out), master, allowance, resume)
+    sweep = Sweep(plan, out if is_address(out) else Path(out), master, allowance, resume)
     progress = SweepProgress(len(plan.cases), verbose)
     try:
         with progress:
@@ -233,13 +238,16 @@ def report_command(folder: str, form: str, output: str | None) -> int:
     """
     from fencepost.cli.rendering.sweep_forms import FORMS
     from fencepost.cli.rendering.sweep_matrices import SweepReport
+    from fencepost.sweeps.object_store import is_address
     from fencepost.sweeps.tables import read_summary
 
     store = _store(folder)
     rows = store.rows()
     missing = store.missing(rows)
     summary = None if missing else read_summary(store)
-    report = SweepReport(Path(folder), store.manifest(), ordered(rows), summary)
+    report = SweepReport(
+        folder if is_address(folder) else Path(folder), store.manifest(), ordered(rows), summary
+    )
     emit(FORMS[form](report), output)
     if missing:
         click.echo(report.unfinished, err=True)
@@ -266,11 +274,12 @@ def trace_command(folder: str, name: str, output: str | None) -> int:
     return int(ExitCode.SUCCESS)
 
 
-def _store(folder: str) -> Store:
+def _store(folder: str) -> Store | ObjectStore:
+    from fencepost.sweeps.object_store import ObjectStore, is_address
     from fencepost.sweeps.spark import require_arrow
     from fencepost.sweeps.store import Store
 
     require_arrow()
-    store = Store(Path(folder))
+    store = ObjectStore(folder.rstrip("/")) if is_address(folder) else Store(Path(folder))
     store.manifest()
     return store

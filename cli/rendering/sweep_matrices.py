@@ -35,7 +35,8 @@ USUAL = {
 class SweepReport:
     """A sweep to be reported: its folder, manifest and rows, and its tables if it is finished."""
 
-    folder: Path
+    folder: Path | str
+    """The folder, or the address on an object store."""
     manifest: dict[str, Any]
     rows: Sequence[Row]
     summary: dict[str, Table] | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
+from pathlib import Path
 
 from fencepost.cli.rendering.check_text import counterexample_text, sentence
 from fencepost.cli.rendering.page_parts import filled, part
@@ -289,7 +290,7 @@ def _certificate(report: SweepReport, row: Row) -> str:
     from fencepost.encoding.evidence.manifests import claimed, read_manifest
 
     said = f"What the proof rests on is in <code>{escape(row['certificate'])}</code>"
-    folder = report.folder / row["certificate"]
+    folder = Path(report.folder) / row["certificate"]
     if not folder.is_dir():
         return f"<h4>The certificate</h4><p>{said}, which is not there any more.</p>"
     rounds, basis = int(row["rounds"]), Basis(row["basis"])

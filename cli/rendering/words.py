@@ -125,13 +125,13 @@ def _conform_command(row: Row) -> str:
     )
 
 
-def trace_command(folder: Path, row: Row) -> str:
+def trace_command(folder: Path | str, row: Row) -> str:
     """Return the command that replays the counterexample of a row."""
     return (
         f"{shlex.join(['fencepost', 'sweep', 'trace', str(folder), row['id']])} | fencepost trace /dev/stdin"
     )
 
 
-def certify_command(folder: Path, row: Row) -> str:
+def certify_command(folder: Path | str, row: Row) -> str:
     """Return the command that checks the certificate of a row."""
-    return shlex.join(["fencepost", "certify", str(folder / row["certificate"])])
+    return shlex.join(["fencepost", "certify", str(Path(folder) / row["certificate"])])

@@ -23,8 +23,9 @@ from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, task_of, unanswered
 from fencepost.sweeps.solve import Allowance
 from fencepost.sweeps.spark import require_answer
-from fencepost.sweeps.store import Manner, Store, opened
+from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.sweep_cases import SweepCase, together
+from fencepost.sweeps.sweep_manifest import Manner
 from support.reports import stage
 from support.sweeps import planned
 

@@ -35,7 +35,7 @@ from fencepost.encoding.evidence.manifests import MANIFEST_KEYS
 from fencepost.realcode import run_files, transcripts
 from fencepost.sweeps import conformance_cases, grid
 from fencepost.sweeps.rows import COLUMNS, Column
-from fencepost.sweeps.store import SWEEP
+from fencepost.sweeps.sweep_manifest import SWEEP
 
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"
 

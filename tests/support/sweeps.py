@@ -94,7 +94,9 @@ class Spark:
 
 
 @contextmanager
-def started(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> Iterator[subprocess.Popen[str]]:
+def started(
+    grid: Path, out: Path | str, *options: str, spark: Spark = Spark()
+) -> Iterator[subprocess.Popen[str]]:
     """Start `fencepost sweep run` as a shell does, with a limit of `CONFLICTS`; yield its process.
 
     The process has ended when the context is left.
@@ -114,7 +116,7 @@ def started(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> Ite
             process.kill()
 
 
-def swept(grid: Path, out: Path, *options: str, spark: Spark = Spark()) -> tuple[int, str, str]:
+def swept(grid: Path, out: Path | str, *options: str, spark: Spark = Spark()) -> tuple[int, str, str]:
     """Run `fencepost sweep run` to its end; return its exit code, stdout and stderr."""
     with started(grid, out, *options, spark=spark) as process:
         stdout, stderr = process.communicate(timeout=600)
