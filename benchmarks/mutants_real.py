@@ -13,15 +13,20 @@ not in the class ends the command with exit code 2.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import itertools
 import json
+import math
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -29,7 +34,7 @@ from typing import Any
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode.conformance import drive, grounds, start
 from fencepost.realcode.harness_session import HarnessFailed, running
-from fencepost.realcode.library import Library, jdk, library, with_rules
+from fencepost.realcode.library import Library, compiled, jdk, library, with_rules
 from fencepost.realcode.reproduction import STORAGES, Setting, setting_of
 from fencepost.realcode.runs import ConformanceRun, Ground, random_runs
 
@@ -121,19 +126,37 @@ def agent(asm: Path, folder: Path) -> Path:
     return jar
 
 
+def misfits(mutants: Sequence[Mutant], lib: Library, asm: Path, jar: Path, folder: Path) -> None:
+    """Make all changes in no JVM's classes; raise BadInput if one does not fit its class."""
+    given = []
+    for number, mutant in enumerate(mutants):
+        given.append(folder / str(number))
+        given[-1].write_text(mutant.properties(folder / "done"), encoding="utf-8")
+    path = f"{jar}:{asm}:{compiled(lib)}:{lib.class_path}"
+    command = [jdk("java"), "-cp", path, "Agent", *map(str, given)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if result.returncode:
+        raise BadInput("; ".join((result.stdout or result.stderr).splitlines()))
+
+
 class Runs:
     """The conformance runs of a seed. They are drawn once."""
 
     def __init__(self, instances: Sequence[Ground], seed: int, most: int) -> None:
         """Draw nothing yet."""
         self._following = itertools.islice(random_runs(instances, seed), most)
+        self._drawing = threading.Lock()
         self._drawn: list[tuple[Ground, ConformanceRun]] = []
 
     def __iter__(self) -> Iterator[tuple[Ground, ConformanceRun]]:
         """Yield the runs from the first on."""
-        yield from self._drawn
-        for found in self._following:
-            self._drawn.append(found)
+        for number in itertools.count():
+            with self._drawing:
+                if number == len(self._drawn):
+                    self._drawn += itertools.islice(self._following, 1)
+                if number == len(self._drawn):
+                    return
+                found = self._drawn[number]
             yield found
 
 
@@ -198,22 +221,36 @@ def kept(path: Path | None) -> dict[tuple[str, str, str, str, int], Outcome]:
     return {(o.mutant, o.change, o.release, o.storage, o.seed): o for o in found}
 
 
-def attempts(bench: Bench, mutants: Sequence[Mutant], most: int, results: Path | None) -> list[Outcome]:
-    """Return the outcome without a mistake and then one for each mistake, from the results if they have it."""
-    before, found = kept(results), []
-    for mutant in (None, *mutants):
+def attempts(
+    bench: Bench, mutants: Sequence[Mutant], most: int, given: tuple[Path | None, int, float]
+) -> list[Outcome]:
+    """Return the outcome without a mistake and then one for each mistake.
+
+    `given` is the file of results, from which what is known is taken; the number of attempts at a time; and
+    the seconds after which no attempt begins.
+    """
+    results, jobs, seconds = given
+    before, ends, writing = kept(results), time.monotonic() + seconds, threading.Lock()
+
+    def one(mutant: Mutant | None) -> Outcome | None:
         key = (mutant.name if mutant else WITHOUT, change(mutant), bench.setting.code)
         outcome = before.get((*key, bench.setting.storage, bench.seed))
         if outcome is None or (outcome.runs < most and not outcome.departs):
+            if time.monotonic() > ends:
+                return outcome
             outcome = bench.attempt(mutant)
-            if results is not None:
-                with results.open("a", encoding="utf-8") as file:
+            with writing, contextlib.nullcontext() if results is None else results.open("a") as file:
+                if file is not None:
                     file.write(json.dumps(asdict(outcome)) + "\n")
         print(f"{outcome.mutant}: {ending(outcome)}", file=sys.stderr, flush=True)
-        if mutant is None and (outcome.departs or outcome.failed):
-            raise BadInput(f"{bench.lib.folder}: departs without a mistake ({ending(outcome)}); choose a --seed")
-        found.append(outcome)
-    return found
+        return outcome
+
+    first = one(None)
+    if first is None or first.departs or first.failed:
+        why = ending(first) if first else "no time for its runs"
+        raise BadInput(f"{bench.lib.folder}: without a mistake: {why}; choose another --seed, or more --minutes")
+    with ThreadPoolExecutor(jobs) as pool:
+        return [first, *filter(None, pool.map(one, mutants))]
 
 
 def ending(outcome: Outcome) -> str:
@@ -224,8 +261,9 @@ def ending(outcome: Outcome) -> str:
 
 
 def score(mutants: Sequence[Mutant], found: Mapping[str, Outcome]) -> str:
-    """Return how many of these mistakes depart."""
-    return f"{sum(found[m.name].departs for m in mutants)} of {len(mutants)}"
+    """Return how many of these mistakes depart, of those that were tried."""
+    tried = [found[m.name] for m in mutants if m.name in found]
+    return f"{sum(outcome.departs for outcome in tried)} of {len(tried)}"
 
 
 def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib: Library) -> str:
@@ -255,19 +293,20 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
     ]
     for title, several in (("Client and bookie", code), ("Harness", harness)):
         lines += [f"## {title}", "", "| rule | group | class and method | change | first departure |", "| --- " * 5 + "|"]
-        lines += [row(m, found[m.name]) for m in several] + [""]
-    unseen = [m for m in mutants if not found[m.name].departs]
+        lines += [row(m, found.get(m.name)) for m in several] + [""]
+    unseen = [m for m in mutants if m.name in found and not found[m.name].departs]
     if unseen:
         lines += ["## Not noticed", ""]
         lines += [f"- `{m.name}`: {m.unseen or 'not explained yet'}." for m in unseen] + [""]
     return "\n".join(lines)
 
 
-def row(mutant: Mutant, outcome: Outcome) -> str:
+def row(mutant: Mutant, outcome: Outcome | None) -> str:
     """Return the mistake's row."""
-    where = f"`{mutant.type.rpartition('.')[2]}.{mutant.method}`".replace("$", "\\$")
     where = f"`{mutant.type.rpartition('.')[2]}.{mutant.method}`"
-    if outcome.failed:
+    if outcome is None:
+        seen = "not tried"
+    elif outcome.failed:
         seen = f"the harness fails in run {outcome.runs}"
     else:
         seen = f"run {outcome.runs}: {outcome.kind}" if outcome.departs else f"none within {outcome.runs}"
@@ -283,6 +322,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--storage", choices=STORAGES, default=STORAGES[0], help="of the bookies")
     parser.add_argument("--only", default="", metavar="TEXT", help="only mistakes whose names contain TEXT")
     parser.add_argument("--asm", type=Path, default=ASM, metavar="JAR", help=f"ASM (default: {ASM})")
+    parser.add_argument("--check", action="store_true", help="only say whether each change fits its class")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="mistakes at a time")
+    parser.add_argument("--minutes", type=float, default=math.inf, metavar="M", help="then no more are begun")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keep what was found, and go on from it")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the page")
     arguments = parser.parse_args(given)
@@ -308,8 +350,13 @@ def _page_of(arguments: Any) -> str:
     runs = Runs(instances, arguments.seed, arguments.runs)
     with tempfile.TemporaryDirectory() as folder:
         jar = agent(arguments.asm, Path(folder))
+        misfits(mutants, lib, arguments.asm, jar, Path(folder))
+        if arguments.check:
+            return f"{len(mutants)} mistakes fit {lib.version}\n"
         bench = Bench(lib, setting_of(lib, arguments.storage), instances, runs, arguments.seed, jar)
-        outcomes = attempts(bench, mutants, arguments.runs, arguments.results)
+        outcomes = attempts(
+            bench, mutants, arguments.runs, (arguments.results, arguments.jobs, 60 * arguments.minutes)
+        )
     return page(mutants, outcomes, arguments.runs, lib)
 
 

@@ -26,10 +26,7 @@ public final class Agent {
     private Agent() { }
 
     public static void premain(String file, Instrumentation instrumentation) throws Exception {
-        Properties given = new Properties();
-        try (InputStream in = new FileInputStream(file)) {
-            given.load(in);
-        }
+        Properties given = read(file);
         Change change = new Change(given);
         instrumentation.addTransformer(change);
         try {
@@ -37,17 +34,48 @@ public final class Agent {
         } catch (Throwable failure) {
             end(given, failure.toString());
         }
-        int expected = Integer.parseInt(given.getProperty("places", "1"));
-        if (change.failure != null || change.places != expected) {
-            end(given, change.failure != null ? change.failure.toString()
-                : "found " + change.places + " places, not " + expected);
+        String misfit = change.misfit();
+        if (misfit != null) {
+            end(given, misfit);
         }
         Files.writeString(Path.of(given.getProperty("done")), String.valueOf(change.places));
     }
 
+    /** Makes the changes of these files, in no JVM's classes, and prints those that do not fit. */
+    public static void main(String[] files) throws Exception {
+        int misfits = 0;
+        for (String file : files) {
+            Properties given = read(file);
+            Change change = new Change(given);
+            try (InputStream in = ClassLoader.getSystemResourceAsStream(change.type + ".class")) {
+                if (in != null) {
+                    change.transform(null, change.type, null, null, in.readAllBytes());
+                }
+            }
+            String misfit = change.misfit();
+            if (misfit != null) {
+                misfits++;
+                System.out.println(text(given, misfit));
+            }
+        }
+        System.exit(misfits == 0 ? 0 : DOES_NOT_FIT);
+    }
+
+    private static Properties read(String file) throws Exception {
+        Properties given = new Properties();
+        try (InputStream in = new FileInputStream(file)) {
+            given.load(in);
+        }
+        return given;
+    }
+
+    private static String text(Properties given, String why) {
+        return given.getProperty("class") + "." + given.getProperty("method") + ": the change at "
+            + given.getProperty("at") + " does not fit: " + why.replace('\n', ' ');
+    }
+
     private static void end(Properties given, String why) {
-        System.out.println("the change does not fit " + given.getProperty("class") + "." + given.getProperty("method")
-            + " at " + given.getProperty("at") + ": " + why.replace('\n', ' '));
+        System.out.println(text(given, why));
         System.out.flush();
         Runtime.getRuntime().halt(DOES_NOT_FIT);
     }
@@ -58,6 +86,7 @@ public final class Agent {
         private final String[] at;
         private final String[] instead;
         private final int nth;
+        private final int expected;
         private volatile int places;
         private volatile Throwable failure;
 
@@ -67,6 +96,15 @@ public final class Agent {
             at = given.getProperty("at").split(" ");
             instead = given.getProperty("do").split(" ");
             nth = Integer.parseInt(given.getProperty("nth", "1"));
+            expected = Integer.parseInt(given.getProperty("places", "1"));
+        }
+
+        /** Returns why the change does not fit; null if it was made. */
+        String misfit() {
+            if (failure != null) {
+                return failure.toString();
+            }
+            return places == expected ? null : "the class has " + places + " such places, not " + expected;
         }
 
         @Override
@@ -116,7 +154,11 @@ public final class Agent {
                 @Override
                 public void visitCode() {
                     next.visitCode();
-                    Places.leave(next, of, instead[1]);
+                    if (instead[0].equals("call")) {
+                        Places.call(next, type, instead[1]);
+                    } else {
+                        Places.leave(next, of, instead.length > 1 ? instead[1] : "");
+                    }
                     next.visitMaxs(0, 0);
                     next.visitEnd();
                 }

@@ -12,8 +12,8 @@ import org.objectweb.asm.util.Printer;
  * IFNE. The changes are:
  *
  * <p>`skip V`: leave the call or the write out, and go on with V as its result (none for void); `value V`: V instead of
- * the result, or of what is written; `add N`; `not`; `last V`: V instead of the last argument; `always` and `never`:
- * take the jump.
+ * the result, or of what is written; `add N`; `not`; `last V`: V instead of the last argument; `but-last NAME`: the
+ * result of this object's method NAME instead of the last argument but one; `always` and `never`: take the jump.
  */
 final class Places extends MethodVisitor {
     private final String[] at;
@@ -52,6 +52,15 @@ final class Places extends MethodVisitor {
             Type last = arguments[arguments.length - 1];
             pop(last);
             push(mv, last, instead[1]);
+            super.visitMethodInsn(opcode, owner, name, of, isInterface);
+        } else if (instead[0].equals("but-last")) {
+            Type[] arguments = Type.getArgumentTypes(of);
+            super.visitInsn(Opcodes.SWAP);
+            super.visitInsn(Opcodes.POP);
+            super.visitVarInsn(Opcodes.ALOAD, 0);
+            super.visitMethodInsn(Opcodes.INVOKEVIRTUAL, owner, instead[1],
+                "()" + arguments[arguments.length - 2].getDescriptor(), false);
+            super.visitInsn(Opcodes.SWAP);
             super.visitMethodInsn(opcode, owner, name, of, isInterface);
         } else {
             super.visitMethodInsn(opcode, owner, name, of, isInterface);
@@ -153,6 +162,13 @@ final class Places extends MethodVisitor {
             default:
                 throw new IllegalArgumentException(type + " has no constant");
         }
+    }
+
+    /** Calls a method of this object that returns nothing, and returns. */
+    static void call(MethodVisitor from, String owner, String name) {
+        from.visitVarInsn(Opcodes.ALOAD, 0);
+        from.visitMethodInsn(Opcodes.INVOKEVIRTUAL, owner, name, "()V", false);
+        from.visitInsn(Opcodes.RETURN);
     }
 
     /** Returns from a method with that value. */
