@@ -248,7 +248,9 @@ def attempts(
     first = one(None)
     if first is None or first.departs or first.failed:
         why = ending(first) if first else "no time for its runs"
-        raise BadInput(f"{bench.lib.folder}: without a mistake: {why}; choose another --seed, or more --minutes")
+        raise BadInput(
+            f"{bench.lib.folder}: without a mistake: {why}; choose another --seed, or more --minutes"
+        )
     with ThreadPoolExecutor(jobs) as pool:
         return [first, *filter(None, pool.map(one, mutants))]
 
@@ -292,7 +294,12 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
         "",
     ]
     for title, several in (("Client and bookie", code), ("Harness", harness)):
-        lines += [f"## {title}", "", "| rule | group | class and method | change | first departure |", "| --- " * 5 + "|"]
+        lines += [
+            f"## {title}",
+            "",
+            "| rule | group | class and method | change | first departure |",
+            "| --- " * 5 + "|",
+        ]
         lines += [row(m, found.get(m.name)) for m in several] + [""]
     unseen = [m for m in mutants if m.name in found and not found[m.name].departs]
     if unseen:
@@ -310,14 +317,20 @@ def row(mutant: Mutant, outcome: Outcome | None) -> str:
         seen = f"the harness fails in run {outcome.runs}"
     else:
         seen = f"run {outcome.runs}: {outcome.kind}" if outcome.departs else f"none within {outcome.runs}"
-    return f"| `{mutant.name}`: {mutant.rule} | {mutant.group} | {where} | {mutant.at}: {mutant.do} | {seen} |"
+    return (
+        f"| `{mutant.name}`: {mutant.rule} | {mutant.group} | {where} | {mutant.at}: {mutant.do} | {seen} |"
+    )
 
 
 def main(given: Sequence[str] | None = None) -> int:
     """Plant the mistakes asked for, and print or write the page."""
     parser = argparse.ArgumentParser(description="Which planted mistakes do conformance runs notice?")
-    parser.add_argument("--bookkeeper", type=Path, required=True, metavar="LIB", help="lib folder of a release")
-    parser.add_argument("--runs", type=int, default=RUNS, metavar="N", help=f"at most, for each (default: {RUNS})")
+    parser.add_argument(
+        "--bookkeeper", type=Path, required=True, metavar="LIB", help="lib folder of a release"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, metavar="N", help=f"at most, for each (default: {RUNS})"
+    )
     parser.add_argument("--seed", type=int, default=SEED, metavar="S", help="of the runs")
     parser.add_argument("--storage", choices=STORAGES, default=STORAGES[0], help="of the bookies")
     parser.add_argument("--only", default="", metavar="TEXT", help="only mistakes whose names contain TEXT")
