@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import itertools
 import json
 import math
@@ -37,6 +36,7 @@ from fencepost.realcode.harness_session import HarnessFailed, running
 from fencepost.realcode.library import Library, compiled, jdk, library, with_rules
 from fencepost.realcode.reproduction import STORAGES, Setting, setting_of
 from fencepost.realcode.runs import ConformanceRun, Ground, random_runs
+from fencepost.realcode.transcripts import today
 
 FILE = Path(__file__).with_suffix(".toml")
 AGENT = Path(__file__).parent / "agent"
@@ -277,15 +277,16 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
     lines = [
         "# Mistakes that conformance runs notice",
         "",
-        "This page is for those who change the harness or the model of BookKeeper. It says which mistakes in the",
-        "code a [conformance run](../conformance.md) notices, and which it cannot see. Written by",
+        "This page is for those who change the harness or the model of BookKeeper. It says which mistakes in",
+        "the code a [conformance run](../conformance.md) notices, and which it cannot see. Written by",
         "",
         f"    make mutants-real LIB=bookkeeper-server-{lib.version}/lib RUNS={most} SEED={first.seed}",
         "",
-        f"on {datetime.datetime.now(datetime.UTC).date()} with BookKeeper {first.release} and {first.storage} storage."
-        " Each mistake is a change of one method of a compiled class,",
-        "made when the class is loaded (`benchmarks/mutants_real.toml`). All mistakes meet the same runs, and stop at",
-        f"the first departure. Without a mistake none of {first.runs} runs departs. At most {most} runs were made for a mistake.",
+        f"on {today()} with BookKeeper {first.release} and {first.storage} storage. Each mistake is a change",
+        "of one method of a compiled class, made when the class is loaded (`benchmarks/mutants_real.toml`).",
+        "All mistakes meet the same runs. Each stops at its first departure.",
+        f"Without a mistake none of {first.runs} runs departs. A mistake had at most {most} runs.",
+        f"{len(outcomes) - 1} of {len(mutants)} mistakes were tried. The score counts no other.",
         "",
         "| mistakes in | depart |",
         "| --- | --- |",
