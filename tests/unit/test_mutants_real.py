@@ -49,8 +49,6 @@ def test_the_list_has_as_many_mistakes_as_asked_for() -> None:
 def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     names = ("name", "group", "type", "method", "at", "do", "rule")
     entry = "\n".join(["[[mutant]]", *(f'{name} = "x"' for name in names)])
-        ["[[mutant]]", *(f'{n} = "x"' for n in ["name", "group", "type", "method", "at", "do", "rule"])]
-    )
     (tmp_path / "list.toml").write_text(f"{entry}\n{entry}\n", encoding="utf-8")
     with pytest.raises(BadInput, match="names are unique"):
         mutants_real.read(tmp_path / "list.toml")
