@@ -24,6 +24,7 @@ import threading
 import time
 import tomllib
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
@@ -102,12 +103,15 @@ class Outcome:
 def read(path: Path) -> list[Mutant]:
     """Return the mistakes of a file; raise BadInput if one is not well-formed."""
     known = {field.name for field in fields(Mutant)}
-    found = [Mutant(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]]
-    names = [mutant.name for mutant in found]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice or WITHOUT in names:
-        raise BadInput(f"{path}: {sorted(twice) or WITHOUT}: names are unique and not {WITHOUT!r}; {known}")
-    return found
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
+    for entry in entries:
+        if extra := sorted(set(entry) - known):
+            valid = ", ".join(sorted(known))
+            raise BadInput(f"{path}: {entry.get('name')}: has {', '.join(extra)}; valid: {valid}")
+    names = Counter(entry["name"] for entry in entries)
+    if twice := [name for name, number in names.items() if number > 1 or name == WITHOUT]:
+        raise BadInput(f"{path}: {twice[0]}: names are unique, and {WITHOUT!r} is none")
+    return [Mutant(**entry) for entry in entries]
 
 
 def agent(asm: Path, folder: Path) -> Path:

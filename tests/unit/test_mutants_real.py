@@ -54,11 +54,15 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         mutants_real.read(tmp_path / "list.toml")
 
 
+def test_a_key_that_no_mistake_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "list.toml").write_text('[[mutant]]\nname = "x"\nkind = "y"\n', encoding="utf-8")
+    with pytest.raises(BadInput, match="x: has kind; valid: at, do, group"):
+        mutants_real.read(tmp_path / "list.toml")
+
+
 def test_the_page_counts_only_departures_of_mistakes_that_were_tried() -> None:
-    mutants = [
-        replace(ADD, name=name, unseen=name == "lives" and "no run can")
-        for name in ("dies", "lives", "fails", "not")
-    ]
+    mutants = [replace(ADD, name=name) for name in ("dies", "fails", "not")]
+    mutants.append(replace(ADD, name="lives", unseen="no run can"))
     where = ("", "4.17.4", "sorted", 1)
     found = [
         Outcome("none", *where, 5, False),
