@@ -1,5 +1,5 @@
-# The commands: make quick, make test, make test-long, make test-versions, make lint, make dev, make site, make dist, make bench, make corpus, make formats, make mutants,
-# make durations. Each sets up what it needs in .venv;
+# The commands: make quick, make test, make test-long, make test-versions, make lint, make dev, make site, make dist, make bench, make corpus, make formats,
+# make mutants, make mutants-real, make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13 3.14
@@ -11,7 +11,7 @@ SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 # The collection of the tests takes half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants durations browser java clean
+.PHONY: quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants mutants-real durations browser asm java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -66,6 +66,10 @@ formats: dev               ## the JSON Schemas in docs/formats/, after a change 
 mutants: dev               ## changes of the engine that no quick test notices; hours
 	nice -n 10 $(BIN)/python benchmarks/mutants.py --results .venv/mutants.jsonl
 
+mutants-real: dev asm      ## planted mistakes that conformance runs notice: make mutants-real LIB=lib folder [RUNS=100 SEED=1]; an hour or more
+	nice -n 10 $(BIN)/python benchmarks/mutants_real.py --bookkeeper $(LIB) --runs $(or $(RUNS),100) --seed $(or $(SEED),1) \
+	  --results .venv/mutants-real.jsonl --output docs/generated/mutants-real.md
+
 durations: .venv/installed browser java  ## the seconds of each case that is not long, recorded in tests/durations.json; an hour or more
 	$(BIN)/python -m pytest -m "not long" -n0 --record-durations
 
@@ -85,6 +89,9 @@ browser:                   ## Chromium and its driver, in which the page of a tr
 java:                      ## for the tests of sweeps, which run on Spark; without it they are skipped
 	@command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y openjdk-17-jre-headless; } \
 		|| echo "no Java, and it cannot be installed here: the tests of sweeps on Spark are skipped"
+
+asm:                       ## ASM, with which make mutants-real changes compiled classes
+	@test -e /usr/share/java/asm-all.jar || { apt-get update -qq && apt-get install -qq -y --no-install-recommends libasm-java; }
 
 clean:
 	rm -rf .venv build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -209,11 +209,11 @@ def answering(command: Sequence[str], folder: Path, errors: TextIO | None = None
 
 
 @contextlib.contextmanager
-def running(lib: Library, log: Path | None = None) -> Iterator[Harness]:
+def running(lib: Library, log: Path | None = None, options: Sequence[str] = ()) -> Iterator[Harness]:
     """Run the harness on that release in a temporary folder, which is removed at the end.
 
-    `log` is the file for BookKeeper's own log; by default it is in the temporary folder. Raises BadInput
-    without a JDK.
+    `log` is the file for BookKeeper's own log; by default it is in the temporary folder. `options` are more
+    options of the JVM. Raises BadInput without a JDK.
     """
     java, classes = jdk("java"), compiled(lib)
     with tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True) as folder:
@@ -224,6 +224,7 @@ def running(lib: Library, log: Path | None = None) -> Iterator[Harness]:
             "-Djava.net.preferIPv4Stack=true",
             "-Dio.netty.tryReflectionSetAccessible=true",
             *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED),
+            *options,
             "-cp",
             f"{classes}:{lib.class_path}",
             "fencepost.Harness",
