@@ -75,8 +75,7 @@ class Sweep:
     plan: Plan
     folder: Path | str
     """The folder, or an address such as `s3://bucket/found`."""
-    master: str | None = "local[*]"
-    """The master of Spark; None for the one that `spark-submit` was given."""
+    master: str = "local[*]"
     allowance: Allowance = field(default_factory=Allowance)
     resume: bool = False
 

@@ -15,6 +15,7 @@ from fencepost.encoding.language import (
     Property,
     Protocol,
     StateSpace,
+    Subset,
     System,
     at_least,
     each,
@@ -85,7 +86,7 @@ def receive_vote(s: State, node: Parameter, voter: Parameter) -> Action:
     return Action(when=s.vote_sent[voter, node], then=[s.votes[node, voter].set(True)], actor=node)
 
 
-def choose_quorum(s: State, quorum: Parameter, node: Parameter) -> Action:
+def choose_quorum(s: State, quorum: Subset, node: Parameter) -> Action:
     """Choose a quorum that voted for a node."""
     agreed = forall(s.node, lambda n: implies(is_in(n, quorum), s.votes[node, n]))
     return Action(when=majority(quorum, s.node) & agreed, then=[s.voting_quorum.set(quorum)], actor=node)

@@ -15,6 +15,7 @@ from fencepost.encoding.language import (
     Property,
     Protocol,
     StateSpace,
+    Subset,
     System,
     at_least,
     each,
@@ -61,7 +62,7 @@ def cast_vote(s: State, node: Parameter, value: Parameter) -> Action:
     return Action(when=first, then=[s.vote[node, value].set(True)], actor=node)
 
 
-def collect_votes(s: State, quorum: Parameter, value: Parameter) -> Action:
+def collect_votes(s: State, quorum: Subset, value: Parameter) -> Action:
     """Decide a value for which a quorum voted."""
     large = majority(quorum, s.node) if s.parameters.quorums == "majorities" else size(quorum) > 0
     agreed = forall(s.node, lambda n: implies(is_in(n, quorum), s.vote[n, value]))

@@ -15,7 +15,9 @@ from fencepost.encoding.language import (
     Property,
     Protocol,
     StateSpace,
+    Subset,
     System,
+    any_of,
     at_least,
     each,
     exists,
@@ -53,11 +55,11 @@ class State(StateSpace):
 
 def vote(s: State, voter: Parameter, node: Parameter) -> Action:
     """Vote for a node."""
-    first = forall(s.node, lambda n: ~s.voted[voter, n]) if s.parameters.votes == "one" else True
+    first = any_of(s.parameters.votes != "one", forall(s.node, lambda n: ~s.voted[voter, n]))
     return Action(when=first, then=[s.voted[voter, node].set(True)], actor=voter)
 
 
-def become_leader(s: State, node: Parameter, quorum: Parameter) -> Action:
+def become_leader(s: State, node: Parameter, quorum: Subset) -> Action:
     """Become a leader with the votes of a quorum."""
     elected = forall(s.node, lambda n: implies(is_in(n, quorum), s.voted[n, node]))
     return Action(when=majority(quorum, s.node) & elected, then=[s.leader[node].set(True)], actor=node)

@@ -16,7 +16,7 @@ from fencepost.encoding.language import (
     Parameter,
     Property,
     Protocol,
-    Read,
+    Sequence,
     StateSpace,
     System,
     Term,
@@ -91,7 +91,7 @@ class State(StateSpace):
         return (self.leader[term] == server) & (self.term[server] == term)
 
 
-def same_at(a: Read, b: Read, index: TermLike) -> Term:
+def same_at(a: Sequence, b: Sequence, index: TermLike) -> Term:
     """Return whether two logs have one entry at an index."""
     return (length(a) >= index) & (length(b) >= index) & (at(a, index) == at(b, index))
 

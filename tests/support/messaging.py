@@ -143,6 +143,10 @@ class ByHand:
 class Mail(StateSpace):
     """Nodes with sets, a sequence and a constant each, and one kind of message."""
 
+    status: Family
+    fate: Family
+    content: Family
+
     def __init__(self, chance: random.Random, by_hand: bool) -> None:
         self.node, self.entry = labels("node", "n", 2), integers(1, 2)
         self.any_few, self.any_own = chance.random() < 0.4, chance.random() < 0.4
@@ -249,7 +253,7 @@ class _Maker:
         messages, then = [index], self._updates(index)
         when: Term = TRUE
         if s.options.derived:
-            messages = list(product(*s.options.over[:-1], index))
+            messages = list(product(*s.options.over[:-1], index))  # type: ignore[arg-type]
             then.append(s.posted[index].set(True))
         elif chance.random() < 0.4:
             when = self.condition(index)

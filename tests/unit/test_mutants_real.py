@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mutants_real
 import pytest
@@ -92,7 +93,7 @@ def test_the_agent_changes_each_kind_of_place(tmp_path: Path) -> None:
     (tmp_path / "agent").mkdir()
     jar = mutants_real.agent(mutants_real.ASM, tmp_path / "agent")
 
-    def printed(at: str, do: str, method: str = "main", **more: int) -> str:
+    def printed(at: str, do: str, method: str = "main", **more: Any) -> str:
         mutant = Mutant("a", "group", "Toy", method, at, do, "rule", **more)
         (tmp_path / "given").write_text(mutant.properties(tmp_path / "done"), encoding="utf-8")
         command = ["java", f"-javaagent:{jar}={tmp_path / 'given'}", "-cp", str(tmp_path), "Toy"]

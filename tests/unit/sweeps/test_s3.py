@@ -50,8 +50,13 @@ def test_a_sweep_killed_halfway_on_s3_is_resumed_and_has_the_rows_of_a_plain_loo
 ) -> None:
     grid, made = planned(tmp_path, SMALL)
     address = f"{bucket}/found/it"
+
+    def waves() -> list[str]:
+        sleep(0.3)
+        return ObjectStore(address).waves()
+
     with started(grid, address, spark=ONE) as process:
-        awaited(lambda: sleep(0.3) or ObjectStore(address).waves(), process)
+        awaited(waves, process)
         below = children(process.pid)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=60)
