@@ -315,7 +315,8 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
 
 def row(mutant: Mutant, outcome: Outcome | None) -> str:
     """Return the mistake's row."""
-    where = f"`{mutant.type.rpartition('.')[2]}.{mutant.method}`"
+    home = mutant.type.rpartition(".")[2]
+    where = f"`{mutant.method}` of {home}" if mutant.group == "harness" else f"`{home}.{mutant.method}`"
     if outcome is None:
         seen = "not tried"
     elif outcome.failed:

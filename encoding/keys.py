@@ -128,10 +128,12 @@ def named(keys: Keys, form: str) -> Key:
     return ruled(dict, form, additionalProperties={"type": "object", **object_schema(keys)})
 
 
-def either(documents: Iterable[Keys], form: str) -> Key:
-    """One of these documents, or null."""
+def either(documents: Iterable[Keys], form: str, *, or_null: bool = False) -> Key:
+    """One of these documents."""
     listed = [{"type": "object", "title": schema_name(one), **object_schema(one)} for one in documents]
-    return Key((dict, type(None)), form, rules={"anyOf": [*listed, {"type": "null"}]})
+    if or_null:
+        return Key((dict, type(None)), form, rules={"anyOf": [*listed, {"type": "null"}]})
+    return Key(dict, form, rules={"anyOf": listed})
 
 
 def null(key: Key, when: str = "") -> Key:

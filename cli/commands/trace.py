@@ -188,7 +188,9 @@ REPLAY = k.keys(
     property=k.text("the property that the trace violates, or path for a path from the explorer"),
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
-    trace=k.either((TRACE, PATH), "the trace or path as replayed now, or null if it does not replay"),
+    trace=k.either(
+        (TRACE, PATH), "the trace or path as replayed now, or null if it does not replay", or_null=True
+    ),
     false_because=k.null(k.one(FALSE_BECAUSE, "why the property is false at the end"), "unless it replays"),
 )
 REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for each trace in the file"))

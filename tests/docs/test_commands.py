@@ -29,6 +29,7 @@ NOT_HERE = {
     "trace lost.json": "the file is the reader's",
     "certify evidence --protocol": "the certificate is the reader's",
     "sweep run grid.toml": "the grid is the reader's",
+    "sweep report s3:": "the bucket is the reader's",
     "sweep run runs.toml": "needs a LIB of BookKeeper",
 }
 """Beginnings of commands that cannot run here, each with the reason."""

@@ -43,7 +43,15 @@ OF_OTHERS = {
         "LedgerMetadataIndex",
     ),
     *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
-    *("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SYMMETRY", "nohup", "updr"),
+    *(
+        "HADOOP_CONF_DIR",
+        "PYSPARK_SUBMIT_ARGS",
+        "nohup",
+        "updr",
+        "SequenceReadRequest",
+        "ClientClosedException",
+        "spec.options",
+    ),
     *("CONSTANTS", "ASSUME", "TypeOK", "Head", "Len", "Nat", "CONSTRAINT", "CHOOSE"),
 }
 """Names of BookKeeper and of other tools that stand in pages only."""
