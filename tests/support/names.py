@@ -50,7 +50,6 @@ OF_OTHERS = {
         "updr",
         "SequenceReadRequest",
         "ClientClosedException",
-        "spec.options",
     ),
     *("CONSTANTS", "ASSUME", "TypeOK", "Head", "Len", "Nat", "CONSTRAINT", "CHOOSE"),
 }
