@@ -89,6 +89,7 @@ FAULTS = {
     "silent": ("silent bookie", "silent bookies"),
     "crashes": ("crash", "crashes"),
     "restarts": ("restart", "restarts"),
+    "power_losses": ("loss of power", "losses of power"),
     "disks": ("lost disk", "lost disks"),
     "stops": ("stop", "stops"),
     "sessions": ("lost session", "lost sessions"),

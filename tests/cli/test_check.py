@@ -225,7 +225,7 @@ def test_the_instance_asked_for_leaves_another_its_share_of_the_time(
     """Planted: the instance that is checked first gets all of the time."""
     asked: list[tuple[int, float]] = []
 
-    def at_once(instance: Instance, properties: list[Property], limits: Limits, hear: object) -> Outcome:
+    def at_once(instance: Instance, properties: list[Property], limits: Limits, *hear: object) -> Outcome:
         asked.append((len(properties), limits.timeout - limits.gone))
         nothing: dict[str, Any] = {"seconds": 0.0, "solver": "none", "unreachable": True}
         results = [Result(p.name, Verdict.VACUOUS, **nothing) for p in properties]

@@ -50,7 +50,7 @@ def test_what_is_inductive_is_assumed_and_nothing_else(monkeypatch: pytest.Monke
     """
     assumed = assume(monkeypatch, "inductive")
     assert checked() == (Verdict.VIOLATED, 7)
-    assert assumed == ["heard-has-voted", "abort-is-told-or-own"]
+    assert list(dict.fromkeys(assumed)) == ["heard-has-voted", "abort-is-told-or-own"]
     assume(monkeypatch, "none")
     assert checked() == (Verdict.VIOLATED, 7)
 
