@@ -820,7 +820,7 @@ def test_each_setting_loses_an_entry_in_as_few_steps_as_the_table_says(setting: 
         pytest.param("journalWriteData=false", "4.8.2", "sorted", False, marks=pytest.mark.long),
         ("bare-fence", "4.16.6", "sorted", True),
         pytest.param("bare-fence", "4.14.8", "db", False, marks=pytest.mark.long),
-        ("flushed-fence", "4.16.6", "sorted", False),
+        pytest.param("flushed-fence", "4.16.6", "sorted", False, marks=pytest.mark.long),
         pytest.param("flushed-fence-db", "4.18.0", "db", True, marks=pytest.mark.slow),
         pytest.param("unawaited-fence", "4.16.6", "sorted", False, marks=pytest.mark.long),
     ],

@@ -293,7 +293,8 @@ For each: the instance, the settings that switch it on, and the invariant that i
 """
 
 
-@pytest.mark.parametrize("bug", each_third(BUGS))
+@pytest.mark.long
+@pytest.mark.parametrize("bug", BUGS)
 def test_a_known_bug_breaks_the_invariant_that_stands_for_its_rule(bug: str) -> None:
     protocol, settings, switched_on, invariant = BUGS[bug]
     assert invariant in Case(protocol, {**settings, **switched_on}).broken()
