@@ -51,9 +51,9 @@ def check(
             work.run([KeptProof(work, kept)], work.is_enough)
         enumeration, induction = StateEnumeration(work), InductiveProof(work)
         finding = FoundProof(work, induction)
-        first: list[Engine] = (
-            [induction, finding] if limits.jobs > 1 else [induction]
-        )  # one job: in the order below
+        first: list[Engine] = [induction]
+        if limits.jobs > 1:  # with one job, in the order below
+            first.append(finding)
         rounds = BoundedSearch(work, first)
         shortest = ShortestViolation(work, induction)
 

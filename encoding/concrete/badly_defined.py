@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from fencepost.encoding.errors import ModelError
@@ -18,10 +18,10 @@ class BadlyDefined(ModelError):
 
 
 @contextmanager
-def with_the_steps_before(path: Sequence[GroundAction]) -> Iterator[None]:
-    """Raise ModelError with the steps that lead there, in place of BadlyDefined."""
+def with_the_steps_before(path: Iterable[GroundAction]) -> Iterator[None]:
+    """Raise ModelError with the steps that lead there, in place of BadlyDefined; only then is `path` read."""
     try:
         yield
     except BadlyDefined as error:
         steps = one_line(", ".join(action.name for action in path), WIDTH)
-        raise ModelError(f"{error} ({f'after {steps}' if path else 'as the first step'})") from error
+        raise ModelError(f"{error} ({f'after {steps}' if steps else 'as the first step'})") from error

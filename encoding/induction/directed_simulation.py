@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.encoding.concrete.badly_defined import BadlyDefined, with_the_steps_before
+from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
@@ -98,17 +98,14 @@ def _simulate_once(
             yield SimulatedTo(name, tuple(path), lost, beginnings.of(first))
 
     yield from reached()
-    for _ in range(PASSES):
-        before = len(path)
-        for number, step in taking:
-            try:
+    with with_the_steps_before(concrete.steps[slot].action for slot in path):
+        for _ in range(PASSES):
+            before = len(path)
+            for number, step in taking:
                 after = next(step.successors(state), None)
-            except BadlyDefined:
-                with with_the_steps_before([concrete.steps[slot].action for slot in path]):
-                    raise
-            if after is not None and after != state:
-                state = after
-                path.append(number)
-                yield from reached()
-        if len(path) == before:
-            return
+                if after is not None and after != state:
+                    state = after
+                    path.append(number)
+                    yield from reached()
+            if len(path) == before:
+                return
