@@ -151,8 +151,8 @@ class _SpecWriter:
             action.fault,
             tuple(self._guard(schema.action.when)),
             tuple(self._updates(action.then)),
-            None if received is None else next(self._messages(schema, [((), received)])),
-            tuple(self._messages(schema, replace(schema, action=action).sent())),
+            None if received is None else next(self._messages([((), received)])),
+            tuple(self._messages(replace(schema, action=action).sent())),
         )
 
     def _guard(self, when: Term) -> Iterator[SpecConjunct]:
@@ -174,20 +174,19 @@ class _SpecWriter:
         condition = "" if same(update.when, TRUE) else spelling.text(update.when)
         return f"{name}[{', '.join(index)}]" if index else name, spelling.text(update.value), condition
 
-    def _messages(self, schema: Schema, sendings: Iterable[Sending]) -> Iterator[SpecMessage]:
+    def _messages(self, sendings: Iterable[Sending]) -> Iterator[SpecMessage]:
         listed = list(sendings)
         fields = {message.kind: (*message.about, *message.says) for _, message in listed}
-        for row in grouped([self._message(schema, *sending) for sending in listed]):
+        for row in grouped([self._message(*sending) for sending in listed]):
             kind, bound, sender, receiver, condition, loss, *values = row.texts
             each = (bound, *row.each) if bound else row.each
             told = dict(zip(fields[kind], values, strict=True))
             yield SpecMessage(each, kind, sender, receiver, told, condition or None, loss or None)
 
-    def _message(self, schema: Schema, bound: tuple[Parameter, ...], message: Message) -> tuple[str, ...]:
+    def _message(self, bound: tuple[Parameter, ...], message: Message) -> tuple[str, ...]:
         """Return the texts of a message. The variable of a broadcast is named after its index set."""
-        taken = [parameter.symbol for parameter in schema.parameters]
         sorts = {p: self.spelling.sort(p.sort) for p in bound}
-        names = {p: sort + "2" * (sort in taken) for p, sort in sorts.items()}
+        names = {p: sort + "2" * (sort in self.spelling.taken) for p, sort in sorts.items()}
         given = {id(parameter): variable(name) for parameter, name in names.items()}
 
         def text(term: Term, hint: str = "") -> str:

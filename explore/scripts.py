@@ -22,9 +22,6 @@ from fencepost.explore.guards import Reason
 from fencepost.explore.paths import ExplorerPath, Move, Take
 from fencepost.properties.catalogue import find
 
-PROTOCOL, RELEASE, SET, PROPERTY = "protocol", "release", "set", "property"
-"""The first words of the lines that name the instance."""
-
 HINT = "give a script of steps that begins with `protocol NAME`"
 
 SHOWN = 12
@@ -54,11 +51,11 @@ class Script:
 def script_in(path: Path) -> Script | None:
     """Return the script in a file; None if it does not begin as one. Raises BadInput for a bad header."""
     lines = list(_telling(read_text(path, HINT)))
-    if not lines or _words(lines[0][1])[0] != PROTOCOL:
+    if not lines or lines[0][1].split()[0] != "protocol":
         return None
     script = Script(path, "", None, (), None, ())
     for place, (number, line) in enumerate(lines):
-        word, *rest = _words(line)
+        word, *rest = line.split()
         match word:
             case "protocol" if place == 0 and len(rest) == 1:
                 script = replace(script, protocol=rest[0])
@@ -89,10 +86,6 @@ def _telling(text: str) -> Iterator[tuple[int, str]]:
         said = line.partition("#")[0].strip()
         if said:
             yield number, said
-
-
-def _words(line: str) -> list[str]:
-    return line.split()
 
 
 def _bad(path: Path, number: int, why: object) -> BadInput:

@@ -82,12 +82,17 @@ def waits_after_change(s: LateAcks, client: Parameter, called: Term) -> list[Upd
     return [s.waiting[client].set(~called)] if client.sort is s.writer else []
 
 
+def is_heard(s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """Return whether an answer of the bookie counts, or comes for an add that is acknowledged already."""
+    return any_of(s.counts(client, fragment, entry, bookie), lift(entry) <= s.lac(client))
+
+
 def called_by_answer(
     s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
 ) -> list[Update]:
     """Return the update for an answer: it is a call if the add has AQ acks then."""
-    known = any_of(s.counts(client, fragment, entry, bookie), lift(entry) <= s.lac(client))
-    calls = any_of(s.complete(client, entry), s.completes(client, fragment, entry, bookie)) & known
+    calls = any_of(s.complete(client, entry), s.completes(client, fragment, entry, bookie))
+    calls &= is_heard(s, client, fragment, entry, bookie)
     return [s.waiting[client].set(False, when=calls)]
 
 
@@ -95,8 +100,8 @@ def called_by_refusal(
     s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
 ) -> list[Update]:
     """Return the update for a refusal: it is a call if the add has AQ acks already."""
-    known = any_of(s.counts(client, fragment, entry, bookie), lift(entry) <= s.lac(client))
-    return [s.waiting[client].set(False, when=s.complete(client, entry) & known)]
+    calls = s.complete(client, entry) & is_heard(s, client, fragment, entry, bookie)
+    return [s.waiting[client].set(False, when=calls)]
 
 
 def ignore_failure(
@@ -150,5 +155,4 @@ def end_idle_change(s: LateAcks, client: Parameter, fragment: Parameter) -> Acti
 def may_be_called(s: LateAcks, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether an answer to the writer's add may come that leads to a call."""
     index = WRITER, fragment, entry, bookie
-    known = any_of(s.counts(*index), lift(entry) <= s.lac(WRITER))
-    return s.add_sent(*index) & ~s.add_answered[index] & known
+    return s.add_sent(*index) & ~s.add_answered[index] & is_heard(s, *index)
