@@ -293,8 +293,9 @@ For each: the instance, the settings that switch it on, and the invariant that i
 """
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize(
+    "bug", [pytest.param(bug, marks=pytest.mark.slow if bug == "#2614" else pytest.mark.long) for bug in BUGS]
+)
 def test_a_known_bug_breaks_the_invariant_that_stands_for_its_rule(bug: str) -> None:
     protocol, settings, switched_on, invariant = BUGS[bug]
     assert invariant in Case(protocol, {**settings, **switched_on}).broken()
