@@ -37,7 +37,7 @@ def command(mcp: bool, folder: str | None, allow_run: bool, seconds: float) -> i
     """Answer programs that connect: describe, check, count, explain, find invariants, quorum, advise.
 
     Every answer is bounded in size and time. Nothing outside the folder is read, and a Python file in it is
-    run only with --allow-run. Such a file can do all that you can do.
+    run only with --allow-run. A file that is run can do all that you can do.
     """
     if not mcp:
         raise BadInput("serve: no way to connect is named; valid: --mcp")
