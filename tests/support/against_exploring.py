@@ -17,13 +17,19 @@ from fencepost.encoding.language.traces import Subject
 from support.bare import Bare
 from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
 
+PART = 1_000
+"""Seeds of one long case: several workers share the seeds of a test."""
+
 
 def seeds_of_each_tier(few: int, some: int, many: int) -> pytest.MarkDecorator:
     """Parametrize a test over seeds: a few in the quick case, more in the slow one, many in the long one."""
     cases = [
         pytest.param(range(few), id="few"),
         pytest.param(range(few, some), id="some", marks=pytest.mark.slow),
-        pytest.param(range(some, many), id="many", marks=pytest.mark.long),
+        *(
+            pytest.param(range(first, min(first + PART, many)), id=f"from {first}", marks=pytest.mark.long)
+            for first in range(some, many, PART)
+        ),
     ]
     return pytest.mark.parametrize("seeds", cases)
 
