@@ -18,8 +18,8 @@ from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.setters import Setter
-from fencepost.quorums.settings import STORAGES
 from fencepost.quorums.sources import Files, read_files
+from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
 
@@ -44,9 +44,9 @@ def asked_setup(
     """
     if pulsar is not None and release is not None:
         raise BadInput(f"--pulsar {pulsar}: not with --release {release}; leave one of them out")
-    if storage not in (None, *STORAGES.values()):
-        near = did_you_mean(storage or "", STORAGES.values())
-        raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES.values())}")
+    if storage not in (None, *STORAGES):
+        near = did_you_mean(storage or "", STORAGES)
+        raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES)}")
     in_pulsar = None if pulsar is None else pulsar_release(pulsar)
     said = read_files(files)
     set_by: dict[str, Setter] = {}

@@ -12,6 +12,7 @@ from fencepost.answers.public_losses import public_losses
 from fencepost.answers.risks import risks
 from fencepost.answers.setups import Setup
 from fencepost.protocols.bookkeeper.releases import TAGS, ordered
+from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
 
@@ -84,7 +85,7 @@ def _neighbours(setup: Setup) -> Iterator[tuple[tuple[str, ...], Setup, int]]:
     ensemble, write_quorum, ack_quorum = setup.configuration.sizes
     later = [release for release in TAGS if ordered(release) >= ordered(setup.release)]
     unstriped = Configuration(write_quorum, write_quorum, ack_quorum)
-    compaction = setup.features | ({COMPACTION} if setup.storage != "db" else set())
+    compaction = setup.features | ({COMPACTION} if STORAGES[setup.storage].index == "files" else set())
     for release, journal, sync, sizes, features in product(
         later,
         {setup.journal, True},

@@ -24,6 +24,7 @@ from fencepost.encoding.language.system import Property
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.switches import DURABILITY
+from fencepost.quorums.storages import STORAGES
 
 
 @dataclass(frozen=True)
@@ -125,17 +126,21 @@ def instance_of(
     return name, settings | mended
 
 
+FLUSHES = {"files": "flush_headers", "table": "db_checkpoint"}
+"""The switch of a flush that leaves out keys and fences, by the index of the storage."""
+
+
 def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
     """Return the storage of the setup, with every loss of a bookie fixed but the one of this bug.
 
     docs/durability.md has the switches.
     """
-    flush = "db_checkpoint" if setup.storage == "db" else "flush_headers"
+    storage = STORAGES[setup.storage]
+    flush = FLUSHES[storage.index]
     mends = {"fence_record": "with-key", "negative_answers": "after-fence", flush: "always"}
-    second = "dropped" if setup.storage == "sorted" else "replaces"
     own = {known.switch: known.broken}
     journaled = {} if setup.journal else {"entries_journaled": "no"}
-    return {"storage": setup.storage, "second_copy": second, **journaled} | {
+    return {"storage": setup.storage, "second_copy": storage.second_copy, **journaled} | {
         switch: own.get(switch, mend) for switch, mend in mends.items()
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
 
@@ -46,7 +47,7 @@ class Setup:
             "checks": self.checks,
             "no-checks": not self.checks,
             "db": self.storage == "db",
-            "no-db": self.storage != "db",
+            "index-files": STORAGES[self.storage].index == "files",
             "unsynced": self.unsynced,
         }
         return self.features | {trait for trait, holds in held.items() if holds}
@@ -68,7 +69,7 @@ TRAITS = {
     "checks": "dataIntegrityChecking on",
     "no-checks": "dataIntegrityChecking off",
     "db": "DbLedgerStorage",
-    "no-db": "no DbLedgerStorage",
+    "index-files": "sorted or interleaved storage",
     "unsynced": "journalSyncData off",
     "deferred-sync": "writers with DEFERRED_SYNC",
 }

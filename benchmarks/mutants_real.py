@@ -32,10 +32,11 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput
+from fencepost.quorums.storages import DEFAULT, STORAGES
 from fencepost.realcode.conformance import drive, grounds, start
 from fencepost.realcode.harness_session import HarnessFailed, running
 from fencepost.realcode.library import Library, compiled, jdk, library, with_rules
-from fencepost.realcode.reproduction import STORAGES, Setting, setting_of
+from fencepost.realcode.reproduction import Setting, setting_of
 from fencepost.realcode.runs import ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import today
 
@@ -338,7 +339,7 @@ def main(given: Sequence[str] | None = None) -> int:
         "--runs", type=int, default=RUNS, metavar="N", help=f"at most, for each (default: {RUNS})"
     )
     parser.add_argument("--seed", type=int, default=SEED, metavar="S", help="of the runs")
-    parser.add_argument("--storage", choices=STORAGES, default=STORAGES[0], help="of the bookies")
+    parser.add_argument("--storage", choices=STORAGES, default=DEFAULT, help="of the bookies")
     parser.add_argument("--only", default="", metavar="TEXT", help="only mistakes whose names contain TEXT")
     parser.add_argument("--asm", type=Path, default=ASM, metavar="JAR", help=f"ASM (default: {ASM})")
     parser.add_argument("--check", action="store_true", help="only say whether each change fits its class")

@@ -12,6 +12,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_forms import BOOKIES, PLAIN_SECTIONS, Fact
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, CONFIG_KEYS, ConfigKey
 from fencepost.quorums.setters import REMOVED, Removed
+from fencepost.quorums.storages import OF_CLASS
 
 T = TypeVar("T")
 Number: TypeAlias = int | Removed | None
@@ -24,12 +25,6 @@ QUORUMS = (
     "managedLedgerDefaultAckQuorum",
 )
 """The keys of the broker for E, WQ and AQ."""
-STORAGES = {
-    "SortedLedgerStorage": "sorted",
-    "InterleavedLedgerStorage": "interleaved",
-    "DbLedgerStorage": "db",
-}
-"""The storage of each Java class that stores a bookie's entries."""
 REPLICAS = ("replicaCount", "replicas")
 """The keys for the number of pods."""
 
@@ -211,9 +206,9 @@ def _flag(path: Path, fact: Fact) -> bool:
 
 def _storage(path: Path, fact: Fact) -> str:
     name = str(fact.value).strip().rpartition(".")[2]
-    if name not in STORAGES:
-        raise BadInput(f"{path}: {fact.where} is {shown(fact.value)}; known are {', '.join(STORAGES)}")
-    return STORAGES[name]
+    if name not in OF_CLASS:
+        raise BadInput(f"{path}: {fact.where} is {shown(fact.value)}; known are {', '.join(OF_CLASS)}")
+    return OF_CLASS[name]
 
 
 READERS: dict[str, Callable[[Path, Fact], object]] = {"number": _number, "flag": _flag, "storage": _storage}

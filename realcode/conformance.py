@@ -21,10 +21,11 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import Library
-from fencepost.realcode.release_behaviour import SECOND_COPY, rules_of_client
+from fencepost.realcode.release_behaviour import rules_of_client
 from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
 from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
 
@@ -121,7 +122,7 @@ def grounds(protocol: str, settings: Settings, storage: str, release: str) -> li
     found, defaults = find(protocol), defaults_of(protocol)
     several = defaults.crashes == 0 and not {"bookies", "crashes"} & set(settings)
     chosen = INSTANCES if several else ({},)
-    own = {"second_copy": SECOND_COPY[storage], **rules_of_client(release, defaults)}
+    own = {"second_copy": STORAGES[storage].second_copy, **rules_of_client(release, defaults)}
     return [Ground(found.instance({**own, **instance, **settings}.items())) for instance in chosen]
 
 

@@ -14,6 +14,7 @@ from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
+from fencepost.quorums.storages import STORAGES
 
 ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
@@ -41,17 +42,16 @@ IN_RUNS = ("add_ensemble", "refused_change")
 """Those of them that conformance runs follow. In runs no write fails during an ensemble change."""
 
 
-SECOND_COPY = {"sorted": "dropped", "interleaved": "replaces", "db": "replaces"}
-"""The effect of a second add of an entry that the bookie has in memory, by storage.
-
-It is the same in 4.13.0, 4.17.3 and 4.17.4.
-"""
+DRIVEN_ON = ("sorted", "interleaved", "db")
+"""The storages of a cell of `seen.toml` that names none. Cells name each storage that is driven later."""
 
 
 def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> BookKeeperParameters:
     """Return the same instance as that release and storage behave when driven, without races."""
     unasked = {name: value for name, value in UNLESS_ASKED.items() if getattr(parameters, name) == value}
-    return replace(as_in(release, parameters), second_copy=SECOND_COPY[storage], **ONE_AT_A_TIME, **unasked)
+    return replace(
+        as_in(release, parameters), second_copy=STORAGES[storage].second_copy, **ONE_AT_A_TIME, **unasked
+    )
 
 
 def rules_of_client(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
@@ -69,7 +69,7 @@ def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dic
     return {n: str(getattr(own, n)) for n in names if getattr(own, n) != getattr(parameters, n)}
 
 
-STORAGES = {"too-few-copies": ("interleaved", "db")}
+ONLY_ON = {"too-few-copies": ("interleaved", "db")}
 """The bugs that only some storages have.
 
 By the table's trace, sorted storage drops the second copy of an entry.
@@ -82,7 +82,7 @@ def is_there(known: Expectation, release: str, storage: str) -> bool:
     A trace about durability belongs to one storage.
     """
     own = known.settings.get("storage", storage)
-    return has(known, release) and storage == own and storage in STORAGES.get(known.name, tuple(SECOND_COPY))
+    return has(known, release) and storage == own and storage in ONLY_ON.get(known.name, STORAGES)
 
 
 @cache
@@ -103,9 +103,7 @@ class SeenOnRelease:
 
     def __str__(self) -> str:
         """Return the mark, with the storages unless it holds for all."""
-        return (
-            self.mark if self.storages == tuple(SECOND_COPY) else f"{self.mark} ({', '.join(self.storages)})"
-        )
+        return self.mark if self.storages == DRIVEN_ON else f"{self.mark} ({', '.join(self.storages)})"
 
 
 _SEEN = re.compile(r"(?:([a-z, ]+): )?(has it|refuses it)(?:, step ([0-9]+))?")
@@ -115,9 +113,7 @@ def driven(cell: str) -> list[SeenOnRelease]:
     """Return the results in a cell of `seen.toml`, for the storages where the bug was driven."""
     found = [match for part in cell.split("; ") if (match := _SEEN.fullmatch(part))]
     return [
-        SeenOnRelease(
-            m[2], tuple(m[1].split(", ")) if m[1] else tuple(SECOND_COPY), int(m[3]) if m[3] else None
-        )
+        SeenOnRelease(m[2], tuple(m[1].split(", ")) if m[1] else DRIVEN_ON, int(m[3]) if m[3] else None)
         for m in found
     ]
 

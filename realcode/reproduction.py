@@ -29,12 +29,6 @@ from fencepost.realcode.library import Library
 from fencepost.realcode.observations import Observations, differences, model_observations
 from fencepost.realcode.release_behaviour import as_driven, mending
 
-STORAGES = ("sorted", "interleaved", "db")
-"""The storages of a bookie.
-
-SortedLedgerStorage is the default, InterleavedLedgerStorage the older one, and DbLedgerStorage is Pulsar's.
-"""
-
 
 class Ending(Enum):
     """The ending of a reproduction."""

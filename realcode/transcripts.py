@@ -24,9 +24,10 @@ from fencepost.encoding.documents import (
 )
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import Trace
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.harness_session import Playback, dumped
 from fencepost.realcode.library import RUN_AS
-from fencepost.realcode.reproduction import STORAGES, Ending, Reproduction, Setting
+from fencepost.realcode.reproduction import Ending, Reproduction, Setting
 
 SCHEMA = "fencepost.transcript/2"
 HINT = "give what `reproduce --transcript` wrote"
@@ -35,7 +36,7 @@ HEAD = k.keys(
     schema=k.text(),
     recorded=k.text("the day of the run"),
     bookkeeper=k.text("a release"),
-    storage=k.among(STORAGES),
+    storage=k.among(tuple(STORAGES)),
     zookeeper=k.text("a version"),
     jdk=k.text("a version"),
     protocol=k.text("the name of a protocol"),

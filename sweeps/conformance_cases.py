@@ -17,9 +17,10 @@ from fencepost.encoding.documents import Key, has_keys
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.conformance import Conformance, conform, driven, grounds
 from fencepost.realcode.library import RELEASE, library
-from fencepost.realcode.reproduction import STORAGES, Setting
+from fencepost.realcode.reproduction import Setting
 from fencepost.sweeps import ranges
 from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.sweep_cases import CODE, SweepCase
@@ -48,7 +49,7 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
     for release in releases:
         if RELEASE.fullmatch(release) is None:
             raise BadInput(f"releases = {release!r}: is no release; write one as '4.17.4'")
-    storages = ranges.names("storages", table.get("storages", list(STORAGES)), STORAGES)
+    storages = ranges.names("storages", table.get("storages", list(STORAGES)), tuple(STORAGES))
     seeds = ranges.numbers("seeds", table.get("seeds", 1))
     given = {name: ranges.values(name, value) for name, value in table.get("set", {}).items()}
     number = table.get("runs", RUNS)

@@ -28,7 +28,7 @@ from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.output import form_option_of, output_option
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST
-from fencepost.quorums.settings import STORAGES
+from fencepost.quorums.storages import STORAGES
 
 FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json, "html": page}
 """The forms of the result, by the names that `--format` takes."""
@@ -63,7 +63,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 )
 @option(
     "--storage",
-    type=Choice(list(STORAGES.values())),
+    type=Choice(list(STORAGES)),
     group=CONFIGURATION,
     help="How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
 )

@@ -28,6 +28,7 @@ from fencepost.cli.rendering.conformance import as_json, as_text
 from fencepost.cli.rendering.output import emit, form_option, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
+from fencepost.quorums.storages import DEFAULT
 from fencepost.realcode.conformance import (
     Conformance,
     conform,
@@ -39,7 +40,7 @@ from fencepost.realcode.conformance import (
 )
 from fencepost.realcode.harness_session import HarnessFailed, OutOfStep
 from fencepost.realcode.library import Library, library, with_rules
-from fencepost.realcode.reproduction import STORAGES, setting_of
+from fencepost.realcode.reproduction import setting_of
 from fencepost.realcode.run_files import RecordedRun, RunFile, read_run_file
 from fencepost.realcode.runs import ConformanceRun, Ground
 from fencepost.realcode.transcripts import today
@@ -110,7 +111,7 @@ def command(
             f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB, or --playback FILE"
         )
     else:
-        storage, seed, asked = storage or STORAGES[0], seed if seed is not None else 1, asked or RUNS
+        storage, seed, asked = storage or DEFAULT, seed if seed is not None else 1, asked or RUNS
         defaults_of(protocol)  # the protocol is refused before the library
         given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
         lib = with_rules(library(folder, release))

@@ -39,8 +39,8 @@ from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
+from fencepost.quorums.storages import DEFAULT, STORAGES
 from fencepost.realcode.library import library
-from fencepost.realcode.reproduction import STORAGES
 
 
 @grouped_command(example="fencepost known 2614 4701")
@@ -63,7 +63,7 @@ from fencepost.realcode.reproduction import STORAGES
     "--storage",
     "storages",
     multiple=True,
-    type=Choice(STORAGES),
+    type=Choice(list(STORAGES)),
     group=CODE,
     help="How bookies store entries (repeatable).  [default: sorted]",
 )
@@ -99,7 +99,7 @@ def command(
     from fencepost.cli.commands.known_releases import matrix
 
     found = [library(folder) for folder in libraries]
-    return int(matrix(found, storages or STORAGES[:1], bugs, log, timeout, form, output))
+    return int(matrix(found, storages or [DEFAULT], bugs, log, timeout, form, output))
 
 
 def _refuse_public(names: Sequence[str]) -> None:

@@ -28,10 +28,10 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.explore.scripts import script_in
+from fencepost.quorums.storages import DEFAULT
 from fencepost.realcode.harness_session import OutOfStep, Recording, running
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import (
-    STORAGES,
     Ending,
     Reproduction,
     as_code_can,
@@ -105,7 +105,7 @@ def command(
         )
     else:
         run = _driven(
-            counterexample, with_rules(library(folder, release)), storage or STORAGES[0], transcript, log
+            counterexample, with_rules(library(folder, release)), storage or DEFAULT, transcript, log
         )
     emit(_written(run, counterexample, form), output)
     return int(EXITS[run.ending])

@@ -11,7 +11,7 @@ import click
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CODE, Choice, option
 from fencepost.encoding.errors import BadInput
-from fencepost.realcode.reproduction import STORAGES
+from fencepost.quorums.storages import STORAGES
 
 library_option: Callable[[Any], Any] = option(
     "--bookkeeper",
@@ -30,7 +30,7 @@ release_option: Callable[[Any], Any] = option(
 )
 storage_option: Callable[[Any], Any] = option(
     "--storage",
-    type=Choice(STORAGES),
+    type=Choice(list(STORAGES)),
     group=CODE,
     help="How bookies store entries.  [default: sorted]",
 )

@@ -13,8 +13,9 @@ from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, act
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import show_all
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.release_behaviour import mending
-from fencepost.realcode.reproduction import STORAGES, CodeStep, Ending, Reproduction, Setting, bookkeeper_of
+from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, bookkeeper_of
 
 
 def as_text(run: Reproduction, counterexample: Counterexample) -> str:
@@ -93,7 +94,7 @@ def _as_release(run: Reproduction) -> str:
 
 SETTING = k.keys(
     bookkeeper=k.text("the release"),
-    storage=k.among(STORAGES, "the storage of the ledgers"),
+    storage=k.among(tuple(STORAGES), "the storage of the ledgers"),
     zookeeper=k.text("its version; empty if nothing was started"),
     jdk=k.text("its version; empty if nothing was started"),
 )

@@ -109,10 +109,9 @@ class BookKeeperParameters(Switches, Sizes):
 
 
 TODAY = BookKeeperParameters(bookies=4)
-"""The code of the newest release that was read, with one race between client threads left out.
+"""The code of the newest release that was read, with the open bugs of the client mended.
 
-The race (`lac_read_in_change`) would otherwise appear in every verdict. One bookie is spare, so that
-ensembles can change.
+They would otherwise appear in every verdict. One bookie is spare, so that ensembles can change.
 """
 
 NO_JOURNAL = BookKeeperParameters(crashes=1)

@@ -1,7 +1,7 @@
 """The value of each switch in each release of BookKeeper, as read in the tags of its public source.
 
-The table is `releases.toml` in this folder. Five switches have no row, because no release decides them:
-`lose` and `boot` choose a fault and its level of detail, `second_copy` follows from a bookie's `storage`,
+The table is `releases.toml` in this folder. Six switches have no row, because no release decides them:
+`lose` and `boot` choose a fault and its level of detail, users choose `storage`, which decides `second_copy`,
 `load` is the work that a bookie has besides this ledger, and `entries_journaled` is a setting of users.
 """
 

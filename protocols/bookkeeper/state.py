@@ -30,7 +30,7 @@ from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.recovery import Recovery
 
 Rules: TypeAlias = Mapping[str, Callable[..., Term]]
-"""The rule for each value of a switch; today's comes first."""
+"""The rule for each value of a switch; the first one is the first value."""
 
 
 def never(s: Published, *of: TermLike) -> Term:

@@ -1,7 +1,8 @@
 """The rules that differ between releases, published specifications and proposals.
 
-Each switch has its meaning and its source. The first value of each is the rule of today's code; for crashes
-and the boot sequence it is the rule that BP-46 proposes. `state` maps each value to its rule.
+Each switch has its meaning and its source. The first value of each is the rule of today's code. For the open
+bugs of the client it is the mend, and for crashes and the boot sequence the rule that BP-46 proposes. `state`
+maps each value to its rule, or the layer that the switch belongs to.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.encoding.language.parameters import switch
+from fencepost.quorums.storages import STORAGES
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Switches:
     # Durability (layers/durability).
 
     storage: str = switch(
-        ("any", "interleaved", "sorted", "db"),
+        ("any", *STORAGES),
         "a crash loses the data that `lose` names, or the data that this storage and the journal have not "
         "made durable",
         "BookieImpl.readJournal, SyncThread; InterleavedLedgerStorage, SortedLedgerStorage, DbLedgerStorage",

@@ -45,11 +45,15 @@ from fencepost.encoding.language.terms import (
 )
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.rounds.round_solver import RoundSolver
+from fencepost.encoding.solving.solvers import Purse
 from support.exploration import explore
 from support.generated import complete
 
 MOST_STATES = 3000
 """The largest number of states of a system that a test uses."""
+
+MOST_CONFLICTS = 100_000
+"""The most conflicts for the rounds that cover every execution. Few random systems need more."""
 
 Scope = Mapping[str, Sequence[Term]]
 """The terms that may be named, by type.
@@ -509,12 +513,17 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
 
 
 def by_rounds(system: System) -> Truth:
-    """Return the same as `explored`, by as many rounds as cover every execution; steps are not counted."""
+    """Return the same as `explored`, by as many rounds as cover every execution; steps are not counted.
+
+    Raises SpentError if that takes more than `MOST_CONFLICTS` conflicts.
+    """
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, Cache(None)).blockers()
-    session = RoundSolver(template(symbolic, blockers, {**claims, "/witness": wanted.witness}), "cadical")
+    outputs = {**claims, "/witness": wanted.witness}
+    purse = Purse(MOST_CONFLICTS)
+    session = RoundSolver(template(symbolic, blockers, outputs), "cadical", purse=purse)
     complete(session)
     last, output = session.rounds, session.unrolling.output
     false = {name: 0 for name in claims if session.solve([-output(name, last)])}

@@ -70,7 +70,7 @@ def test_a_loss_concerns_a_setup_that_meets_its_conditions_only() -> None:
     assert "PR 3329" in names("4.16.1", "several-ledger-directories")
     assert "PR 4844" in names(NEWEST, "several-journal-directories")
     assert "PR 4844" not in names(NEWEST, "several-ledger-directories")
-    sorted_storage = USUAL - {"db"} | {"no-db"}
+    sorted_storage = USUAL - {"db"} | {"index-files"}
     assert "#3604" in {loss.name for loss in public_losses(NEWEST, sorted_storage)}
     avoided = public_losses(NEWEST, sorted_storage | {"transactional-compaction"})
     assert "#3604" not in {loss.name for loss in avoided}

@@ -33,6 +33,7 @@ from fencepost.protocols.bookkeeper.layers.boot import Boot
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.quorums.storages import STORAGES
 
 
 class KeptOnDisk(Enum):
@@ -73,6 +74,16 @@ class Durability(Boot):
     def is_durability_modelled(self) -> bool:
         """Whether a storage is selected, so that durability is modelled."""
         return self.parameters.storage != "any"
+
+    @property
+    def index(self) -> str:
+        """Return where the storage keeps fence and key: in index files, or in a table."""
+        return STORAGES[self.parameters.storage].index
+
+    @property
+    def has_index_files(self) -> bool:
+        """Whether fence and key are in the header of the ledger's index file."""
+        return self.index == "files"
 
     def key_is_replayed(self, bookie: TermLike) -> Term:
         """Return whether a replay finds the ledger's key before the records written from now on."""
@@ -119,7 +130,7 @@ class Durability(Boot):
                 if_(waits, self._record_of_fence(bookie), KeptOnDisk.QUEUE), when=new | queued & waits
             ),
             *self._key_with_fence(bookie, (new | queued) & waits),
-            *([] if self.parameters.storage == "db" else [self.paged[bookie].set(True)]),
+            *([self.paged[bookie].set(True)] if self.has_index_files else []),
         ]
 
     def _record_of_fence(self, bookie: TermLike) -> Term:
@@ -155,7 +166,7 @@ class Durability(Boot):
 
     def _indexed(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Return the updates of the storages with index files when entries are written."""
-        if self.parameters.storage == "db":
+        if not self.has_index_files:
             return []
         return [self.written[bookie].set(True, when=stores), self.paged[bookie].set(True, when=stores)]
 
@@ -212,22 +223,10 @@ def table_if_entries(s: Durability, bookie: Parameter) -> Term:
 
 Written = Callable[[Durability, Parameter], Term]
 
-AT_CHECKPOINT: Mapping[str, Written] = {
-    "interleaved": headers_of_paged,
-    "sorted": headers_of_paged,
-    "db": table_if_entries,
-}
-BEFORE_STOP: Mapping[str, Written] = {
-    "interleaved": headers_if_written,
-    "sorted": headers_if_written,
-    "db": table_if_entries,
-}
-AFTER_REPLAY: Mapping[str, Written] = {
-    "interleaved": headers_of_replayed,
-    "sorted": headers_of_replayed,
-    "db": table_if_entries,
-}
-"""Whether a flush brings the ledger's key and fence to the index, by `storage`."""
+AT_CHECKPOINT: Mapping[str, Written] = {"files": headers_of_paged, "table": table_if_entries}
+BEFORE_STOP: Mapping[str, Written] = {"files": headers_if_written, "table": table_if_entries}
+AFTER_REPLAY: Mapping[str, Written] = {"files": headers_of_replayed, "table": table_if_entries}
+"""Whether a flush brings the ledger's key and fence to the index, by the index of the storage."""
 
 
 def checkpoint(s: Durability, bookie: Parameter) -> Action:
@@ -238,8 +237,7 @@ def checkpoint(s: Durability, bookie: Parameter) -> Action:
 
     Code: SyncThread.checkpoint.
     """
-    p = s.parameters
-    writes = AT_CHECKPOINT[p.storage](s, bookie)
+    writes = AT_CHECKPOINT[s.index](s, bookie)
     key, fence = s.key_kept[bookie], s.fence_kept[bookie]
     to_move = any_of(s.unflushed[bookie], key == KeptOnDisk.JOURNAL, fence == KeptOnDisk.JOURNAL)
     to_write = (
@@ -265,7 +263,7 @@ def checkpoint(s: Durability, bookie: Parameter) -> Action:
                 )
             ),
             s.unflushed[bookie].set(False),
-            *([] if p.storage == "db" else [s.written[bookie].set(True)]),
+            *([s.written[bookie].set(True)] if s.has_index_files else []),
         ],
         actor=bookie,
         note="moves its journal's mark, after a flush",
@@ -283,7 +281,7 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
     Code: BookieImpl.shutdown, BookieImpl.start.
     """
     p = s.parameters
-    writes = BEFORE_STOP[p.storage](s, bookie)
+    writes = BEFORE_STOP[s.index](s, bookie)
     key = (s.key_kept[bookie] == KeptOnDisk.INDEX) | writes & s.is_known(bookie)
     fence = (s.fence_kept[bookie] == KeptOnDisk.INDEX) | writes & s.fenced[bookie]
     return Action(
@@ -296,7 +294,7 @@ def stop_and_start(s: Durability, bookie: Parameter) -> Action:
             *_is_back(s, bookie, fence),
             s.key_kept[bookie].set(if_(key, KeptOnDisk.INDEX, KeptOnDisk.MEMORY)),
             s.fence_kept[bookie].set(if_(fence, KeptOnDisk.INDEX, KeptOnDisk.MEMORY)),
-            *([] if p.storage == "db" else [s.paged[bookie].set(False)]),
+            *([s.paged[bookie].set(False)] if s.has_index_files else []),
         ],
         actor=bookie,
         note="is shut down cleanly, and started again",
@@ -350,14 +348,14 @@ def _replays(s: Durability, bookie: Parameter, key: Term, fence: Term, entries: 
     """
     known = any_of(key == KeptOnDisk.JOURNAL, key == KeptOnDisk.INDEX)
     fenced = any_of(fence == KeptOnDisk.JOURNAL, fence == KeptOnDisk.INDEX)
-    writes = AFTER_REPLAY[s.parameters.storage](s, bookie) & known
+    writes = AFTER_REPLAY[s.index](s, bookie) & known
     return [
         s.crashed.set(s.crashed + 1),
         *forgets_entries(s, bookie, when=~known),
         *_is_back(s, bookie, fenced),
         s.key_kept[bookie].set(_after_replay(key, writes, known)),
         s.fence_kept[bookie].set(_after_replay(fence, writes, fenced)),
-        *([] if s.parameters.storage == "db" else [s.paged[bookie].set(entries & known)]),
+        *([s.paged[bookie].set(entries & known)] if s.has_index_files else []),
     ]
 
 
@@ -374,6 +372,6 @@ def _is_back(s: Durability, bookie: Parameter, fenced: Term) -> list[Update]:
     return [
         s.fenced[bookie].set(fenced),
         s.unflushed[bookie].set(False),
-        *([] if s.parameters.storage == "db" else [s.written[bookie].set(False)]),
+        *([s.written[bookie].set(False)] if s.has_index_files else []),
         *drops_requests(s, bookie),
     ]

@@ -33,10 +33,11 @@ from fencepost.encoding.language.sorts import BOOL, labels
 from fencepost.encoding.language.state import StateSpace, family
 from fencepost.encoding.language.system import NO_INITIAL_STATE, Property, System
 from fencepost.encoding.language.terms import TRUE, all_of
+from support.against_exploring import rounds_differ
 from support.beginning import SUBJECT, nodes, result, third_never_acts, two_are_up
 from support.exploration import explore
 from support.generated import by_seeds
-from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
+from support.varied import Truth, by_ic3, explored, generate, inductive
 
 ENGINES = ("enumeration", "rounds", "ic3")
 
@@ -187,11 +188,7 @@ def engines_differ(system: System, truth: Truth) -> set[str]:
     by_actions = inductive(system).proved
     if (by_actions and truth.badly_defined) or by_actions & truth.false.keys():
         found.add("induction")
-    rounds = by_rounds(system)
-    if rounds.badly_defined is not truth.badly_defined or (
-        not truth.badly_defined
-        and (rounds.false.keys(), rounds.witnessed) != (truth.false.keys(), truth.witnessed)
-    ):
+    if rounds_differ(system, truth):
         found.add("rounds")
     names = {p.name for p in system.properties} | {i.name for i in system.invariants}
     try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.parameters import TODAY
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode import harness_session
 from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, Parted
@@ -29,7 +32,7 @@ from fencepost.realcode.harness_session import (
     opened,
 )
 from fencepost.realcode.library import Library, compiled, jdk, library, with_rules
-from fencepost.realcode.release_behaviour import SECOND_COPY, as_driven, is_there, mending, seen
+from fencepost.realcode.release_behaviour import DRIVEN_ON, as_driven, is_there, mending, seen
 from fencepost.realcode.reproduction import setting_of
 from support.processes import gone
 from support.realcode import crashing_code, kept_trace
@@ -68,6 +71,16 @@ def test_a_folder_that_is_no_release_is_one_line(tmp_path: Path, names: tuple[st
         library(lib(tmp_path / "lib", *names))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_harness_starts_the_class_of_each_storage() -> None:
+    """A name that the harness does not know starts the default storage.
+
+    Planted: Harness.java lacks interleaved storage.
+    """
+    harness = files("fencepost.realcode").joinpath("harness/fencepost/Harness.java").read_text("utf-8")
+    started = dict(re.findall(r'"(\w+)", "(org\.apache\.bookkeeper\.bookie\.[\w.]+)"', harness))
+    assert started == {name: storage.java_class for name, storage in STORAGES.items()}
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -255,7 +268,7 @@ def test_what_was_seen_is_what_the_switches_of_the_release_say() -> None:
 
     for release, cells in seen().items():
         for known in bugs(()):
-            for storage in SECOND_COPY:
+            for storage in DRIVEN_ON:
                 cell = with_storage(cells[known.name], storage)
                 if "has it" in cell or "refuses it" in cell:
                     assert is_there(known, release, storage) == ("has it" in cell), (
@@ -266,7 +279,7 @@ def test_what_was_seen_is_what_the_switches_of_the_release_say() -> None:
 def with_storage(cell: str, storage: str) -> str:
     """Return the part of a cell about one storage: all of it, or the part that names the storage."""
     parts = [part.partition(": ") for part in cell.split("; ")]
-    named = {name: said for names, _, said in parts for name in names.split(", ") if name in SECOND_COPY}
+    named = {name: said for names, _, said in parts for name in names.split(", ") if name in DRIVEN_ON}
     return named.get(storage, "") if named else cell
 
 
