@@ -1,9 +1,9 @@
 """A check: properties of an instance, put to engines that work side by side, up to a verdict.
 
-Enumeration comes first and alone, up to a fixed number of states, and goes on if the sizes of its levels show
-that its end is in sight. Then induction over one action and IC3 prove, while rounds look for violations; an
-enumeration that goes on takes the place of rounds for 20 seconds. Rounds are searched to the end once these
-proofs are over, or have had their time.
+Enumeration comes first and alone, up to a fixed number of states. If the sizes of its levels show that its
+end is in sight, it goes on once IC3 has had two processor seconds; it takes the place of rounds for 20
+seconds, and lets the proofs wait if its end is soon. Otherwise induction over one action and IC3 prove, while
+rounds look for violations; rounds are searched to the end once these proofs are over, or have had their time.
 """
 
 from __future__ import annotations
@@ -27,6 +27,41 @@ from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.rounds.bounded_search import PROOFS_FIRST, BoundedSearch
 from fencepost.encoding.rounds.further_counterexamples import search_further
+
+TURN = 2.0
+"""The processor seconds that a process of the proofs has while an enumeration waits, its end in sight."""
+
+
+class EngineOrder:
+    """The order of the engines of a check: which of them may work at the moment."""
+
+    def __init__(
+        self,
+        work: Work,
+        enumeration: StateEnumeration,
+        induction: InductiveProof,
+        finding: FoundProof,
+        rounds: BoundedSearch,
+    ) -> None:
+        """Begin before any engine has begun."""
+        self._work, self._enumeration, self._induction = work, enumeration, induction
+        self._finding, self._rounds = finding, rounds
+        limits = work.limits
+        self._has_turn = limits.jobs > 1 and limits.conflicts is None
+        """Whether IC3 has its turn, or is still to have it."""
+
+    def may_work(self, engine: Engine) -> bool:
+        """Return whether an engine may begin, or go on."""
+        enumeration = self._enumeration
+        if self._has_turn and enumeration.is_in_sight:
+            finding, spent = self._finding, self._work.has_spent(TURN, self._induction, self._finding)
+            self._has_turn = finding.suits and not finding.is_over and not spent
+            if self._has_turn:
+                return engine is not enumeration and engine is not self._rounds
+        if engine is enumeration or enumeration.is_over:
+            return True
+        is_early = time.perf_counter() - self._work.begun < PROOFS_FIRST
+        return not enumeration.is_alone and not (engine is self._rounds and is_early)
 
 
 def check(
@@ -56,14 +91,9 @@ def check(
             first.append(finding)
         rounds = BoundedSearch(work, first)
         shortest = ShortestViolation(work, induction)
-
-        def may_begin(engine: Engine) -> bool:
-            is_early = engine is rounds and time.perf_counter() - work.begun < PROOFS_FIRST
-            waits = enumeration.is_alone or (is_early and not enumeration.is_over)
-            return engine is enumeration or not waits
-
         engines: list[Engine] = [enumeration, induction, rounds, finding, shortest]
-        work.stopped = work.run(engines, work.is_enough, may_begin)
+        order = EngineOrder(work, enumeration, induction, finding, rounds)
+        work.stopped = work.run(engines, work.is_enough, order.may_work)
         if rounds.findings is not None:
             search_further(rounds.findings)
         if not limits.searches:

@@ -98,6 +98,9 @@ class Visiting:
 class EndInSight:
     """The announcement that an enumeration goes on, because the sizes of its levels promise an end."""
 
+    is_soon: bool
+    """Whether the other engines should wait for it."""
+
 
 @dataclass(frozen=True)
 class Visited:

@@ -104,7 +104,7 @@ class Work:
         self.no_further: dict[str, str] = {}
         """Why there are no more of them, by property."""
         self._engines: Sequence[Engine] = ()
-        self._allowed: Callable[[Engine], bool] = lambda engine: True
+        self._may_work: Callable[[Engine], bool] = lambda engine: True
         self._begun_at: dict[Engine, float] = {}
         self._owners: dict[Worker, Engine] = {}
         self._gave_up: dict[Engine, str] = {}
@@ -122,18 +122,19 @@ class Work:
         self,
         engines: Sequence[Engine],
         done: Callable[[], bool],
-        may_begin: Callable[[Engine], bool] = lambda engine: True,
+        may_work: Callable[[Engine], bool] = lambda engine: True,
     ) -> str | None:
         """Let those engines that suit work side by side until `done`, or until all are over.
 
-        An engine begins as soon as the jobs allow and `may_begin` says that it may.
+        An engine begins as soon as the jobs allow. While `may_work` says that it may not work, it does not
+        begin, and its workers are stopped.
         Return why some engine gave up, or None if none did. Raises ModelError, BadInput and InternalError of
         workers.
         """
         self._engines = [engine for engine in engines if engine.suits]
         self._begun_at.clear()
         self._gave_up.clear()
-        self._allowed = may_begin
+        self._may_work = may_work
         try:
             begun = self._goes_on(done)
             while begun:
@@ -174,6 +175,11 @@ class Work:
             self._forget(worker)
             self.crew.dismiss(worker)
 
+    def has_spent(self, seconds: float, *engines: Engine) -> bool:
+        """Return whether a worker of these engines has used so many processor seconds, or nobody can tell."""
+        spent = [worker.cpu_seconds for worker, engine in self._owners.items() if engine in engines]
+        return any(used is None or used >= seconds for used in spent)
+
     @property
     def places(self) -> int:
         """The number of workers that run at the same moment beside the one that looks for violations."""
@@ -213,11 +219,14 @@ class Work:
 
     def _advance(self) -> None:
         for engine in self._engines:
-            if engine not in self._begun_at and self._may_begin() and self._allowed(engine):
+            if not self._may_work(engine):
+                continue
+            if engine not in self._begun_at and self._may_begin():
                 self._begun_at[engine] = time.perf_counter()
                 engine.begin()
             if engine in self._begun_at:
                 engine.go_on()
+        self.crew.hold([w for w, engine in self._owners.items() if not self._may_work(engine)])
         self.knowledge.proving = any(engine.proves and not engine.is_over for engine in self._engines)
 
     def _may_begin(self) -> bool:

@@ -24,8 +24,8 @@ from fencepost.encoding.language.system import Property, System
 PLAIN = 5_000
 """The number of nodes that are visited without symmetry. Most small instances have no more."""
 
-SOON = 4
-"""The enumeration goes on without a word if no more than so many times the first nodes are expected."""
+SOON = 12
+"""The end is soon if no more than so many times the first nodes are expected: about 20 seconds."""
 
 TASK = "enumeration"
 """The name of this process, and of its task in progress."""
@@ -38,7 +38,7 @@ PAUSE = 0.5
 class Extent:
     """How far an enumeration goes, as the work for so many nodes without symmetry.
 
-    - `first`: it ends after so many, unless an end is in sight.
+    - `first`: it ends after so many, unless an end is in sight. It looks for one after half of them too.
     - `most`: an end is in sight if no more than that are expected.
     """
 
@@ -68,6 +68,11 @@ def _outlook(visits: Visits, spent: int, each: int, most: int) -> int | None:
     return work if expected is not None and work < most else None
 
 
+def _first_mark(extent: Extent) -> int:
+    """Return the work after which the enumeration first looks for an end."""
+    return extent.first if extent.first == extent.most else extent.first // 2
+
+
 class _Enumeration:
     """The nodes of a system, and the claims that are not decided by those visited so far."""
 
@@ -85,7 +90,7 @@ class _Enumeration:
         self, bound: int | None, extent: Extent | None
     ) -> Iterator[Visiting | FoundPath | EndInSight | Visited]:
         """Visit some nodes without symmetry, then, if there is any, all of them with it."""
-        mark = None if extent is None else extent.first
+        mark = None if extent is None else _first_mark(extent)
         visits, last = Visits(self._concrete, self._budgets), time.perf_counter()
         yield Visiting(0, 0)
         nodes, spent, each, with_symmetry = visits.nodes(bound), 0, 1, False
@@ -98,11 +103,11 @@ class _Enumeration:
                     return
                 if extent is not None and mark is not None and spent + each * len(visits) >= mark:
                     outlook = _outlook(visits, spent, each, extent.most)
-                    if outlook is None:
+                    if outlook is not None:
+                        yield EndInSight(outlook <= SOON * extent.first)
+                    elif mark >= extent.first:
                         return
-                    if mark > extent.first or outlook > SOON * extent.first:
-                        yield EndInSight()
-                    mark += extent.first
+                    mark = extent.first if mark < extent.first else mark + extent.first
                 if len(visits) == PLAIN and not with_symmetry:
                     break
                 if not len(visits) % 1000 and time.perf_counter() - last > PAUSE:

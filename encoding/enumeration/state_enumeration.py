@@ -5,15 +5,20 @@ from __future__ import annotations
 from fencepost.encoding.engine.events import StepsAtLeast
 from fencepost.encoding.engine.messages import EndInSight, Visited
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.enumeration.process import SOON, TASK, Extent, enumerate_states
+from fencepost.encoding.enumeration.process import TASK, Extent, enumerate_states
 from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.ic3.found_proof import PathReplay
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.solving.workers import Worker
 
 FIRST = 40_000
-"""The states that are enumerated before other engines begin: about two seconds. If four times as many are
-expected at most, twice as many. A number, so that no verdict depends on the load of the machine."""
+"""The states that are enumerated before other engines begin: about two seconds.
+
+A number, so that no verdict depends on the load of the machine.
+"""
+
+FEW = 4
+"""With a limit on conflicts it visits at most so many times as many."""
 
 MOST = 1_000_000
 """The states that an enumeration visits beside other engines: about a minute."""
@@ -33,7 +38,7 @@ class StateEnumeration:
     The first state in which a property is false, or its witness true, is replayed. No violation is nearer. If
     the enumeration ends, no other state is reachable within the limits.
 
-    Others may begin once it is not `alone`: it is over, or an end is in sight, but not soon.
+    Others wait while it `is_alone`: its first states are not over, or its end is in sight, and soon.
     """
 
     proves = True
@@ -44,6 +49,8 @@ class StateEnumeration:
         self._worker: Worker | None = None
         self.is_alone = False
         """Whether the other engines should wait."""
+        self.is_in_sight = False
+        """Whether an end came in sight."""
         self._claims: dict[str, Statement] = {}
         """The properties, and the claims that their witnesses are never true, by name."""
 
@@ -77,7 +84,7 @@ class StateEnumeration:
         if system.invariants:
             return Extent(GLANCE, GLANCE)
         if limits.conflicts is not None:
-            return Extent(FIRST, SOON * FIRST)
+            return Extent(FIRST, FEW * FIRST)
         within = MOST_BYTES if limits.memory is None else min(MOST_BYTES, int(limits.memory * 2**29))
         return Extent(FIRST, min(MOST, within // (len(system.variables) + BESIDE)))
 
@@ -87,8 +94,9 @@ class StateEnumeration:
     def take(self, worker: Worker, message: FoundPath | EndInSight | Visited) -> None:
         """Replay a path, let other engines begin, or record that all states were visited."""
         match message:
-            case EndInSight():
-                self.is_alone = False
+            case EndInSight(is_soon):
+                self.is_alone = self.is_alone and is_soon  # others that have begun are not stopped again
+                self.is_in_sight = True
             case FoundPath(property=str(name), actions=actions):
                 claim = self._claims[name]
                 PathReplay(self._work).report(message, claim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from multiprocessing.connection import wait
 from typing import Any, Self
 
@@ -42,6 +42,8 @@ class Crew:
         self._steady: set[Worker] = set()
         self._waiting: list[Worker] = []
         """The workers that are stopped, the one that waits longest first."""
+        self._held: set[Worker] = set()
+        """The workers that are stopped and take no turns."""
         self._turned = self._heard = time.perf_counter()
 
     def __enter__(self) -> Self:
@@ -60,7 +62,7 @@ class Crew:
     @property
     def running(self) -> list[Worker]:
         """The workers that have not ended and do not wait for their turn."""
-        return [worker for worker in self._workers if worker not in self._waiting]
+        return [w for w in self._workers if w not in self._waiting and w not in self._held]
 
     def make_room(self) -> None:
         """Let a worker wait if as many run as may, so that another one can be started."""
@@ -69,6 +71,19 @@ class Crew:
         longest = next(worker for worker in self.running if worker not in self._steady)
         longest.pause()
         self._waiting.append(longest)
+
+    def hold(self, workers: Collection[Worker]) -> None:
+        """Stop exactly these workers until they are held no more. They take no turns."""
+        for worker in [w for w in self._workers if (w in workers) != (w in self._held)]:
+            if worker in workers:
+                worker.pause()
+                self._held.add(worker)
+                if worker in self._waiting:
+                    self._waiting.remove(worker)
+            else:
+                self._held.remove(worker)
+                self._waiting.append(worker)
+        self._fill()
 
     def start(self, worker: Worker, steady: bool = False) -> Worker:
         """Add a worker and return it. A `steady` one never waits; at least one place stays for the others.
@@ -86,6 +101,7 @@ class Crew:
             worker.kill()
             self._workers.remove(worker)
             self._steady.discard(worker)
+            self._held.discard(worker)
             if worker in self._waiting:
                 self._waiting.remove(worker)
         self._fill()
@@ -104,8 +120,9 @@ class Crew:
             self._take_turns()
             ready = self._ready(0)
             if not ready and next(self._idle, None) is None:
-                ready = self._ready(min(left, TURN if self._waiting else TICK))
-                if not ready and time.perf_counter() - self._heard >= TICK:
+                pause = TURN if self._waiting or self._held else TICK
+                ready = self._ready(min(left, pause))
+                if not ready and time.perf_counter() - self._heard >= (TURN if self._held else TICK):
                     self._heard = time.perf_counter()
                     self._tick()
                     if done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -26,6 +27,7 @@ from fencepost.encoding.language.sorts import integers, labels
 from fencepost.encoding.language.state import StateSpace, family
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, Parameter
+from fencepost.encoding.rounds.bounded_search import PROOFS_FIRST
 from fencepost.encoding.solving.workers import Worker
 from support.bare import Bare
 
@@ -97,33 +99,43 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.encoding.enumeration.process.symmetries_of", lambda *asked: [])
 
 
-def said(system: System, extent: Extent) -> tuple[bool, int | None]:
-    """Return whether an end is in sight when the first nodes are over, and how many states were visited."""
+def said(system: System, extent: Extent) -> tuple[set[bool], int | None]:
+    """Return whether ends in sight are soon, each time, and how many states were visited."""
     messages = list(enumerate_states(system, system.properties, {}, None, extent))
     states = [message.states for message in messages if isinstance(message, Visited)]
-    return EndInSight() in messages, states[0] if states else None
+    return {m.is_soon for m in messages if isinstance(m, EndInSight)}, states[0] if states else None
 
 
-@pytest.mark.parametrize(("most", "expected"), [(3, (False, 64)), (7, (True, 512))])
+@pytest.mark.parametrize(
+    ("most", "expected"), [(2, (set(), 27)), (4, ({True}, 125)), (9, ({True, False}, 1_000))]
+)
 def test_an_enumeration_goes_on_if_an_end_is_in_sight(most: int, expected: object, plain: None) -> None:
-    """Planted: it ends after the first nodes; it says nothing after twice as many."""
-    assert said(grid(most), Extent(40, 1_000)) == expected
+    """Planted: it ends after the first nodes; it says nothing of an end; each end is soon, or none is."""
+    assert said(grid(most), Extent(60, 10_000)) == expected
+
+
+def test_an_end_is_looked_for_after_half_of_the_first_nodes(plain: None) -> None:
+    """Planted: after all of them; after half of them it ends if none is in sight."""
+    assert said(grid(4), Extent(200, 1_000)) == ({True}, 125)
+    assert said(grid(4), Extent(200, 110)) == (set(), 125)
 
 
 def test_an_enumeration_without_an_end_in_sight_is_over(plain: None) -> None:
     """Planted: it goes on in any case. The second one visits as many nodes as it may, and no more."""
-    assert said(grid(7), Extent(40, 60)) == (False, None)
-    assert said(grid(20), Extent(40, 500)) == (True, None)
+    assert said(grid(7), Extent(40, 60)) == (set(), None)
+    assert said(grid(20), Extent(400, 2_000)) == ({True}, None)
 
 
 def stalling(*asked: Any) -> Iterator[Any]:
-    time.sleep(60)
+    until = time.process_time() + 60
+    while time.process_time() < until:
+        pass
     yield from ()
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the workers started; IC3 never ends, and the first nodes are few."""
+    """Return the names of the workers started; IC3 never ends, its turn is short, the first nodes are few."""
     names: list[str] = []
     start = Work.start
 
@@ -133,6 +145,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Work, "start", recorded)
     monkeypatch.setattr(found_proof, "find", stalling)
+    monkeypatch.setattr(order, "TURN", 0.05)
     monkeypatch.setattr(state_enumeration, "FIRST", 40)
     return names
 
@@ -155,9 +168,9 @@ def test_rounds_wait_for_an_enumeration_whose_end_is_in_sight(
     assert started == (["enumeration"] if jobs == 1 else ["enumeration", "ic3"])
 
 
-def test_an_end_soon_lets_all_others_wait(plain: None, started: list[str]) -> None:
+def test_an_end_soon_lets_rounds_wait(plain: None, started: list[str]) -> None:
     result = checked(grid(3), Limits(jobs=2, timeout=600, enumeration_first=True))
-    assert (result.basis, started) == (Basis.ENUMERATION, ["enumeration"])
+    assert (result.basis, started) == (Basis.ENUMERATION, ["enumeration", "ic3"])
 
 
 def test_rounds_wait_for_some_seconds_only(
@@ -167,6 +180,86 @@ def test_rounds_wait_for_some_seconds_only(
     monkeypatch.setattr(order, "PROOFS_FIRST", 0.0)
     checked(grid(16), Limits(jobs=2, timeout=600, enumeration_first=True))
     assert "prepare" in started
+
+
+@dataclass(eq=False)
+class Part:
+    """What an engine, or one of its workers, says of itself to the order of the engines."""
+
+    suits: bool = True
+    is_alone: bool = False
+    is_in_sight: bool = False
+    is_over: bool = False
+    cpu_seconds: float | None = 0.0
+
+
+def order_of(limits: Limits, **engines: Part) -> tuple[Any, Any]:
+    """Return an order of engines that never begin, and the work of a system."""
+    system = grid(2)
+    at: Any = Work(Bare(system), system.properties, limits, lambda event: None)
+    at.crew.dismiss()
+    stands: dict[str, Any] = {name: Part() for name in ("enumeration", "induction", "finding", "rounds")}
+    return order.EngineOrder(at, **(stands | engines)), at
+
+
+def test_ic3_has_a_turn_once_an_end_is_in_sight() -> None:
+    """Planted: no turn; a turn without end; a second turn; rounds or the enumeration work in it."""
+    enumeration, finding, rounds, worker = Part(is_alone=True), Part(), Part(), Part()
+    by, at = order_of(Limits(jobs=2), enumeration=enumeration, finding=finding, rounds=rounds)
+    at._owners[worker] = finding
+
+    def working() -> list[bool]:
+        return [by.may_work(engine) for engine in (enumeration, finding, rounds)]
+
+    assert working() == [True, False, False], "the first states"
+    enumeration.is_in_sight = True
+    worker.cpu_seconds = order.TURN / 2
+    assert working() == [False, True, False], "the turn"
+    worker.cpu_seconds = order.TURN
+    assert working() == [True, False, False], "an end that is soon"
+    worker.cpu_seconds = 0.0
+    assert working() == [True, False, False], "another process of IC3 has no other turn"
+    enumeration.is_alone = False
+    assert working() == [True, True, False], "an end that is not soon"
+    at.begun -= PROOFS_FIRST
+    assert working() == [True, True, True]
+
+
+@pytest.mark.parametrize("spent", [order.TURN, None])
+@pytest.mark.parametrize("of", ["finding", "induction"])
+def test_a_long_induction_ends_the_turn_and_so_do_processes_without_a_time(
+    spent: float | None, of: str
+) -> None:
+    """Planted: the seconds of IC3 count alone; a process that cannot tell them has spent none."""
+    enumeration, proof = Part(is_in_sight=True), Part()
+    by, at = order_of(Limits(jobs=2), **{"enumeration": enumeration, of: proof})
+    worker = Part()
+    at._owners[worker], at._owners[Part(cpu_seconds=9.0)] = proof, enumeration
+    assert not by.may_work(enumeration)
+    worker.cpu_seconds = spent
+    assert by.may_work(enumeration)
+
+
+@pytest.mark.parametrize("limits", [Limits(jobs=1), Limits(jobs=2, conflicts=10)])
+def test_one_job_and_a_limit_on_conflicts_give_no_turn(limits: Limits) -> None:
+    """Planted: a turn in any case. The outcome then depends on the speed of the machine."""
+    enumeration = Part(is_alone=True, is_in_sight=True)
+    by, _ = order_of(limits, enumeration=enumeration)
+    assert by.may_work(enumeration)
+
+
+def test_others_that_have_begun_are_not_stopped_by_a_later_estimate(started: list[str]) -> None:
+    """Planted: each estimate counts."""
+    system = grid(2)
+    at: Any = Work(Bare(system), system.properties, Limits(enumeration_first=True), lambda event: None)
+    enumeration = state_enumeration.StateEnumeration(at)
+    enumeration.begin()
+    seen = []
+    for is_soon in (True, False, True):
+        enumeration.take(at.crew.workers[0], EndInSight(is_soon))
+        seen.append(enumeration.is_alone)
+    at.crew.dismiss()
+    assert seen == [True, False, False]
 
 
 def test_the_states_are_bounded_by_memory() -> None:

@@ -84,10 +84,15 @@ def one_message(size: int) -> Iterator[bytes]:
     return iter([bytes(size)])
 
 
+def is_stopped(worker: Worker) -> bool:
+    pid = worker._process.pid
+    assert pid is not None
+    return stat(pid)[0] == "T"
+
+
 def stopped(workers: Sequence[Worker]) -> bool:
     """Return whether the workers are stopped soon. The kernel stops a process when it would next run."""
-    pids = [worker._process.pid for worker in workers]
-    return any(all(stat(pid)[0] == "T" for pid in pids) or time.sleep(0.01) for _ in range(1000))  # type: ignore[func-returns-value]
+    return any(all(map(is_stopped, workers)) or time.sleep(0.01) for _ in range(1000))  # type: ignore[func-returns-value]
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -108,6 +113,30 @@ def test_workers_take_turns_and_no_more_run_than_may(most: int, monkeypatch: pyt
             if min(heard.values()) >= 3 and len(heard) == 3:
                 assert stopped(waiting)
                 break
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_worker_that_is_held_takes_no_turns_and_goes_on_afterwards(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Planted: a held worker is not stopped, gets a turn, or never goes on.
+    monkeypatch.setattr(crew, "TURN", 0.02)
+    with Crew(time.perf_counter() + 60, most=most) as some:
+        for name in ("a", "b", "c"):
+            some.make_room()
+            some.start(Worker(name, counting, name, gib=None))
+        held = some.workers[-1]
+        assert held in some.running
+        some.hold([held])
+        heard: list[str] = []
+        for worker, _ in some.heard():
+            heard.append(worker.name)
+            if len(heard) == 20:
+                assert stopped([held]) and "c" not in heard and {"a", "b"} <= set(heard)
+                some.hold([])
+            if len(heard) > 20 and not is_stopped(held):
+                break
+            assert len(heard) < 1000, "it never goes on"
 
 
 def test_a_long_message_of_a_worker_that_waits_is_read_when_it_goes_on(
