@@ -24,8 +24,8 @@ from fencepost.encoding.language.system import Property, System
 PLAIN = 5_000
 """The number of nodes that are visited without symmetry. Most small instances have no more."""
 
-SOON = 12
-"""The end is soon if no more than so many times the first nodes are expected: about 20 seconds."""
+SOON = 6
+"""The end is soon if no more than so many times the first nodes are expected: about ten seconds."""
 
 TASK = "enumeration"
 """The name of this process, and of its task in progress."""
