@@ -41,7 +41,7 @@ from fencepost.cli.options.settings import (
     budgets,
     properties_option,
     release_option,
-    setting,
+    settings_of,
     settings_option,
 )
 from fencepost.cli.process.conclusion import conclude, keeping
@@ -176,7 +176,7 @@ def command(
     """
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
-    made = [setting(text, "NAME=VALUE") for text in settings]
+    made = settings_of(settings)
     limits_asked = Limits(
         budgets=budgets(budget),
         enumeration_first=certificates is None and since is None,  # it gives none, and needs no clauses

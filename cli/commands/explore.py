@@ -18,7 +18,7 @@ from fencepost.cli.options.grouped import LIMITS, grouped_command, option
 from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
 from fencepost.cli.options.search import memory_option, solver_option
-from fencepost.cli.options.settings import release_option, setting, settings_option
+from fencepost.cli.options.settings import release_option, settings_of, settings_option
 from fencepost.cli.process.handover import say
 from fencepost.cli.rendering.output import write_whole
 from fencepost.encoding.documents import read_json
@@ -100,7 +100,7 @@ def command(
 
 def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
     """Return the instance of a saved trace, with the settings given on the command line; raises BadInput."""
-    given = dict(setting(text, "NAME=VALUE") for text in settings)
+    given = dict(settings_of(settings))
     theirs: dict[str, object] = {}
     if isinstance(saved, dict):
         for kind in ("parameters", "switches"):

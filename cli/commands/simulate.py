@@ -9,7 +9,7 @@ from fencepost.answers.requests import AskedRequests, Request, ask_all, request_
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.protocols import find_protocol, protocol_argument
-from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
+from fencepost.cli.options.settings import properties_option, release_option, settings_of, settings_option
 from fencepost.cli.process.conclusion import conclude
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_report import Wanted, reported
@@ -63,7 +63,7 @@ def command(
 
     A simulation finds violations and proves nothing. Exits with 1 if a property is violated, else with 3.
     """
-    made = [setting(text, "NAME=VALUE") for text in settings]
+    made = settings_of(settings)
     family, limits = find_protocol(protocol), Limits(timeout=timeout, seed=seed)
     request = request_of(family, made, names, release, limits)
     small = small_instances(family, made, request)

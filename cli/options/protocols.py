@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.saved import own_protocol
-from fencepost.encoding.language.protocol import Protocol
+from fencepost.cli.options.settings import settings_of
+from fencepost.encoding.language.protocol import Instance, Protocol
 
 protocol_argument = click.argument("protocol", metavar="PROTOCOL|FILE.py", shell_complete=protocol_names)
 optional_protocol_argument = click.argument(
@@ -19,3 +22,10 @@ def find_protocol(name: str) -> Protocol:
     from fencepost.answers.requests import find_protocol as find
 
     return find(name, own_protocol)
+
+
+def asked_instance(
+    protocol: str, settings: Sequence[str], release: str | None, drop_declared: bool = False
+) -> Instance:
+    """Return the instance that the options of a command choose; raises BadInput and ModelError."""
+    return find_protocol(protocol).instance(settings_of(settings), release, drop_declared)
