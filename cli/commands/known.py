@@ -29,8 +29,9 @@ from fencepost.cli.options.search import (
 )
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_documents import KNOWN_BUGS
+from fencepost.cli.rendering.check_documents import EXPECTED, FOUND, KNOWN_BUGS, RUN
 from fencepost.cli.rendering.check_text import sentence, verdict_line
+from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
@@ -255,14 +256,7 @@ def _unmodelled(report: KnownReport) -> list[str]:
 def _table(rows: Sequence[KnownRow]) -> list[str]:
     """Return the heading and a line for each row, with numbers to the right."""
     cells = [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:>{width}}" if name in NUMBERS else f"{cell:{width}}"
-            for name, cell, width in zip(COLUMNS, line, widths, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
+    return columns(cells, [number for number, name in enumerate(COLUMNS) if name in NUMBERS])
 
 
 def _remarks(rows: Sequence[KnownRow]) -> list[str]:
@@ -328,37 +322,22 @@ NUMBERS = ("steps", "seconds")
 
 
 def _json(report: KnownReport) -> str:
-    content = {
-        "unmodelled": _unmodelled(report),
-        "results": [_object(row) for row in report.rows],
-        "interrupted": report.interrupted,
-        "seconds": round(report.seconds, 3),
-    }
-    return json.dumps(k.headed(KNOWN_BUGS, content), indent=2)
+    results, seconds = [_object(row) for row in report.rows], round(report.seconds, 3)
+    content = k.filled(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results, seconds=seconds)
+    return json.dumps(content, indent=2)
 
 
 def _object(row: KnownRow) -> dict[str, object]:
     known, run, result = row.run.known, row.run, row.result
-    return {
-        "bug": known.name,
-        "sentence": known.wrong,
-        "source": known.source,
-        "protocol": known.protocol,
-        "settings": dict(known.settings),
-        "switch": known.switch,
-        "value": run.value,
-        "with_bug": run.with_bug,
-        "property": known.property,
-        "expected": {"verdict": run.verdict.value, "steps": run.steps},
-        "found": {
-            "verdict": result.verdict.value,
-            "steps": result.steps,
-            "fewest": result.fewest.value if result.fewest else None,
-            "rounds": result.rounds,
-            "complete": result.complete,
-            "basis": result.basis.value if result.basis else None,
-            "reason": result.reason,
-        },
-        "as_expected": row.as_expected,
-        "seconds": round(result.seconds, 3),
-    }
+    return k.filled(
+        RUN,
+        known,
+        bug=known.name,
+        sentence=known.wrong,
+        value=run.value,
+        with_bug=run.with_bug,
+        expected=k.filled(EXPECTED, run),
+        found=k.filled(FOUND, result),
+        as_expected=row.as_expected,
+        seconds=round(result.seconds, 3),
+    )

@@ -12,7 +12,7 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import elapsed
 from fencepost.cli.rendering.output import emit
-from fencepost.cli.rendering.reproduction import SETTING, spoken
+from fencepost.cli.rendering.reproduction import SETTING, setting_object, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput, time_out
@@ -97,18 +97,7 @@ MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each 
 
 def _json(cells: Sequence[Cell]) -> str:
     rows = [
-        {
-            "bug": c.bug,
-            "bookkeeper": c.setting.release,
-            "storage": c.setting.storage,
-            "zookeeper": c.setting.zookeeper,
-            "jdk": c.setting.jdk,
-            "cell": c.mark.value,
-            "why": c.why,
-            "has_it": c.expected,
-            "as_expected": c.as_expected,
-        }
-        for c in cells
+        k.filled(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected) for c in cells
     ]
     return json.dumps(k.headed(MATRIX, {"cells": rows}), indent=2)
 
