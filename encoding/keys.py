@@ -37,7 +37,7 @@ def headed(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
     return {"schema": schema_name(keys), "version": version(), **content}
 
 
-def filled(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
+def from_record(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
     """Return an object with these keys: each has a value from `others`, or else the field of its name.
 
     Fields become JSON. A document also gets its schema and the version. Raises TypeError for another key.

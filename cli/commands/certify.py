@@ -186,7 +186,7 @@ CERTIFIED = k.document(
 
 def _json(report: CertifyReport) -> dict[str, object]:
     found = report.manifest
-    return k.filled(
+    return k.from_record(
         CERTIFIED,
         found,
         **found.subject.to_json(),

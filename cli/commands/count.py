@@ -138,7 +138,7 @@ def _table(title: str, numbers: Mapping[str, int]) -> str:
 
 
 def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
-    content = k.filled(
+    content = k.from_record(
         COUNT_OF_STATES,
         counted,
         **instance.subject.to_json(),

@@ -323,21 +323,23 @@ NUMBERS = ("steps", "seconds")
 
 def _json(report: KnownReport) -> str:
     results, seconds = [_object(row) for row in report.rows], round(report.seconds, 3)
-    content = k.filled(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results, seconds=seconds)
+    content = k.from_record(
+        KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results, seconds=seconds
+    )
     return json.dumps(content, indent=2)
 
 
 def _object(row: KnownRow) -> dict[str, object]:
     known, run, result = row.run.known, row.run, row.result
-    return k.filled(
+    return k.from_record(
         RUN,
         known,
         bug=known.name,
         sentence=known.wrong,
         value=run.value,
         with_bug=run.with_bug,
-        expected=k.filled(EXPECTED, run),
-        found=k.filled(FOUND, result),
+        expected=k.from_record(EXPECTED, run),
+        found=k.from_record(FOUND, result),
         as_expected=row.as_expected,
         seconds=round(result.seconds, 3),
     )

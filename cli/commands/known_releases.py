@@ -97,7 +97,8 @@ MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each 
 
 def _json(cells: Sequence[Cell]) -> str:
     rows = [
-        k.filled(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected) for c in cells
+        k.from_record(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected)
+        for c in cells
     ]
     return json.dumps(k.headed(MATRIX, {"cells": rows}), indent=2)
 

@@ -65,7 +65,7 @@ def command(
     from fencepost.properties.catalogue import PROTOCOLS
 
     if form == "json":
-        listed = [k.filled(LISTED, p) for p in PROTOCOLS.values()]
+        listed = [k.from_record(LISTED, p) for p in PROTOCOLS.values()]
         text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
@@ -125,19 +125,19 @@ PROTOCOL = k.document(
 
 def _described(protocol: Protocol) -> dict[str, object]:
     system, options = protocol.instance().system, protocol.options()
-    return k.filled(
+    return k.from_record(
         PROTOCOL,
         protocol,
-        parameters=[k.filled(PARAMETER, option) for option in options if not option.values],
-        switches=[k.filled(SWITCH, option) for option in options if option.values],
+        parameters=[k.from_record(PARAMETER, option) for option in options if not option.values],
+        switches=[k.from_record(SWITCH, option) for option in options if option.values],
         properties=[
-            k.filled(
+            k.from_record(
                 PROPERTY, p, witness=p.witness_meaning, exercised=dict(protocol.exercised.get(p.name, {}))
             )
             for p in system.properties
         ],
-        invariants=[k.filled(INVARIANT, i, formula=line(i.holds, FORMULA)) for i in system.invariants],
-        actions=[k.filled(ACTION, schema) for schema in _once(system.schemas)],
+        invariants=[k.from_record(INVARIANT, i, formula=line(i.holds, FORMULA)) for i in system.invariants],
+        actions=[k.from_record(ACTION, schema) for schema in _once(system.schemas)],
     )
 
 

@@ -250,7 +250,7 @@ def object_of(
 
 
 def _lemma_object(result: LemmaResult) -> dict[str, Any]:
-    return k.filled(
+    return k.from_record(
         LEMMA,
         result,
         lemma=result.name,
@@ -263,8 +263,10 @@ def _lemma_object(result: LemmaResult) -> dict[str, Any]:
 
 def _obligation_object(settled: Settled) -> dict[str, Any]:
     seconds, reason = round(settled.seconds, 3), settled.reason or None
-    return k.filled(OBLIGATION, settled, verdict=settled.answer.value, seconds=seconds, reason=reason)
+    return k.from_record(OBLIGATION, settled, verdict=settled.answer.value, seconds=seconds, reason=reason)
 
 
 def _example_object(example: Example) -> dict[str, Any]:
-    return k.filled(EXAMPLE, example, sets={name: list(members) for name, members in example.sets.items()})
+    return k.from_record(
+        EXAMPLE, example, sets={name: list(members) for name, members in example.sets.items()}
+    )

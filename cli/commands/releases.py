@@ -138,7 +138,7 @@ def _all_as_json() -> dict[str, object]:
 
 def _bug(bug: Bug) -> dict[str, object]:
     since = set_up_since(bug)
-    return k.filled(
+    return k.from_record(
         BUG,
         bug[0],
         bug=bug[0].name,
@@ -153,7 +153,7 @@ def _bug(bug: Bug) -> dict[str, object]:
 
 def _public(loss: PublicLoss) -> dict[str, object]:
     named = {"loss": loss.name, "sentence": loss.loses, "needs": loss.conditions}
-    return k.filled(LOSS, loss, **named, affected=loss.releases, fixed=_fixed(loss))
+    return k.from_record(LOSS, loss, **named, affected=loss.releases, fixed=_fixed(loss))
 
 
 # One release.

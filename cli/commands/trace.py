@@ -198,7 +198,7 @@ REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for e
 
 def _json(replays: Sequence[Replay]) -> str:
     traces = [
-        k.filled(
+        k.from_record(
             REPLAY,
             replay,
             property=replay.prop.name,

@@ -176,7 +176,7 @@ class WeakenReport:
 
     def as_json(self) -> str:
         """Return the document."""
-        content = k.filled(
+        content = k.from_record(
             WEAKENED,
             self,
             **self.instance.subject.to_json(),
@@ -207,6 +207,6 @@ def _lines(found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
 
 def _object(found: MutantFinding) -> dict[str, object]:
     part = "conjunct" if isinstance(found.mutant, Conjunct) else "update"
-    noticed_by = [k.filled(NOTICE, notice) for notice in found.noticed_by]
+    noticed_by = [k.from_record(NOTICE, notice) for notice in found.noticed_by]
     place = asdict(found.mutant)
-    return k.filled(MUTANT, found, **place, part=part, noticed_by=noticed_by)
+    return k.from_record(MUTANT, found, **place, part=part, noticed_by=noticed_by)

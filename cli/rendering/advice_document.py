@@ -104,26 +104,27 @@ def as_json(advice: Advice) -> str:
 
 def document(advice: Advice) -> dict[str, Any]:
     """Return the document `fencepost.advice/3`."""
-    return k.filled(
+    return k.from_record(
         ADVICE,
         advice,
         headline=headline(advice),
         actions=[_does(step) for step in steps(advice)],
         better=[_better(better) for better in better_setups(advice)] if advice.deciding else [],
         losses=[_loss(loss) for loss in advice.losses],
-        survives=[k.filled(SURVIVED, one) for one in survived(advice)],
+        survives=[k.from_record(SURVIVED, one) for one in survived(advice)],
         warnings=[warning.text for warning in warnings(advice.deployment)],
         **{"else": _finding(advice.rest)},
         **_setup(advice.setup),
         pulsar=advice.pulsar.sentence if advice.pulsar else "",
         commit=TAGS[advice.setup.release],
         set_by={name: asdict(setter) for name, setter in advice.set_by.items()},
-        files={name: k.filled(FILE, source) for name, source in advice.sources.items()},
+        files={name: k.from_record(FILE, source) for name, source in advice.sources.items()},
         unmodelled=left_out(advice),
         unlike_theorem=unmet(advice.setup),
         for_all_sizes=for_all_sizes(advice.setup, switches=True),
         other=[
-            k.filled(OTHER, risk, name=risk.bug.name, command=of_table(risk).split()) for risk in advice.other
+            k.from_record(OTHER, risk, name=risk.bug.name, command=of_table(risk).split())
+            for risk in advice.other
         ],
         deciding=[loss.name for loss in advice.deciding],
         undecided=[loss.name for loss in advice.open],
@@ -132,24 +133,24 @@ def document(advice: Advice) -> dict[str, Any]:
 
 def _does(step: AdviceStep) -> dict[str, Any]:
     against = [loss.name for loss in step.against]
-    return k.filled(DOES, step, against=against, required=step.is_required)
+    return k.from_record(DOES, step, against=against, required=step.is_required)
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
     finding = None if loss.finding is None else _finding(loss.finding)
-    return k.filled(LOSS, loss, source=loss.source or None, finding=finding)
+    return k.from_record(LOSS, loss, source=loss.source or None, finding=finding)
 
 
 def _better(better: Better) -> dict[str, Any]:
-    return k.filled(BETTER, better, setup=_setup(better.setup), remains=list(better.remains))
+    return k.from_record(BETTER, better, setup=_setup(better.setup), remains=list(better.remains))
 
 
 def _finding(finding: RiskFinding) -> dict[str, Any]:
-    return k.filled(FINDING, finding, sizes=finding.shown_on, reason=finding.reason or None)
+    return k.from_record(FINDING, finding, sizes=finding.shown_on, reason=finding.reason or None)
 
 
 def _setup(setup: Setup) -> dict[str, Any]:
     ensemble, write_quorum, ack_quorum = setup.configuration.sizes
     sizes = {"ensemble": ensemble, "write_quorum": write_quorum, "ack_quorum": ack_quorum}
     sizes |= {"bookies": setup.bookies}
-    return k.filled(SETUP, setup, parameters=sizes, features=sorted(setup.features))
+    return k.from_record(SETUP, setup, parameters=sizes, features=sorted(setup.features))

@@ -163,7 +163,7 @@ def _counterexamples(request: ReportedRequest) -> list[str]:
 def as_json(requests: Sequence[ReportedRequest]) -> str:
     """Return the document `fencepost.check/3`: the shared instance and all results."""
     shared, outcome = requests[0].checked, together(requests, without_known=False)
-    content = k.filled(
+    content = k.from_record(
         CHECK,
         shared.request.instance,
         **shared.request.subject.to_json(),

@@ -108,7 +108,7 @@ CONFORMANCE = k.document(
 
 def as_json(found: Conformance) -> dict[str, object]:
     """Return the same, for programs."""
-    return k.filled(
+    return k.from_record(
         CONFORMANCE,
         found,
         **setting_object(found.setting),
@@ -121,7 +121,7 @@ def as_json(found: Conformance) -> dict[str, object]:
 
 def _departure_json(found: Found) -> dict[str, object]:
     departure, subject = found.departure, found.ground.instance.subject
-    return k.filled(
+    return k.from_record(
         DEPARTURE,
         departure,
         runs=found.runs,

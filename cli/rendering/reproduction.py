@@ -122,14 +122,14 @@ REPRODUCED = k.document(
 
 def setting_object(setting: Setting) -> dict[str, Any]:
     """Return on what code something was run, for programs."""
-    return k.filled(SETTING, setting, bookkeeper=setting.code)
+    return k.from_record(SETTING, setting, bookkeeper=setting.code)
 
 
 def as_json(run: Reproduction) -> dict[str, object]:
     """Return everything that was seen."""
-    steps = [k.filled(CODE_STEP, step, code=list(step.did), differs=_sides(step)) for step in run.steps]
+    steps = [k.from_record(CODE_STEP, step, code=list(step.did), differs=_sides(step)) for step in run.steps]
     trace = run.trace.to_path_json() if run.trace.property == OF_PATH.name else run.trace.to_json()
-    return k.filled(REPRODUCED, run, trace=trace, **setting_object(run.setting), steps=steps)
+    return k.from_record(REPRODUCED, run, trace=trace, **setting_object(run.setting), steps=steps)
 
 
 def _sides(step: CodeStep) -> dict[str, object]:

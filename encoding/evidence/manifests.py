@@ -61,7 +61,7 @@ class Claim:
 
     def to_json(self) -> dict[str, object]:
         """Return the claim as an object of the manifest."""
-        return k.filled(CLAIM, self)
+        return k.from_record(CLAIM, self)
 
 
 def claimed(name: str, basis: Basis, rounds: int, invariants: Sequence[str]) -> Claim:
@@ -97,7 +97,7 @@ class Manifest:
     def to_json(self) -> dict[str, object]:
         """Return the manifest as `fencepost.certificate/3`."""
         found = [clause_json(clause) for clause in self.found]
-        return k.filled(MANIFEST_KEYS, self, version=self.version, **self.subject.to_json(), found=found)
+        return k.from_record(MANIFEST_KEYS, self, version=self.version, **self.subject.to_json(), found=found)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class RecheckedProof:
     def to_json(self) -> dict[str, object]:
         """Return the part as an object of `fencepost certify --format json`."""
         building, checking = round(self.building, 3), round(self.checking, 3)
-        return k.filled(CHECKED, self, building=building, checking=checking)
+        return k.from_record(CHECKED, self, building=building, checking=checking)
 
 
 CHECKED = k.keys(

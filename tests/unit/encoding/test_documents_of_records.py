@@ -1,4 +1,4 @@
-"""Objects filled from records: the table of keys says which fields are taken, and in which order."""
+"""Objects made of records: the table of keys says which fields are taken, and in which order."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ KEYS = k.keys(
     size=k.whole(),
     ratio=k.ruled(float, "a number"),
 )
-FILLED = {"parts": [{"n": 1}, {"n": 2}], "colour": "red", "size": 3, "ratio": 0.123456}
+MADE = {"parts": [{"n": 1}, {"n": 2}], "colour": "red", "size": 3, "ratio": 0.123456}
 
 
 def test_each_key_has_the_value_given_or_else_the_field_of_its_name() -> None:
-    found = k.filled(KEYS, RECORD, size=3)
-    assert list(found.items()) == list(FILLED.items())
+    found = k.from_record(KEYS, RECORD, size=3)
+    assert list(found.items()) == list(MADE.items())
 
 
 def test_a_document_gets_its_schema_and_the_version_first() -> None:
-    found = k.filled(k.document("test.form/1", **KEYS), RECORD, size=3)
+    found = k.from_record(k.document("test.form/1", **KEYS), RECORD, size=3)
     head = {"schema": "test.form/1", "version": version()}
-    assert list(found.items()) == list((head | FILLED).items())
-    assert k.filled(k.document("test.form/1"), None, version="0.1")["version"] == "0.1"
+    assert list(found.items()) == list((head | MADE).items())
+    assert k.from_record(k.document("test.form/1"), None, version="0.1")["version"] == "0.1"
 
 
 @pytest.mark.parametrize("others", [{"sise": 3}, {"size": 3, "schema": "another"}])
 def test_a_value_for_a_key_that_is_not_in_the_table_is_refused(others: dict[str, Any]) -> None:
     # Planted: a misspelt key, which would be left out without a word.
     with pytest.raises(TypeError, match=r"no such keys: (sise|schema)"):
-        k.filled(KEYS, RECORD, **others)
+        k.from_record(KEYS, RECORD, **others)
 
 
 def test_a_key_without_a_field_and_without_a_value_is_an_error() -> None:
     with pytest.raises(AttributeError, match="size"):
-        k.filled(KEYS, RECORD)
+        k.from_record(KEYS, RECORD)
