@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT
-from fencepost.cli.options.protocols import asked_instance, protocol_argument
+from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import memory_option
-from fencepost.cli.options.settings import properties_option, release_option, settings_option
+from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
@@ -45,9 +45,7 @@ COUNT_OF_STATES = k.document(
 
 
 @grouped_command(example="fencepost count examples/two_phase_commit.py --set participants=4 --symmetry")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @option(
     "--symmetry",

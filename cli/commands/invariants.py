@@ -8,9 +8,9 @@ from fencepost.cli.commands.find_invariants import FindOptions, find_invariants
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import asked_instance, protocol_argument
+from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import drop_declared_option, verbose_option
-from fencepost.cli.options.settings import properties_option, release_option, settings_option
+from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
@@ -74,9 +74,7 @@ class InvariantsReport:
 
 
 @grouped_command(example="fencepost invariants bookkeeper --property no-divergence")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @option(
     "--rounds",

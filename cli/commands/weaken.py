@@ -11,9 +11,9 @@ from fencepost.answers.weakened_systems import Conjunct, mutants
 from fencepost.answers.weakening import MutantFinding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import grouped_command
-from fencepost.cli.options.protocols import asked_instance, protocol_argument
+from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import jobs_option, memory_option
-from fencepost.cli.options.settings import properties_option, release_option, settings_option
+from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
@@ -61,9 +61,7 @@ WEAKENED = k.document(
 
 
 @grouped_command(example="fencepost weaken examples/lease_lock.py --set storage=checks")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @jobs_option
 @timeout_option()

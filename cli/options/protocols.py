@@ -7,14 +7,20 @@ from collections.abc import Sequence
 import click
 
 from fencepost.cli.options.completion import protocol_names
+from fencepost.cli.options.grouped import Command
 from fencepost.cli.options.saved import own_protocol
-from fencepost.cli.options.settings import settings_of
+from fencepost.cli.options.settings import release_option, settings_of, settings_option
 from fencepost.encoding.language.protocol import Instance, Protocol
 
 protocol_argument = click.argument("protocol", metavar="PROTOCOL|FILE.py", shell_complete=protocol_names)
 optional_protocol_argument = click.argument(
     "protocol", required=False, metavar="[PROTOCOL|FILE.py]", shell_complete=protocol_names
 )
+
+
+def instance_options(command: Command) -> Command:
+    """Add the protocol to a command, and the options that choose one of its instances."""
+    return protocol_argument(settings_option(release_option(command)))
 
 
 def find_protocol(name: str) -> Protocol:
