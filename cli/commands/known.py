@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fencepost.answers.known import KNOWN, chosen, decide, named
 from fencepost.answers.public_losses import PUBLIC_LOSSES
@@ -92,11 +91,9 @@ def command(
     """
     _refuse_public(bugs)
     if not libraries:
-        refuse("the models (only with --bookkeeper)", {"--storage": storages, "--log": log})
+        refuse("the models (only with --bookkeeper)", "storages", "log")
         return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
-    source = click.get_current_context().get_parameter_source
-    given = {f"--{name}": source(name) is ParameterSource.COMMANDLINE for name in (*search, "verbose")}
-    refuse("--bookkeeper", given)
+    refuse("--bookkeeper", *search, "verbose")
     from fencepost.cli.commands.known_releases import matrix
 
     found = [library(folder) for folder in libraries]
