@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from fencepost.answers.risks import LOSSES, Risk
 from fencepost.answers.setups import Setup
@@ -45,11 +44,6 @@ class RiskFinding:
     def decided(self) -> bool:
         """Whether the question is answered."""
         return self.verdict in DECIDED
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding as `fencepost.advice/3` has it."""
-        said = {"verdict": self.verdict.value, "sizes": self.shown_on, "command": self.command}
-        return {**said, "reason": self.reason or None}
 
 
 Shortcut = Callable[[Instance, Sequence[Property], Limits], Sequence[Result]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -116,22 +116,10 @@ def _risk(known: Expectation, setup: Setup) -> Risk:
             row = has_keys(row[trait], KEYS, f"{place}, {trait}")
             break
     of_disks = known.protocol == "bookkeeper-no-journal"
-    return Risk(
-        known,
-        row["loses"],
-        frozenset(row["needs"]),
-        row["action"],
-        row.get("coincidence", ""),
-        row.get("events", ""),
-        tuple(row.get("asks", (known.property,) if of_disks else LOSSES)),
-        row.get("entries"),
-        row.get("set"),
-        row.get("by_writer", False),
-        row.get("short", ""),
-        row.get("when", "change"),
-        row.get("seen", ""),
-        row.get("at_once", False),
-    )
+    asks = row.get("asks", (known.property,) if of_disks else LOSSES)
+    given = {field.name: row[field.name] for field in fields(Risk) if field.name in row}
+    given |= {"needs": frozenset(row["needs"]), "asks": tuple(asks), "settings": row.get("set")}
+    return Risk(known, **given)
 
 
 def unmet(setup: Setup) -> dict[str, str]:

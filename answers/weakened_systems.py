@@ -7,31 +7,23 @@ without it, a property is violated. The same goes for each update. This module m
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.steps import State
-from fencepost.encoding.language.actions import GroundAction, Group, Schema
+from fencepost.encoding.language.actions import Group, Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import integers
-from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
     AllOf,
-    Family,
-    Quantified,
     Term,
     Update,
     all_of,
-    any_of,
 )
 
 
@@ -117,7 +109,7 @@ def changed(system: System, mutant: Mutant) -> System:
     assert len(updates) == mutant.of, f"{mutant}: the action has {len(updates)} updates"
     left = (*updates[: mutant.position - 1], *updates[mutant.position :])
     skipping = replace(schema, action=replace(schema.action, then=left))
-    return replace(system, actions=tuple(_exchanged(a, schema, skipping) for a in system.actions))
+    return replace(system, actions=tuple(exchanged(a, schema, skipping) for a in system.actions))
 
 
 def flattened(guard: Term) -> tuple[Term, ...]:
@@ -139,98 +131,15 @@ def conjuncts(system: System) -> dict[Conjunct, Term]:
     return found
 
 
-def described(systems: Iterable[System]) -> dict[Conjunct, str]:
-    """Return every conjunct that matters in one of these systems, as text that fits in a line.
-
-    Order and text are those of the system with the most conjuncts, of several the last one.
-    """
-    texts: dict[Conjunct, str] = {}
-    for terms in sorted(map(_at_work, systems), key=len):
-        other = {conjunct: text for conjunct, text in texts.items() if conjunct not in terms}
-        texts = {conjunct: line(term) for conjunct, term in terms.items()} | other
-    return texts
-
-
-def fingerprint(texts: Mapping[Conjunct, str]) -> str:
-    """Return a short hash of conjuncts and their texts: it changes if a guard changes."""
-    lines = sorted(f"{conjunct}: {text}" for conjunct, text in texts.items())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
-
-
-def _at_work(system: System) -> dict[Conjunct, Term]:
-    """Return the conjuncts that are not always true because of constants.
-
-    Conjuncts of a layer that is not used are always true.
-    """
-    folding = Folding(constants(system))
-    return {c: term for c, term in conjuncts(system).items() if folding.term(term) is not TRUE}
-
-
 def without(system: System, conjunct: Conjunct) -> System:
     """Return the system with that conjunct left out of its guard."""
     schema = named_actions(system)[conjunct.action]
-    rest, _ = _split(schema, conjunct)
+    rest, _ = split(schema, conjunct)
     weakened = replace(schema, action=replace(schema.action, when=rest))
-    return replace(system, actions=tuple(_exchanged(a, schema, weakened) for a in system.actions))
+    return replace(system, actions=tuple(exchanged(a, schema, weakened) for a in system.actions))
 
 
-class _Relaxed(StateSpace):
-    """The state of a system, and choices of left-out conjuncts."""
-
-    def __init__(self, system: System, left_out: Family) -> None:
-        for family in system.state.families:
-            setattr(self, family.name, family)
-        self.left_out = left_out
-
-
-def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
-    """Return one system for all choices of left-out conjuncts, which are fixed at the beginning.
-
-    The choices are the last ones, in the order given. If exactly one is true, the executions are those of
-    `without`, with the same ground actions in the same order.
-    """
-    left_out = choice(integers(1, len(chosen)), fault="left out")
-    space = _Relaxed(system, left_out)
-    numbers = {conjunct: number for number, conjunct in enumerate(chosen, 1)}
-    actions = system.actions
-    for name, schema in named_actions(system).items():
-        parts = flattened(schema.action.when)
-        places = [Conjunct(name, number, len(parts)) for number in range(1, len(parts) + 1)]
-        optional = (
-            any_of(part, left_out[numbers[place]]) if place in numbers else part
-            for part, place in zip(parts, places, strict=True)
-        )
-        weaker = replace(schema, action=replace(schema.action, when=all_of(*optional)))
-        actions = tuple(_exchanged(item, schema, weaker) for item in actions)
-    return replace(system, state=space, actions=actions)
-
-
-def needed(system: System, conjunct: Conjunct) -> Term:
-    """Return the states in which only that conjunct prevents the action, for some arguments.
-
-    If none is reachable, the rest of the guard implies the conjunct, and the system without it has the same
-    executions. The term may read choices, as guards do.
-    """
-    schema = named_actions(system)[conjunct.action]
-    rest, left_out = _split(schema, conjunct)
-    situation = all_of(rest, ~left_out)
-    for parameter in schema.parameters:
-        situation = Quantified("bool", "exists", parameter, situation)
-    return situation
-
-
-def oversteps(system: System, conjunct: Conjunct, concrete: Concrete, state: State) -> Iterator[GroundAction]:
-    """Yield the actions of `without` that are possible in the state only without the conjunct."""
-    schema = named_actions(system)[conjunct.action]
-    rest, left_out = _split(schema, conjunct)
-    situation = all_of(rest, ~left_out)
-    weaker = without(system, conjunct)
-    for action, without_it in zip(system.ground_actions, weaker.ground_actions, strict=True):
-        if action.schema is schema and concrete.evaluate(situation, action.environment, state):
-            yield without_it
-
-
-def _split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
+def split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
     """Return the guard without the conjunct, and the conjunct."""
     parts = flattened(schema.action.when)
     assert len(parts) == conjunct.of, f"{conjunct}: the guard has {len(parts)} conjuncts"
@@ -238,9 +147,10 @@ def _split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
     return all_of(*parts[:left_out], *parts[left_out + 1 :]), parts[left_out]
 
 
-def _exchanged(item: Schema | Group, old: Schema, new: Schema) -> Schema | Group:
+def exchanged(item: Schema | Group, old: Schema, new: Schema) -> Schema | Group:
+    """Return the actions with the new schema in place of the old one."""
     if isinstance(item, Group):
-        return replace(item, members=tuple(_exchanged(member, old, new) for member in item.members))
+        return replace(item, members=tuple(exchanged(member, old, new) for member in item.members))
     return new if item is old else item
 
 

@@ -19,15 +19,9 @@ from enum import Enum
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
-from fencepost.answers.weakened_systems import (
-    Conjunct,
-    conjuncts,
-    described,
-    needed,
-    oversteps,
-    relaxed,
-    without,
-)
+from guard_conjuncts import described, needed, oversteps, relaxed
+
+from fencepost.answers.weakened_systems import Conjunct, conjuncts, without
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.limits import Limits, Minimize

@@ -20,9 +20,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from guard_conjuncts import fingerprint
 from guard_instances import GUARD_INSTANCES
 
-from fencepost.answers.weakened_systems import Conjunct, fingerprint
+from fencepost.answers.weakened_systems import Conjunct
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from fencepost.encoding.documents import Key, Keys, is_a, json_type
@@ -34,6 +35,30 @@ def document(schema: str, /, **content: Key) -> Table:
 def headed(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document with these keys: its schema, the version, and then its content."""
     return {"schema": schema_name(keys), "version": version(), **content}
+
+
+def from_record(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
+    """Return an object with these keys: each has a value from `others`, or else the field of its name.
+
+    Fields become JSON. A document also gets its schema and the version. Raises TypeError for another key.
+    """
+    if unknown := others.keys() - keys.keys():
+        raise TypeError(f"no such keys: {', '.join(sorted(unknown))}")
+    given = headed(keys, others) if "schema" in keys else others
+    return {name: given[name] if name in given else for_json(getattr(record, name)) for name in keys}
+
+
+def for_json(value: Any) -> Any:
+    """Return the value of a field for JSON: an Enum by its value, a record by its own `to_json`."""
+    match value:
+        case Enum():
+            return value.value
+        case Mapping():
+            return dict(value)
+        case list() | tuple():
+            return [for_json(one) for one in value]
+        case _:
+            return value.to_json() if hasattr(value, "to_json") else value
 
 
 def schema_name(keys: Keys) -> str:

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys, parse_json
+from fencepost.encoding.documents import Key, Keys, has_keys, parse_json
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.forms.diagram import diagram, script, style
 from fencepost.encoding.rounds.reachability import ReachabilityAnswer
@@ -63,6 +63,12 @@ PATH = k.keys(
     at=k.whole(most=LONGEST),
 )
 """The keys of a request about a path."""
+
+SAVED = {**k.keys(document=Key(dict, "a saved trace")), "step": k.whole(most=LONGEST)}
+"""The keys of a request to open a file."""
+
+RouteAnswer = Callable[[Mapping[str, Any]], object]
+"""A function from the document of a request to that of its answer."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -121,27 +127,26 @@ class ExplorerRoutes:
 
     def app(self, port: int, token: str) -> ASGIApp:
         """Return the guarded app."""
-        posts = {
-            "begin": self._begin,
-            "look": self._look,
-            "why": self._why,
-            "ask": self._ask,
-            "answer": self._tell,
-            "stop": self._stop,
-            "save": self._save,
-            "open": self._open,
+        posts: dict[str, tuple[Keys, RouteAnswer]] = {
+            "begin": ({}, self._begin),
+            "look": (PATH, self._look),
+            "why": ({**PATH, **k.keys(action=k.text())}, self._why),
+            "ask": ({**PATH, **k.keys(goal=k.text())}, self._ask),
+            "answer": ({}, self._tell),
+            "stop": ({}, self._stop),
+            "save": (PATH, self._save),
+            "open": (SAVED, self._open),
         }
         routes = [
             Route("/", _page("page.html", "text/html")),
             Route("/page.css", _styled),
             Route("/page.js", _scripted),
-            *(Route(f"/api/{name}", _api(answer), methods=["POST"]) for name, answer in posts.items()),
+            *(Route(f"/api/{name}", _api(*asks), methods=["POST"]) for name, asks in posts.items()),
         ]
         return Guarded(Starlette(routes=routes), port, token)
 
     def _begin(self, asked: Mapping[str, Any]) -> object:
         """Return the instance, and the path to begin with."""
-        has_keys(asked, {}, "the request")
         instance = self._explorer.instance
         return {
             "protocol": instance.protocol.name,
@@ -153,20 +158,18 @@ class ExplorerRoutes:
         }
 
     def _look(self, asked: Mapping[str, Any]) -> object:
-        path = self._path(has_keys(asked, PATH, "the request"))
+        path = self._path(asked)
         here = self._explorer.at(path)
         seen = view(here, path.moves[path.at :])
         offers = [(offer.actor, offer.words) for offer in seen.possible]
         return {"view": seen, "diagram": diagram(here.counterexample, offers)}
 
     def _why(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {**PATH, **k.keys(action=k.text())}, "the request")
         action = self._explorer.names.action(asked["action"])
         reasons = self._explorer.guards[action].reasons(self._here(asked).state)
         return {"action": action.name, "reasons": reasons}
 
     def _ask(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {**PATH, **k.keys(goal=k.text())}, "the request")
         here = self._here(asked)
         self._end("another question was asked")
         self._question = self._asker.ask(here, asked["goal"].strip())
@@ -185,7 +188,6 @@ class ExplorerRoutes:
             self._failed = one_line(str(error))
 
     def _tell(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {}, "the request")
         return self._told()
 
     def _told(self) -> object:
@@ -204,7 +206,6 @@ class ExplorerRoutes:
         }
 
     def _stop(self, asked: Mapping[str, Any]) -> object:
-        has_keys(asked, {}, "the request")
         self._end("stopped")
         return self._told()
 
@@ -220,13 +221,11 @@ class ExplorerRoutes:
         self._end("the explorer ends")
 
     def _save(self, asked: Mapping[str, Any]) -> object:
-        here = self._here(has_keys(asked, PATH, "the request"))
+        here = self._here(asked)
         about = here.violated.name if here.violated else "path"
         return {"name": f"{here.trace.protocol}.{about}.json", "document": document(here)}
 
     def _open(self, asked: Mapping[str, Any]) -> object:
-        keys = {**k.keys(document=Key(dict, "a saved trace")), "step": k.whole(most=LONGEST)}
-        has_keys(asked, keys, "the request")
         path = opened(self._explorer, asked["document"], "the file", asked.get("step"))
         return {"moves": [move.name for move in path.moves], "at": path.at}
 
@@ -237,12 +236,13 @@ class ExplorerRoutes:
         return self._explorer.at(self._path(asked))
 
 
-def _api(answer: Callable[[Mapping[str, Any]], object]) -> Handler:
-    """Return the route that answers a document with a document, or with one line for an error."""
+def _api(keys: Keys, answer: RouteAnswer) -> Handler:
+    """Return the route that answers a document with these keys, or says in one line what is wrong."""
 
     async def handler(request: Request) -> Response:
         try:
             asked = parse_json(await _body(request), "the request", "send an object")
+            has_keys(asked, keys, "the request")
             said = json.dumps(answer(asked), default=vars)  # views are nested dataclasses
             return Response(said, media_type="application/json")
         except BadInput as error:

@@ -13,13 +13,7 @@ from fencepost.answers.asked_setup import asked_setup
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import loss_names, release_names
 from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
-from fencepost.cli.options.sizes import (
-    ack_quorum_option,
-    bookies_option,
-    ensemble_option,
-    files_option,
-    write_quorum_option,
-)
+from fencepost.cli.options.sizes import files_option, sizes_options
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.advice_document import as_json
@@ -35,10 +29,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 
 
 @grouped_command(example="fencepost advise -e 3 -w 3 -a 2 -n 4 --release 4.17.3")
-@ensemble_option
-@write_quorum_option
-@ack_quorum_option
-@bookies_option
+@sizes_options
 @option(
     "--release",
     metavar="R",

@@ -36,8 +36,7 @@ from fencepost.encoding.evidence.recheck import (
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.safe_text import one_line
-from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.workers import Ended, Worker, failure
+from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 
 @dataclass
@@ -66,13 +65,9 @@ class CertifyReport:
             case Rejected(why):
                 self.rejected = why
             case Ended():
-                match failure(event, "checking the certificate"):
-                    case SolverGaveUpError() as gave_up:
-                        self.undecided = str(gave_up)
-                    case Exception() as failed:
-                        raise failed
-                    case None if self.rejected is None and (left := self._unchecked()):
-                        raise InternalError(f"the process ended without checking {', '.join(left)}")
+                self.undecided = reason_of(event, "checking the certificate")
+                if self.undecided is None and self.rejected is None and (left := self._unchecked()):
+                    raise InternalError(f"the process ended without checking {', '.join(left)}")
 
     def _unchecked(self) -> list[str]:
         checked = {part.part for part in self.checked}
@@ -191,16 +186,14 @@ CERTIFIED = k.document(
 
 def _json(report: CertifyReport) -> dict[str, object]:
     found = report.manifest
-    content = {
+    return k.from_record(
+        CERTIFIED,
+        found,
         **found.subject.to_json(),
-        "unmodelled": report.unmodelled,
-        "budgets": dict(found.budgets),
-        "claims": [claim.to_json() for claim in found.claims],
-        "found": found_json(found.found),
-        "drop_declared": found.drop_declared,
-        "certified": None if report.undecided is not None else report.rejected is None,
-        "reason": report.undecided or report.rejected,
-        "parts": [checked.to_json() for checked in report.checked],
-        "seconds": round(report.seconds, 3),
-    }
-    return k.headed(CERTIFIED, content)
+        unmodelled=report.unmodelled,
+        found=found_json(found.found),
+        certified=None if report.undecided is not None else report.rejected is None,
+        reason=report.undecided or report.rejected,
+        parts=[checked.to_json() for checked in report.checked],
+        seconds=round(report.seconds, 3),
+    )

@@ -27,7 +27,7 @@ from fencepost.cli.commands.check_certificates import (
 )
 from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.protocols import find_protocol, instance_options
 from fencepost.cli.options.search import (
     drop_declared_option,
     jobs_option,
@@ -40,9 +40,7 @@ from fencepost.cli.options.settings import (
     budget_option,
     budgets,
     properties_option,
-    release_option,
-    setting,
-    settings_option,
+    settings_of,
 )
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import elapsed, timeout_option
@@ -67,9 +65,7 @@ PATIENCE: Patience | None = Patience()
 @grouped_command(
     example="fencepost check bookkeeper-4.13 --property no-divergence --set recovery_reads_fence=yes"
 )
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @budget_option
 @option("--bound", type=STEPS, metavar="K", group=SEARCH, help="Search executions of at most K steps.")
@@ -176,7 +172,7 @@ def command(
     """
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
-    made = [setting(text, "NAME=VALUE") for text in settings]
+    made = settings_of(settings)
     limits_asked = Limits(
         budgets=budgets(budget),
         enumeration_first=certificates is None and since is None,  # it gives none, and needs no clauses

@@ -92,18 +92,8 @@ def command(
     fewer runs than asked for, because of the time or because the harness failed.
     """
     if playback is not None:
-        unused = {
-            "PROTOCOL": protocol,
-            "--bookkeeper": folder,
-            "--release": release,
-            "--runs": asked,
-            "--seed": seed is not None,
-            "--storage": storage,
-            "--set": settings,
-            "--transcript": transcript,
-            "--log": log,
-        }
-        refuse("--playback", unused)
+        of_runs = "protocol", "folder", "release", "asked", "seed", "storage", "settings", "transcript", "log"
+        refuse("--playback", *of_runs)
         found = _checked_again(playback)
     elif protocol is None or folder is None:
         what = "PROTOCOL" if protocol is None else "--bookkeeper"

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import memory_option
-from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
+from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading
+from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import form_option, output_option
-from fencepost.cli.rendering.progress import PAUSE, StatusLine
+from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.limits import Limits
@@ -45,9 +45,7 @@ COUNT_OF_STATES = k.document(
 
 
 @grouped_command(example="fencepost count examples/two_phase_commit.py --set participants=4 --symmetry")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @option(
     "--symmetry",
@@ -85,7 +83,7 @@ def command(
     each property is true. A message is lost or not once an action depends on it, so other tools may count
     otherwise. Exits with 0 if all states were counted, else with 3.
     """
-    instance = find_protocol(protocol).instance([setting(text, "NAME=VALUE") for text in settings], release)
+    instance = asked_instance(protocol, settings, release)
     properties = instance.properties(*names)
     sent_at_most_once(instance.system)
     worker = Worker("count", count_states, instance.system, properties, symmetry, most, gib=memory)
@@ -111,7 +109,6 @@ class CountProgress(StatusLine):
         super().__init__("building")
         self.counted = StateCount(0, None, 1, 0, False, {}, {})
         self.ended: Ended | None = None
-        self._said = time.perf_counter()
 
     def hear(self, message: StateCount | Ended) -> None:
         """Keep a count, or the end of the worker."""
@@ -119,10 +116,7 @@ class CountProgress(StatusLine):
             self.ended = message
             return
         self.counted = message
-        is_time = time.perf_counter() - self._said >= PAUSE
-        if is_time:
-            self._said = time.perf_counter()
-        self.show(str(Visiting(message.states, message.steps)), is_time)
+        self.show(str(Visiting(message.states, message.steps)))
 
 
 def _text(instance: Instance, counted: StateCount, reason: str | None) -> str:
@@ -137,23 +131,19 @@ def _text(instance: Instance, counted: StateCount, reason: str | None) -> str:
 
 
 def _table(title: str, numbers: Mapping[str, int]) -> str:
-    width = max(map(len, numbers), default=0)
-    digits = max((len(f"{number:,}") for number in numbers.values()), default=0)
-    return "\n".join([title, *(f"  {name:{width}}  {number:{digits},}" for name, number in numbers.items())])
+    rows = [(name, f"{number:,}") for name, number in numbers.items()]
+    return "\n".join([title, *(f"  {line}" for line in columns(rows, right=[1]))])
 
 
 def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
-    content = {
+    content = k.from_record(
+        COUNT_OF_STATES,
+        counted,
         **instance.subject.to_json(),
-        "states": counted.states,
-        "orbits": counted.orbits,
-        "symmetries": None if counted.orbits is None else counted.symmetries,
-        "steps": counted.steps,
-        "complete": reason is None,
-        "fired": dict(counted.fired),
-        "witnesses": dict(counted.witnesses),
-        "reason": reason,
-        "interrupted": reason == INTERRUPTED,
-        "seconds": round(elapsed(), 3),
-    }
-    return json.dumps(k.headed(COUNT_OF_STATES, content), indent=2)
+        symmetries=None if counted.orbits is None else counted.symmetries,
+        complete=reason is None,
+        reason=reason,
+        interrupted=reason == INTERRUPTED,
+        seconds=round(elapsed(), 3),
+    )
+    return json.dumps(content, indent=2)

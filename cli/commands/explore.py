@@ -16,9 +16,9 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import LIMITS, grouped_command, option
 from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.protocols import find_protocol, instance_options
 from fencepost.cli.options.search import memory_option, solver_option
-from fencepost.cli.options.settings import release_option, setting, settings_option
+from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.handover import say
 from fencepost.cli.rendering.output import write_whole
 from fencepost.encoding.documents import read_json
@@ -39,9 +39,7 @@ HINT = "give a trace that `check --traces` or an exploration wrote"
 
 
 @grouped_command(example="fencepost explore bookkeeper-4.13 --text")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @option("--trace", "file", type=click.Path(), metavar="FILE", group=START, help="Begin with a saved trace.")
 @option(
     "--step",
@@ -100,7 +98,7 @@ def command(
 
 def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
     """Return the instance of a saved trace, with the settings given on the command line; raises BadInput."""
-    given = dict(setting(text, "NAME=VALUE") for text in settings)
+    given = dict(settings_of(settings))
     theirs: dict[str, object] = {}
     if isinstance(saved, dict):
         for kind in ("parameters", "switches"):

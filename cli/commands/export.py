@@ -10,8 +10,8 @@ import click
 from fencepost.cli.options.completion import property_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
-from fencepost.cli.options.settings import budget_option, budgets, release_option, setting, settings_option
+from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.settings import budget_option, budgets
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, output_option, write_whole
 from fencepost.encoding.engine.clauses import with_found
@@ -42,9 +42,7 @@ QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGI
 
 
 @grouped_command(example="fencepost export bookkeeper-4.13 --property no-divergence --rounds 2 --format smt2")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @budget_option
 @option(
     "--what",
@@ -108,8 +106,7 @@ def command(
     or after an action (action).
     """
     limits = budgets(budget)
-    made = [setting(text, "NAME=VALUE") for text in settings]
-    instance = find_protocol(protocol).instance(made, release)
+    instance = asked_instance(protocol, settings, release)
     system = instance.system
     known_faults(system, limits)
     if form == CIRCUIT:

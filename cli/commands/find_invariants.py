@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.settings import setting
+from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
 from fencepost.cli.rendering.found_invariants import discovered_text
@@ -15,8 +15,7 @@ from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.lifting.report import Discovered, discover
 from fencepost.encoding.lifting.sizes import joint, sizes
-from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.workers import Ended, Worker, failure
+from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 JUDGE = "cadical"
 """The solver of the induction. IC3 uses another one."""
@@ -37,7 +36,7 @@ class FindOptions:
 def find_invariants(wanted: FindOptions, output: str | None, timeout: float, verbose: bool) -> int:
     """Look for invariants, print what is found or how far it came, and return the exit code."""
     protocol = find_protocol(wanted.protocol)
-    made = [setting(text, "NAME=VALUE") for text in wanted.settings]
+    made = settings_of(wanted.settings)
     chosen = sizes(protocol, made, wanted.grow, wanted.release)
     chosen[0].instance.properties(*wanted.names)
     heard = _Heard()
@@ -67,11 +66,7 @@ class _Heard:
             case Discovered():
                 self.found = event
             case Ended():
-                match failure(event, "looking for invariants"):
-                    case SolverGaveUpError() as gave_up:
-                        self.gave_up = str(gave_up)
-                    case Exception() as failed:
-                        raise failed
+                self.gave_up = reason_of(event, "looking for invariants")
             case _:
                 progress.hear(event)  # type: ignore[arg-type]
 

@@ -8,9 +8,9 @@ from fencepost.cli.commands.find_invariants import FindOptions, find_invariants
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import drop_declared_option, verbose_option
-from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
+from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
@@ -31,8 +31,7 @@ from fencepost.encoding.induction.invariants_examined import (
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.solving.answers import SolverGaveUpError
-from fencepost.encoding.solving.workers import Ended, Worker, failure
+from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 ENOUGH = 6
 """The rounds, unless the protocol or the command has a number. Three or four refute most false invariants."""
@@ -61,11 +60,7 @@ class InvariantsReport:
             case NeverFalse(name=name):
                 self.never[name] = event
             case Ended():
-                match failure(event, "examining the invariants"):
-                    case SolverGaveUpError() as gave_up:
-                        self.undecided = str(gave_up)
-                    case Exception() as failed:
-                        raise failed
+                self.undecided = reason_of(event, "examining the invariants")
             case _:
                 progress.hear(event)
 
@@ -79,9 +74,7 @@ class InvariantsReport:
 
 
 @grouped_command(example="fencepost invariants bookkeeper --property no-divergence")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @option(
     "--rounds",
@@ -138,8 +131,7 @@ def command(
             raise BadInput(f"--rounds {rounds}: does not go with --find; leave one of them out")
         wanted = FindOptions(protocol, settings, release, names, grow, drop_declared)
         return find_invariants(wanted, output, timeout, verbose)
-    made = [setting(text, "NAME=VALUE") for text in settings]
-    instance = find_protocol(protocol).instance(made, release, drop_declared)
+    instance = asked_instance(protocol, settings, release, drop_declared)
     system, properties = instance.system, instance.properties(*names)
     if not system.invariants and not names:
         raise BadInput(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fencepost.answers.known import KNOWN, chosen, decide, named
 from fencepost.answers.public_losses import PUBLIC_LOSSES
@@ -29,8 +28,9 @@ from fencepost.cli.options.search import (
 )
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_documents import KNOWN_BUGS
+from fencepost.cli.rendering.check_documents import EXPECTED, FOUND, KNOWN_BUGS, RUN
 from fencepost.cli.rendering.check_text import sentence, verdict_line
+from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
@@ -91,11 +91,9 @@ def command(
     """
     _refuse_public(bugs)
     if not libraries:
-        refuse("the models (only with --bookkeeper)", {"--storage": storages, "--log": log})
+        refuse("the models (only with --bookkeeper)", "storages", "log")
         return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
-    source = click.get_current_context().get_parameter_source
-    given = {f"--{name}": source(name) is ParameterSource.COMMANDLINE for name in (*search, "verbose")}
-    refuse("--bookkeeper", given)
+    refuse("--bookkeeper", *search, "verbose")
     from fencepost.cli.commands.known_releases import matrix
 
     found = [library(folder) for folder in libraries]
@@ -255,14 +253,7 @@ def _unmodelled(report: KnownReport) -> list[str]:
 def _table(rows: Sequence[KnownRow]) -> list[str]:
     """Return the heading and a line for each row, with numbers to the right."""
     cells = [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:>{width}}" if name in NUMBERS else f"{cell:{width}}"
-            for name, cell, width in zip(COLUMNS, line, widths, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
+    return columns(cells, [number for number, name in enumerate(COLUMNS) if name in NUMBERS])
 
 
 def _remarks(rows: Sequence[KnownRow]) -> list[str]:
@@ -328,37 +319,24 @@ NUMBERS = ("steps", "seconds")
 
 
 def _json(report: KnownReport) -> str:
-    content = {
-        "unmodelled": _unmodelled(report),
-        "results": [_object(row) for row in report.rows],
-        "interrupted": report.interrupted,
-        "seconds": round(report.seconds, 3),
-    }
-    return json.dumps(k.headed(KNOWN_BUGS, content), indent=2)
+    results, seconds = [_object(row) for row in report.rows], round(report.seconds, 3)
+    content = k.from_record(
+        KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results, seconds=seconds
+    )
+    return json.dumps(content, indent=2)
 
 
 def _object(row: KnownRow) -> dict[str, object]:
     known, run, result = row.run.known, row.run, row.result
-    return {
-        "bug": known.name,
-        "sentence": known.wrong,
-        "source": known.source,
-        "protocol": known.protocol,
-        "settings": dict(known.settings),
-        "switch": known.switch,
-        "value": run.value,
-        "with_bug": run.with_bug,
-        "property": known.property,
-        "expected": {"verdict": run.verdict.value, "steps": run.steps},
-        "found": {
-            "verdict": result.verdict.value,
-            "steps": result.steps,
-            "fewest": result.fewest.value if result.fewest else None,
-            "rounds": result.rounds,
-            "complete": result.complete,
-            "basis": result.basis.value if result.basis else None,
-            "reason": result.reason,
-        },
-        "as_expected": row.as_expected,
-        "seconds": round(result.seconds, 3),
-    }
+    return k.from_record(
+        RUN,
+        known,
+        bug=known.name,
+        sentence=known.wrong,
+        value=run.value,
+        with_bug=run.with_bug,
+        expected=k.from_record(EXPECTED, run),
+        found=k.from_record(FOUND, result),
+        as_expected=row.as_expected,
+        seconds=round(result.seconds, 3),
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import elapsed
 from fencepost.cli.rendering.output import emit
-from fencepost.cli.rendering.reproduction import SETTING, spoken
+from fencepost.cli.rendering.reproduction import SETTING, setting_object, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput, time_out
@@ -79,8 +78,7 @@ def _text(cells: Sequence[Cell]) -> str:
         wrong = {True: "", False: f"  DIFFERS{step}", None: "  NOT RUN"}[c.as_expected]
         lines.append(f"{c.bug:{width}}  {c.setting.release:7} {c.setting.storage:11} {c}{wrong}")
     good = sum(c.as_expected is True for c in cells)
-    ran = [c.setting for c in cells if c.setting.jdk]
-    on = {spoken(replace(s, storage=storage)) for s in ran for storage in [s.storage]}
+    on = {spoken(c.setting) for c in cells if c.setting.jdk}
     return "\n".join([*lines, "", f"{good} of {len(cells)} as docs/known.md says", *sorted(on)])
 
 
@@ -97,17 +95,7 @@ MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each 
 
 def _json(cells: Sequence[Cell]) -> str:
     rows = [
-        {
-            "bug": c.bug,
-            "bookkeeper": c.setting.release,
-            "storage": c.setting.storage,
-            "zookeeper": c.setting.zookeeper,
-            "jdk": c.setting.jdk,
-            "cell": c.mark.value,
-            "why": c.why,
-            "has_it": c.expected,
-            "as_expected": c.as_expected,
-        }
+        k.from_record(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected)
         for c in cells
     ]
     return json.dumps(k.headed(MATRIX, {"cells": rows}), indent=2)

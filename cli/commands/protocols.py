@@ -6,8 +6,8 @@ import json
 
 from fencepost.answers.action_spec import spec
 from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
-from fencepost.cli.options.protocols import find_protocol, optional_protocol_argument
-from fencepost.cli.options.settings import release_option, setting, settings_option
+from fencepost.cli.options.protocols import asked_instance, find_protocol, optional_protocol_argument
+from fencepost.cli.options.settings import release_option, settings_option
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.spec_text import spec_document, spec_text
@@ -56,8 +56,7 @@ def command(
     if prints_spec:
         if protocol is None:
             raise BadInput("--spec: needs a protocol; add a name, such as bookkeeper, or a FILE.py")
-        chosen = [setting(text, "NAME=VALUE") for text in settings]
-        emit(_spec(find_protocol(protocol).instance(chosen, release), form), output)
+        emit(_spec(asked_instance(protocol, settings, release), form), output)
         return
     if protocol is not None:
         found = find_protocol(protocol)
@@ -66,7 +65,7 @@ def command(
     from fencepost.properties.catalogue import PROTOCOLS
 
     if form == "json":
-        listed = [{"name": p.name, "summary": p.summary} for p in PROTOCOLS.values()]
+        listed = [k.from_record(LISTED, p) for p in PROTOCOLS.values()]
         text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
@@ -125,45 +124,21 @@ PROTOCOL = k.document(
 
 
 def _described(protocol: Protocol) -> dict[str, object]:
-    system = protocol.instance().system
-    content = {
-        "name": protocol.name,
-        "summary": protocol.summary,
-        "parameters": [
-            {"name": o.name, "default": o.default, "meaning": o.meaning}
-            for o in protocol.options()
-            if not o.values
-        ],
-        "switches": [
-            {
-                "name": o.name,
-                "default": o.default,
-                "values": list(o.values),
-                "meaning": o.meaning,
-                "source": o.source,
-            }
-            for o in protocol.options()
-            if o.values
-        ],
-        "properties": [
-            {
-                "name": p.name,
-                "meaning": p.meaning,
-                "witness": p.witness_meaning,
-                "exercised": dict(protocol.exercised.get(p.name, {})),
-            }
+    system, options = protocol.instance().system, protocol.options()
+    return k.from_record(
+        PROTOCOL,
+        protocol,
+        parameters=[k.from_record(PARAMETER, option) for option in options if not option.values],
+        switches=[k.from_record(SWITCH, option) for option in options if option.values],
+        properties=[
+            k.from_record(
+                PROPERTY, p, witness=p.witness_meaning, exercised=dict(protocol.exercised.get(p.name, {}))
+            )
             for p in system.properties
         ],
-        "invariants": [
-            {"name": i.name, "meaning": i.meaning, "formula": line(i.holds, FORMULA)}
-            for i in system.invariants
-        ],
-        "actions": [{"name": s.name, "meaning": s.meaning} for s in _once(system.schemas)],
-        "sources": list(protocol.sources),
-        "not_modelled": list(protocol.not_modelled),
-        "unmodelled": protocol.unmodelled,
-    }
-    return k.headed(PROTOCOL, content)
+        invariants=[k.from_record(INVARIANT, i, formula=line(i.holds, FORMULA)) for i in system.invariants],
+        actions=[k.from_record(ACTION, schema) for schema in _once(system.schemas)],
+    )
 
 
 def _text(protocol: Protocol) -> str:

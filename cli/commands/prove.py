@@ -76,7 +76,7 @@ def command(
     come out as expected, 1 if one does not, 3 if one is undecided.
     """
     from fencepost.answers import lemmas as catalogue
-    from fencepost.cli.options.settings import setting
+    from fencepost.cli.options.settings import settings_of
     from fencepost.cli.process.listener import INTERRUPTED, listen
     from fencepost.cli.rendering.progress import CheckProgress
     from fencepost.encoding.engine.events import PreparationPhase
@@ -91,7 +91,7 @@ def command(
         emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), output)
         return int(ExitCode.SUCCESS)
 
-    instances = catalogue.tied_on(lemmas, bookies, [setting(text, "NAME=VALUE") for text in settings])
+    instances = catalogue.tied_on(lemmas, bookies, settings_of(settings))
     job = LemmaJob(arithmetic.BP46, up_to, Deadline(timeout - elapsed()), *instances)
     if smt2 is not None:
         count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
@@ -242,45 +242,31 @@ def object_of(
     content = {
         "up_to": up_to,
         "as_expected": verdict == "proved",
-        "results": [
-            {
-                "lemma": r.name,
-                "sentence": r.sentence,
-                "statement": r.statement,
-                "expected": r.expected.value,
-                "verdict": r.verdict.value,
-                "basis": r.basis,
-                "confirmed": r.confirmed,
-                "seconds": round(r.seconds, 3),
-                "reason": r.reason or None,
-                "counterexample": _example_object(r.example),
-                "proof_obligations": [
-                    {
-                        "name": s.name,
-                        "sentence": s.sentence,
-                        "verdict": s.answer.value,
-                        "solver": s.solver,
-                        "confirmed": s.confirmed,
-                        "seconds": round(s.seconds, 3),
-                        "reason": s.reason or None,
-                    }
-                    for s in r.obligations
-                ],
-            }
-            for r in results
-        ],
+        "results": [_lemma_object(result) for result in results],
         "reason": cut_short,
         "seconds": round(seconds, 3),
     }
     return k.headed(LEMMAS, content)
 
 
-def _example_object(example: Example | None) -> dict[str, Any] | None:
-    if example is None:
-        return None
-    return {
-        "configuration": example.configuration,
-        "sentence": example.sentence,
-        "sets": {name: list(members) for name, members in example.sets.items()},
-        "steps": list(example.steps),
-    }
+def _lemma_object(result: LemmaResult) -> dict[str, Any]:
+    return k.from_record(
+        LEMMA,
+        result,
+        lemma=result.name,
+        seconds=round(result.seconds, 3),
+        reason=result.reason or None,
+        counterexample=None if result.example is None else _example_object(result.example),
+        proof_obligations=[_obligation_object(settled) for settled in result.obligations],
+    )
+
+
+def _obligation_object(settled: Settled) -> dict[str, Any]:
+    seconds, reason = round(settled.seconds, 3), settled.reason or None
+    return k.from_record(OBLIGATION, settled, verdict=settled.answer.value, seconds=seconds, reason=reason)
+
+
+def _example_object(example: Example) -> dict[str, Any]:
+    return k.from_record(
+        EXAMPLE, example, sets={name: list(members) for name, members in example.sets.items()}
+    )

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
-from fencepost.cli.options.sizes import (
-    ack_quorum_option,
-    bookies_option,
-    ensemble_option,
-    files_option,
-    write_quorum_option,
-)
+from fencepost.cli.options.sizes import files_option, sizes_options
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.encoding import keys as k
@@ -30,10 +24,7 @@ if TYPE_CHECKING:
 
 
 @grouped_command(example="fencepost quorum -e 3 -w 3 -a 2 -n 4 --racks 2,1,1")
-@ensemble_option
-@write_quorum_option
-@ack_quorum_option
-@bookies_option
+@sizes_options
 @files_option("a broker.conf or Helm values")
 @option(
     "--racks",

@@ -15,6 +15,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.rendering.check_text import WIDTH
+from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
 from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
@@ -69,14 +70,8 @@ def _all() -> str:
         (o.name, span(o.releases), _either(o.conditions), _either(_fixed(o)), o.source) for o in PUBLIC_LOSSES
     ]
     told = "Losses that public sources name and that no model has: they are not searched for (docs/known.md)."
-    parts = [head, "", *_columns(rows), "", told, "", *_columns(public), ""]
+    parts = [head, "", *columns(rows), "", told, "", *columns(public), ""]
     return "\n".join([*parts, *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the rows as lines, their cells below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _either(words: Sequence[str]) -> str:
@@ -135,38 +130,30 @@ IN_RELEASES = k.document(
 def _all_as_json() -> dict[str, object]:
     content = {
         "releases": dict(TAGS),
-        "bugs": [
-            {
-                "bug": bug[0].name,
-                "sentence": bug[0].wrong,
-                "source": bug[0].source,
-                "affected": affected(bug),
-                "needs": needs(bug),
-                "mended": mended(bug),
-                "unless": None
-                if (since := set_up_since(bug)) is None
-                else {"since": since[0], "set": since[1]},
-                "seen": on_real_code(bug),
-            }
-            for bug in bugs_of_releases()
-        ],
+        "bugs": [_bug(bug) for bug in bugs_of_releases()],
         "public": [_public(loss) for loss in PUBLIC_LOSSES],
     }
     return k.headed(IN_RELEASES, content)
 
 
+def _bug(bug: Bug) -> dict[str, object]:
+    since = set_up_since(bug)
+    return k.from_record(
+        BUG,
+        bug[0],
+        bug=bug[0].name,
+        sentence=bug[0].wrong,
+        affected=affected(bug),
+        needs=needs(bug),
+        mended=mended(bug),
+        unless=None if since is None else {"since": since[0], "set": since[1]},
+        seen=on_real_code(bug),
+    )
+
+
 def _public(loss: PublicLoss) -> dict[str, object]:
-    return {
-        "loss": loss.name,
-        "sentence": loss.loses,
-        "needs": loss.conditions,
-        "coincidence": loss.coincidence,
-        "action": loss.action,
-        "source": loss.source,
-        "read": loss.read,
-        "affected": loss.releases,
-        "fixed": _fixed(loss),
-    }
+    named = {"loss": loss.name, "sentence": loss.loses, "needs": loss.conditions}
+    return k.from_record(LOSS, loss, **named, affected=loss.releases, fixed=_fixed(loss))
 
 
 # One release.

@@ -90,14 +90,7 @@ def command(
     if form == "html" and counterexample.prop is OF_PATH:
         raise BadInput(f"--format html: {trace} violates nothing; valid: text, json")
     if playback is not None:
-        unused = {
-            "--bookkeeper": folder,
-            "--release": release,
-            "--storage": storage,
-            "--log": log,
-            "--transcript": transcript,
-        }
-        refuse("--playback", unused)
+        refuse("--playback", "folder", "release", "storage", "log", "transcript")
         run = _played(counterexample, playback)
     elif folder is None:
         raise BadInput(

@@ -8,8 +8,8 @@ from pathlib import Path
 from fencepost.answers.requests import AskedRequests, Request, ask_all, request_of, small_instances
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
-from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
+from fencepost.cli.options.protocols import find_protocol, instance_options
+from fencepost.cli.options.settings import properties_option, settings_of
 from fencepost.cli.process.conclusion import conclude
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_report import Wanted, reported
@@ -21,9 +21,7 @@ from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 
 
 @grouped_command(example="fencepost simulate bookkeeper-4.13 --runs 50000 --property no-divergence")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @option(
     "--runs",
@@ -63,7 +61,7 @@ def command(
 
     A simulation finds violations and proves nothing. Exits with 1 if a property is violated, else with 3.
     """
-    made = [setting(text, "NAME=VALUE") for text in settings]
+    made = settings_of(settings)
     family, limits = find_protocol(protocol), Limits(timeout=timeout, seed=seed)
     request = request_of(family, made, names, release, limits)
     small = small_instances(family, made, request)

@@ -186,10 +186,7 @@ class SweepProgress(StatusLine):
 
     def _show(self) -> None:
         self._told = time.perf_counter()
-        if self._status is not None:
-            self._status.update(self.line())
-        elif self._verbose:
-            click.echo(self.line(), err=True)
+        self.show(self.line(), self._verbose)
 
     def line(self, seconds: float | None = None) -> str:
         """Return the progress after so many seconds of this run, by default until now."""

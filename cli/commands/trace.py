@@ -198,13 +198,14 @@ REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for e
 
 def _json(replays: Sequence[Replay]) -> str:
     traces = [
-        {
-            "property": replay.prop.name,
-            "replays": replay.counterexample is not None,
-            "reason": replay.reason,
-            "trace": _document(replay),
-            "false_because": _false_because(replay),
-        }
+        k.from_record(
+            REPLAY,
+            replay,
+            property=replay.prop.name,
+            replays=replay.counterexample is not None,
+            trace=_document(replay),
+            false_because=_false_because(replay),
+        )
         for replay in replays
     ]
     return json.dumps(k.headed(REPLAYS, {"traces": traces}), indent=2)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from fencepost.answers.weakened_systems import Conjunct, mutants
 from fencepost.answers.weakening import MutantFinding, MutantOutcome, Unchanged, unchanged, weaken
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import grouped_command
-from fencepost.cli.options.protocols import find_protocol, protocol_argument
+from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import jobs_option, memory_option
-from fencepost.cli.options.settings import properties_option, release_option, setting, settings_option
+from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.output import form_option, output_option
-from fencepost.cli.rendering.progress import PAUSE, StatusLine
+from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.concrete.saved_traces import SUBJECT
@@ -62,9 +61,7 @@ WEAKENED = k.document(
 
 
 @grouped_command(example="fencepost weaken examples/lease_lock.py --set storage=checks")
-@protocol_argument
-@settings_option
-@release_option
+@instance_options
 @properties_option
 @jobs_option
 @timeout_option()
@@ -88,18 +85,19 @@ def command(
     is violated, or if its witness is out of reach. A mutant that reaches the same states is equivalent.
     Exits with 0 if every other mutant is noticed, 1 if one is not, 3 if one is undecided.
     """
-    instance = find_protocol(protocol).instance([setting(text, "NAME=VALUE") for text in settings], release)
+    instance = asked_instance(protocol, settings, release)
     properties = instance.properties(*names)
     limits = Limits(minimize=Minimize.NONE, memory=memory, jobs=jobs, enumeration_first=True)
     refuse_uncheckable(instance.system, limits)
     report = WeakenReport(instance)
-    with WeakenProgress(len(mutants(instance.written))) as progress:
+    number = len(mutants(instance.written))
+    with StatusLine("the instance without a change") as progress:
         try:
             base = BASE_SHARE * timeout if timeout < float("inf") else timeout
             report.known = unchanged(instance, properties, replace(limits, timeout=base, gone=elapsed()))
             for found in weaken(report.known, lambda left: replace(limits, timeout=_share(timeout, left))):
                 report.findings.append(found)
-                progress.tell(report.findings)
+                progress.show(f"{len(report.findings)} of {number} mutants: {_counts(report.findings)}")
                 if elapsed() >= timeout:
                     break
         except KeyboardInterrupt:
@@ -113,22 +111,6 @@ def command(
 def _share(timeout: float, left: int) -> float:
     """Return the seconds for the next mutant if so many are left."""
     return max(timeout - elapsed(), 0.0) / left
-
-
-class WeakenProgress(StatusLine):
-    """The number of mutants so far, on stderr: on a terminal as it changes, elsewhere every ten seconds."""
-
-    def __init__(self, number: int) -> None:
-        """Begin without a finding about so many mutants."""
-        super().__init__("the instance without a change")
-        self._number, self._said = number, time.perf_counter()
-
-    def tell(self, findings: Sequence[MutantFinding]) -> None:
-        """Show how many mutants have which outcome."""
-        is_time = time.perf_counter() - self._said >= PAUSE
-        if is_time:
-            self._said = time.perf_counter()
-        self.show(f"{len(findings)} of {self._number} mutants: {_counts(findings)}", is_time)
 
 
 @dataclass
@@ -192,15 +174,15 @@ class WeakenReport:
 
     def as_json(self) -> str:
         """Return the document."""
-        content = {
+        content = k.from_record(
+            WEAKENED,
+            self,
             **self.instance.subject.to_json(),
-            "unchanged": {r.property: r.verdict.value for r in self.known.results} if self.known else {},
-            "mutants": list(map(_object, self.findings)),
-            "unheard": self.unheard,
-            "interrupted": self.interrupted,
-            "seconds": round(elapsed(), 3),
-        }
-        return json.dumps(k.headed(WEAKENED, content), indent=2)
+            unchanged={r.property: r.verdict.value for r in self.known.results} if self.known else {},
+            mutants=list(map(_object, self.findings)),
+            seconds=round(elapsed(), 3),
+        )
+        return json.dumps(content, indent=2)
 
 
 def _counts(findings: Sequence[MutantFinding]) -> str:
@@ -222,16 +204,7 @@ def _lines(found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
 
 
 def _object(found: MutantFinding) -> dict[str, object]:
-    mutant = found.mutant
-    return {
-        "action": mutant.action,
-        "part": "conjunct" if isinstance(mutant, Conjunct) else "update",
-        "position": mutant.position,
-        "of": mutant.of,
-        "text": found.text,
-        "outcome": found.outcome.value,
-        "noticed_by": [
-            {"property": n.property, "verdict": n.verdict.value, "steps": n.steps} for n in found.noticed_by
-        ],
-        "reason": found.reason,
-    }
+    part = "conjunct" if isinstance(found.mutant, Conjunct) else "update"
+    noticed_by = [k.from_record(NOTICE, notice) for notice in found.noticed_by]
+    place = asdict(found.mutant)
+    return k.from_record(MUTANT, found, **place, part=part, noticed_by=noticed_by)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from fencepost.encoding.errors import did_you_mean
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 INSTANCE = "Instance"
 CONFIGURATION = "Configuration"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CODE, Choice, option
@@ -59,8 +60,17 @@ def playback_option(what: str) -> Callable[[Any], Any]:
     )
 
 
-def refuse(what: str, unused: Mapping[str, object]) -> None:
-    """Raise BadInput for an option that means nothing there."""
-    for name, value in unused.items():
-        if value:
-            raise BadInput(f"{name}: not with {what}; leave it out")
+def refuse(what: str, *names: str) -> None:
+    """Raise BadInput if one of these parameters of the command was given; none means anything with `what`."""
+    context = click.get_current_context()
+    parameters = {parameter.name: parameter for parameter in context.command.params}
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise BadInput(f"{_as_written(parameters[name])}: not with {what}; leave it out")
+
+
+def _as_written(parameter: click.Parameter) -> str:
+    """Return an option or an argument as the help writes it."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.human_readable_name

@@ -18,6 +18,11 @@ def setting(text: str, form: str) -> tuple[str, str]:
     return name, value
 
 
+def settings_of(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each NAME=VALUE of `--set` as a pair; raises BadInput."""
+    return [setting(text, "NAME=VALUE") for text in texts]
+
+
 MOST_FAULTS = 100_000
 """More faults than executions have steps."""
 

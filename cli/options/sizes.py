@@ -5,39 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.cli.options.grouped import CONFIGURATION, option
+from fencepost.cli.options.grouped import CONFIGURATION, Command, option
 from fencepost.cli.options.numbers import SIZE
 
-ensemble_option = option(
-    "-e",
-    "--ensemble",
-    "--bookkeeper-ensemble",
-    type=SIZE,
-    metavar="E",
-    group=CONFIGURATION,
-    help="Bookies in an ensemble.",
+SIZES = (
+    (("-e", "--ensemble", "--bookkeeper-ensemble"), "E", "Bookies in an ensemble."),
+    (("-w", "--write-quorum", "--bookkeeper-write-quorum"), "WQ", "Bookies that an entry is sent to."),
+    (("-a", "--ack-quorum", "--bookkeeper-ack-quorum"), "AQ", "Acks that complete an add."),
+    (("-n", "--bookies"), "N", "Writable bookies."),
 )
-write_quorum_option = option(
-    "-w",
-    "--write-quorum",
-    "--bookkeeper-write-quorum",
-    type=SIZE,
-    metavar="WQ",
-    group=CONFIGURATION,
-    help="Bookies that an entry is sent to.",
-)
-ack_quorum_option = option(
-    "-a",
-    "--ack-quorum",
-    "--bookkeeper-ack-quorum",
-    type=SIZE,
-    metavar="AQ",
-    group=CONFIGURATION,
-    help="Acks that complete an add.",
-)
-bookies_option = option(
-    "-n", "--bookies", type=SIZE, metavar="N", group=CONFIGURATION, help="Writable bookies."
-)
+"""The sizes: the names of the option, its sign, and its help."""
+
+
+def sizes_options(command: Command) -> Command:
+    """Add the options of the sizes to a command, in this order."""
+    for names, sign, meaning in reversed(SIZES):
+        size_option = option(*names, type=SIZE, metavar=sign, group=CONFIGURATION, help=meaning)
+        command = size_option(command)
+    return command
 
 
 def files_option(what: str) -> Callable[[Any], Any]:

@@ -17,15 +17,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 import click
 
-from fencepost.cli.options.grouped import LIMITS, option
+from fencepost.cli.options.grouped import LIMITS, Command, option
 from fencepost.cli.options.numbers import SECONDS
 from fencepost.encoding.errors import BadInput
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass

@@ -8,12 +8,13 @@ from typing import Any
 
 from fencepost.answers.advice import Advice, AdviceAnswer, Loss, LossState
 from fencepost.answers.better import Better, better_setups
+from fencepost.answers.risk_search import RiskFinding
 from fencepost.answers.risks import COINCIDENCES, unmet
 from fencepost.answers.setups import Setup
 from fencepost.cli.commands.quorum import SETTER, VALUE
 from fencepost.cli.rendering.advice import for_all_sizes, left_out, of_table, survived
 from fencepost.cli.rendering.advice_answer import headline
-from fencepost.cli.rendering.advice_steps import TIMES, steps
+from fencepost.cli.rendering.advice_steps import TIMES, AdviceStep, steps
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.protocols.bookkeeper.releases import TAGS
@@ -103,76 +104,53 @@ def as_json(advice: Advice) -> str:
 
 def document(advice: Advice) -> dict[str, Any]:
     """Return the document `fencepost.advice/3`."""
-    content = {
-        "answer": advice.answer.value,
-        "headline": headline(advice),
-        "actions": [
-            {
-                "action": step.action,
-                "against": [loss.name for loss in step.against],
-                "when": step.when,
-                "required": step.is_required,
-            }
-            for step in steps(advice)
-        ],
-        "better": [_better(better) for better in better_setups(advice)] if advice.deciding else [],
-        "losses": [_loss(loss) for loss in advice.losses],
-        "else": advice.rest.to_json(),
-        "survives": [{"name": one.name, "value": one.value} for one in survived(advice)],
-        "warnings": [warning.text for warning in warnings(advice.deployment)],
+    return k.from_record(
+        ADVICE,
+        advice,
+        headline=headline(advice),
+        actions=[_does(step) for step in steps(advice)],
+        better=[_better(better) for better in better_setups(advice)] if advice.deciding else [],
+        losses=[_loss(loss) for loss in advice.losses],
+        survives=[k.from_record(SURVIVED, one) for one in survived(advice)],
+        warnings=[warning.text for warning in warnings(advice.deployment)],
+        **{"else": _finding(advice.rest)},
         **_setup(advice.setup),
-        "pulsar": advice.pulsar.sentence if advice.pulsar else "",
-        "commit": TAGS[advice.setup.release],
-        "set_by": {name: asdict(setter) for name, setter in advice.set_by.items()},
-        "files": {n: {"read": list(s.read), "notes": list(s.notes)} for n, s in advice.sources.items()},
-        "unmodelled": left_out(advice),
-        "unlike_theorem": unmet(advice.setup),
-        "for_all_sizes": for_all_sizes(advice.setup, switches=True),
-        "other": [
-            {"name": risk.bug.name, "action": risk.action, "command": of_table(risk).split()}
+        pulsar=advice.pulsar.sentence if advice.pulsar else "",
+        commit=TAGS[advice.setup.release],
+        set_by={name: asdict(setter) for name, setter in advice.set_by.items()},
+        files={name: k.from_record(FILE, source) for name, source in advice.sources.items()},
+        unmodelled=left_out(advice),
+        unlike_theorem=unmet(advice.setup),
+        for_all_sizes=for_all_sizes(advice.setup, switches=True),
+        other=[
+            k.from_record(OTHER, risk, name=risk.bug.name, command=of_table(risk).split())
             for risk in advice.other
         ],
-        "deciding": [loss.name for loss in advice.deciding],
-        "undecided": [loss.name for loss in advice.open],
-    }
-    return k.headed(ADVICE, content)
+        deciding=[loss.name for loss in advice.deciding],
+        undecided=[loss.name for loss in advice.open],
+    )
+
+
+def _does(step: AdviceStep) -> dict[str, Any]:
+    against = [loss.name for loss in step.against]
+    return k.from_record(DOES, step, against=against, required=step.is_required)
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
-    return {
-        "name": loss.name,
-        "short": loss.short,
-        "loses": loss.loses,
-        "coincidence": loss.coincidence,
-        "events": loss.events,
-        "seen": loss.seen,
-        "action": loss.action,
-        "state": loss.state.value,
-        "accepted": loss.accepted,
-        "source": loss.source or None,
-        "finding": None if loss.finding is None else loss.finding.to_json(),
-    }
+    finding = None if loss.finding is None else _finding(loss.finding)
+    return k.from_record(LOSS, loss, source=loss.source or None, finding=finding)
 
 
 def _better(better: Better) -> dict[str, Any]:
-    return {
-        "changes": list(better.changes),
-        "setup": _setup(better.setup),
-        "avoids": list(better.avoids),
-        "remains": list(better.remains),
-        "answer": better.answer.value,
-    }
+    return k.from_record(BETTER, better, setup=_setup(better.setup), remains=list(better.remains))
+
+
+def _finding(finding: RiskFinding) -> dict[str, Any]:
+    return k.from_record(FINDING, finding, sizes=finding.shown_on, reason=finding.reason or None)
 
 
 def _setup(setup: Setup) -> dict[str, Any]:
     ensemble, write_quorum, ack_quorum = setup.configuration.sizes
     sizes = {"ensemble": ensemble, "write_quorum": write_quorum, "ack_quorum": ack_quorum}
-    return {
-        "parameters": sizes | {"bookies": setup.bookies},
-        "release": setup.release,
-        "journal": setup.journal,
-        "sync": setup.sync,
-        "checks": setup.checks,
-        "storage": setup.storage,
-        "features": sorted(setup.features),
-    }
+    sizes |= {"bookies": setup.bookies}
+    return k.from_record(SETUP, setup, parameters=sizes, features=sorted(setup.features))

@@ -112,7 +112,9 @@ EXPECTED = k.keys(
     verdict=k.among((v.value for v in Verdict), "violated with the bug, nearly always proved without"),
     steps=k.null(k.whole("the fewest steps of a trace"), "without the bug"),
 )
-AS_FOUND = ("verdict", "steps", "fewest", "rounds", "complete", "basis", "reason")
+FOUND = {
+    name: RESULT[name] for name in ("verdict", "steps", "fewest", "rounds", "complete", "basis", "reason")
+}
 RUN = k.keys(
     bug=k.text("the name of the bug, as known takes it"),
     sentence=k.text("what goes wrong"),
@@ -124,7 +126,7 @@ RUN = k.keys(
     with_bug=k.flag("this value has the bug"),
     property=k.text("the property checked"),
     expected=k.one(EXPECTED, "what must come out"),
-    found=k.one({name: RESULT[name] for name in AS_FOUND}, "what came out"),
+    found=k.one(FOUND, "what came out"),
     as_expected=k.null(k.flag("it came out as expected"), "if that is not decided"),
     seconds=k.seconds("seconds until the property was settled"),
 )

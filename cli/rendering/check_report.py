@@ -163,20 +163,17 @@ def _counterexamples(request: ReportedRequest) -> list[str]:
 def as_json(requests: Sequence[ReportedRequest]) -> str:
     """Return the document `fencepost.check/3`: the shared instance and all results."""
     shared, outcome = requests[0].checked, together(requests, without_known=False)
-    content = {
+    content = k.from_record(
+        CHECK,
+        shared.request.instance,
         **shared.request.subject.to_json(),
-        "changed_switches": shared.request.instance.changed_switches,
-        "release": shared.request.instance.release,
-        "unlike_release": shared.request.instance.unlike_release,
-        "drop_declared": shared.request.instance.drop_declared,
-        "unmodelled": shared.request.instance.protocol.unmodelled,
-        "remarks": list(shared.request.instance.remarks),
-        "caps": _caps(shared),
-        "results": [found for one in requests for found in _results(one)],
-        "interrupted": outcome.interrupted,
-        "seconds": round(outcome.seconds, 3),
-    }
-    return json.dumps(k.headed(CHECK, content), indent=2)
+        unmodelled=shared.request.instance.protocol.unmodelled,
+        caps=_caps(shared),
+        results=[found for one in requests for found in _results(one)],
+        interrupted=outcome.interrupted,
+        seconds=round(outcome.seconds, 3),
+    )
+    return json.dumps(content, indent=2)
 
 
 def _caps(one: CheckedRequest) -> Mapping[str, object]:

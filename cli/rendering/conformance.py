@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from fencepost.cli.rendering.check_text import WIDTH
-from fencepost.cli.rendering.reproduction import SETTING, beside, spoken
+from fencepost.cli.rendering.reproduction import SETTING, beside, setting_object, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount, show_all
@@ -108,32 +108,24 @@ CONFORMANCE = k.document(
 
 def as_json(found: Conformance) -> dict[str, object]:
     """Return the same, for programs."""
-    content = {
-        "protocol": found.protocol,
-        "bookkeeper": found.setting.code,
-        "storage": found.setting.storage,
-        "zookeeper": found.setting.zookeeper,
-        "jdk": found.setting.jdk,
-        "seed": found.seed,
-        "asked": found.asked,
-        "runs": found.runs,
-        "steps": sum(found.lengths),
-        "wider": found.wider,
-        "seconds": round(found.seconds, 1),
-        "fired": dict(sorted(found.fired.items())),
-        "departures": [_departure_json(one) for one in found.found.values()],
-        "failed": found.failed,
-    }
-    return k.headed(CONFORMANCE, content)
+    return k.from_record(
+        CONFORMANCE,
+        found,
+        **setting_object(found.setting),
+        steps=sum(found.lengths),
+        seconds=round(found.seconds, 1),
+        fired=dict(sorted(found.fired.items())),
+        departures=[_departure_json(one) for one in found.found.values()],
+    )
 
 
 def _departure_json(found: Found) -> dict[str, object]:
     departure, subject = found.departure, found.ground.instance.subject
-    return {
-        "kind": departure.kind,
-        "reason": departure.reason,
-        "runs": found.runs,
-        "settings": {**subject.parameters, **subject.switches},
-        "lost": list(departure.run.lost),
-        "steps": spelled(departure.run),
-    }
+    return k.from_record(
+        DEPARTURE,
+        departure,
+        runs=found.runs,
+        settings={**subject.parameters, **subject.switches},
+        lost=list(departure.run.lost),
+        steps=spelled(departure.run),
+    )

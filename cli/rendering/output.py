@@ -7,16 +7,14 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from fencepost.cli.options.grouped import Choice, option
+from fencepost.cli.options.grouped import Choice, Command, option
 from fencepost.cli.process.handover import at_home, say
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import defused
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("text", "json")
 

@@ -37,6 +37,7 @@ class StatusLine:
         """Make a status line that begins with this text."""
         self._first = first
         self._status: Any = None
+        self._said = time.perf_counter()
 
     def __enter__(self) -> Self:
         """Start the line, on a terminal."""
@@ -54,11 +55,23 @@ class StatusLine:
         if self._status is not None:
             self._status.stop()
 
-    def show(self, text: str, plainly: bool) -> None:
-        """Change the line; without a terminal print the text if `plainly`."""
+    def show(self, text: str, plainly: bool | None = None) -> None:
+        """Change the line. Without a terminal print the text if `plainly`, by default every ten seconds."""
         if self._status is not None:
             self._status.update(text)
-        elif plainly:
+        elif self._is_time() if plainly is None else plainly:
+            self._say(text)
+
+    def _is_time(self) -> bool:
+        """Return whether nothing was printed for a while."""
+        return time.perf_counter() - self._said >= PAUSE
+
+    def _say(self, text: str) -> None:
+        """Print a line; the status line stays below it."""
+        self._said = time.perf_counter()
+        if self._status is not None:
+            self._status.console.print(text, highlight=False, markup=False)
+        else:
             click.echo(text, err=True)
 
 
@@ -90,7 +103,7 @@ class CheckProgress(StatusLine):
         self.under_way: Callable[[], Outcome] | None = None
         """A call for the outcome of the running check as if it ended now; None between two checks."""
         self._verbose = verbose
-        self._begun = self._said = time.perf_counter()
+        self._begun = self._said
         self._title: str | None = None
         self._tasks: dict[str, str] = {}
         self._open: tuple[str, ...] = ()
@@ -159,7 +172,7 @@ class CheckProgress(StatusLine):
 
     def _still_there(self) -> None:
         """Print the work under way if nothing was printed for a while."""
-        if self._status is None and not self._verbose and time.perf_counter() - self._said >= PAUSE:
+        if self._status is None and not self._verbose and self._is_time():
             self._say(self._now())
 
     def _now(self) -> str:
@@ -175,14 +188,6 @@ class CheckProgress(StatusLine):
             self._status.update(self._now())
         elif self._verbose:
             self._say(f"{line} ({time.perf_counter() - self._begun:.1f} s)")
-
-    def _say(self, text: str) -> None:
-        """Print a line; the status line stays below it."""
-        self._said = time.perf_counter()
-        if self._status is not None:
-            self._status.console.print(text, highlight=False, markup=False)
-        else:
-            click.echo(text, err=True)
 
 
 def _line(step: TraceStep) -> str:

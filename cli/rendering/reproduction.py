@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding import keys as k
@@ -119,29 +120,20 @@ REPRODUCED = k.document(
 )
 
 
+def setting_object(setting: Setting) -> dict[str, Any]:
+    """Return on what code something was run, for programs."""
+    return k.from_record(SETTING, setting, bookkeeper=setting.code)
+
+
 def as_json(run: Reproduction) -> dict[str, object]:
     """Return everything that was seen."""
-    content = {
-        "trace": run.trace.to_path_json() if run.trace.property == OF_PATH.name else run.trace.to_json(),
-        "bookkeeper": run.setting.code,
-        "storage": run.setting.storage,
-        "zookeeper": run.setting.zookeeper,
-        "jdk": run.setting.jdk,
-        "ending": run.ending.value,
-        "step": run.step,
-        "reason": run.reason,
-        "as_release": run.as_release,
-        "steps": [
-            {
-                "index": step.index,
-                "code": list(step.did),
-                "changes": dict(step.changes),
-                "differs": {n: {"model": ours, "code": theirs} for n, (ours, theirs) in step.differs.items()},
-            }
-            for step in run.steps
-        ],
-    }
-    return k.headed(REPRODUCED, content)
+    steps = [k.from_record(CODE_STEP, step, code=list(step.did), differs=_sides(step)) for step in run.steps]
+    trace = run.trace.to_path_json() if run.trace.property == OF_PATH.name else run.trace.to_json()
+    return k.from_record(REPRODUCED, run, trace=trace, **setting_object(run.setting), steps=steps)
+
+
+def _sides(step: CodeStep) -> dict[str, object]:
+    return {name: {"model": ours, "code": theirs} for name, (ours, theirs) in step.differs.items()}
 
 
 def with_observations(run: Reproduction, counterexample: Counterexample) -> Counterexample:

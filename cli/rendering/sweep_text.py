@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, matrices, unlike
 from fencepost.cli.rendering.words import SIGNS, brief, in_words
 from fencepost.encoding.safe_text import one_line
@@ -114,9 +115,4 @@ def _each(rows: Sequence[Row]) -> str:
 
 def table(lines: Sequence[Sequence[str]]) -> str:
     """Return lines of cells in columns as wide as their contents."""
-    lines = [[one_line(cell) for cell in line] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    return "\n".join(columns([[one_line(cell) for cell in line] for line in lines]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
+from fencepost.cli.rendering.columns import columns
 from fencepost.encoding import keys as k
 from fencepost.encoding.forms.counterexample import Counterexample, action_line
 from fencepost.encoding.forms.expressions import Reader, along
@@ -20,19 +21,13 @@ COLUMN = 50
 
 def values_text(counterexample: Counterexample, expressions: Sequence[str]) -> str:
     """Return a table: each state, the values of the expressions there, and the step that led to it."""
-    columns = [list(map(show, column)) for column in _values(counterexample, expressions)]
-    widths = [max(map(len, [text, *column])) for text, column in zip(expressions, columns, strict=True)]
-    lines = [_row("step", expressions, widths, "")]
-    for index, values in enumerate(zip(*columns, strict=True)):
-        lines.append(
-            _row(
-                str(index),
-                values,
-                widths,
-                _step(counterexample.trace.steps[index - 1]) if index else "at first",
-            )
-        )
-    return "\n".join(lines)
+    states = zip(*_values(counterexample, expressions), strict=True)
+    steps = ["at first", *map(_step, counterexample.trace.steps)]
+    rows = [
+        (str(index), *map(show, values), step)
+        for index, (values, step) in enumerate(zip(states, steps, strict=True))
+    ]
+    return "\n".join(columns([("step", *expressions, ""), *rows], right=[0]))
 
 
 VALUES = k.document(
@@ -61,11 +56,6 @@ def _values(counterexample: Counterexample, expressions: Sequence[str]) -> list[
     return [along(counterexample, reader.read(text)) for text in expressions]
 
 
-def _row(number: str, cells: Sequence[str], widths: Sequence[int], words: str) -> str:
-    padded = [f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)]
-    return "  ".join([f"{number:>4}", *padded, words]).rstrip()
-
-
 def difference_text(ours: Counterexample, theirs: Counterexample) -> str:
     """Return the differences in settings, in steps after the common ones, and in the last states."""
     parts = [_titles(ours, theirs), *_section("Set differently:", _settings(ours, theirs))]
@@ -87,9 +77,7 @@ def _section(title: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Yield a titled table of A and B, unless it is empty."""
     table = [("", "A", "B"), *rows]
     if len(table) > 1:
-        widths = [max(len(row[column]) for row in table) for column in (0, 1)]
-        lines = [f"  {name:{widths[0]}}  {a:{widths[1]}}  {b}" for name, a, b in table]
-        yield "\n".join([title, *lines])
+        yield "\n".join([title, *(f"  {line}" for line in columns(table))])
 
 
 def _settings(ours: Counterexample, theirs: Counterexample) -> Iterator[tuple[str, str, str]]:

@@ -61,12 +61,7 @@ class Claim:
 
     def to_json(self) -> dict[str, object]:
         """Return the claim as an object of the manifest."""
-        return {
-            "property": self.property,
-            "basis": self.basis.value,
-            "rounds": self.rounds,
-            "invariants": list(self.invariants),
-        }
+        return k.from_record(CLAIM, self)
 
 
 def claimed(name: str, basis: Basis, rounds: int, invariants: Sequence[str]) -> Claim:
@@ -101,18 +96,8 @@ class Manifest:
 
     def to_json(self) -> dict[str, object]:
         """Return the manifest as `fencepost.certificate/3`."""
-        return {
-            "schema": SCHEMA,
-            "version": self.version,
-            **self.subject.to_json(),
-            "budgets": dict(self.budgets),
-            "claims": [claim.to_json() for claim in self.claims],
-            "found": [clause_json(clause) for clause in self.found],
-            "drop_declared": self.drop_declared,
-            "parts": list(self.parts),
-            "solver": self.solver,
-            "z3": self.z3,
-        }
+        found = [clause_json(clause) for clause in self.found]
+        return k.from_record(MANIFEST_KEYS, self, version=self.version, **self.subject.to_json(), found=found)
 
 
 @dataclass(frozen=True)

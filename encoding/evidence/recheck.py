@@ -60,13 +60,8 @@ class RecheckedProof:
 
     def to_json(self) -> dict[str, object]:
         """Return the part as an object of `fencepost certify --format json`."""
-        return {
-            "part": self.part,
-            "clauses": self.clauses,
-            "learnt_clauses": self.learnt_clauses,
-            "building": round(self.building, 3),
-            "checking": round(self.checking, 3),
-        }
+        building, checking = round(self.building, 3), round(self.checking, 3)
+        return k.from_record(CHECKED, self, building=building, checking=checking)
 
 
 CHECKED = k.keys(

@@ -11,13 +11,12 @@ from fencepost.encoding.induction.tidy_terms import (
     decided,
     folded,
     has_one_of,
-    is_false,
-    is_true,
     only_place,
     tidied,
     with_value,
 )
 from fencepost.encoding.induction.value_changes import Given, GuardedUpdate, ValueChanges, possible_values
+from fencepost.encoding.language.fold import is_false, is_true
 from fencepost.encoding.language.patterns import conjuncts
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.structure import key, replaced

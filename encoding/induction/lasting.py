@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fencepost.encoding.induction.tidy_terms import has_one_of, is_true
+from fencepost.encoding.induction.tidy_terms import has_one_of
 from fencepost.encoding.induction.value_changes import Given, ValueChanges
 from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.fold import is_true
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import (

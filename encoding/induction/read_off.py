@@ -16,10 +16,11 @@ from dataclasses import replace
 
 from fencepost.encoding.induction.causes import Happened, Reasons, bound_by
 from fencepost.encoding.induction.lasting import initial_values
-from fencepost.encoding.induction.tidy_terms import is_true, tidied
+from fencepost.encoding.induction.tidy_terms import tidied
 from fencepost.encoding.induction.value_changes import GuardedUpdate, ValueChanges
 from fencepost.encoding.language.author_errors import LONGEST_NAME
 from fencepost.encoding.language.conditional_terms import implies
+from fencepost.encoding.language.fold import is_true
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 
-from fencepost.encoding.language.fold import Folding
+from fencepost.encoding.language.fold import Folding, is_true
 from fencepost.encoding.language.patterns import rebuilt, subterms
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.structure import key, replaced
@@ -21,16 +21,6 @@ from fencepost.encoding.language.terms import (
     children,
     lift,
 )
-
-
-def is_true(term: Term) -> bool:
-    """Return whether the term is the constant for true."""
-    return isinstance(term, Constant) and term.value is True
-
-
-def is_false(term: Term) -> bool:
-    """Return whether the term is the constant for false."""
-    return isinstance(term, Constant) and term.value is False
 
 
 def folded(term: Term) -> Term:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fencepost.encoding.induction.tidy_terms import decided, folded, is_false, is_true, with_value
+from fencepost.encoding.induction.tidy_terms import decided, folded, with_value
 from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.fold import is_false, is_true
 from fencepost.encoding.language.patterns import conjuncts, families_read, rebuilt, subterms
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value

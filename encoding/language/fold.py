@@ -73,7 +73,7 @@ def constants(system: System) -> Mapping[Family, Term]:
             update.target.family
             for schema in system.schemas
             if any(update.target.family in found for update in schema.action.then)
-            if not _is_false(folding.term(schema.action.when))
+            if not is_false(folding.term(schema.action.when))
             for update in schema.action.then
             if update.target.family in found
             and (folding.changes(update) or not folding.is_well_defined(update, schema.action))
@@ -93,13 +93,13 @@ class Folding:
     def changes(self, update: Update) -> bool:
         """Return whether the update may give a constant family another value."""
         value, constant = self.term(update.value), self.constants[update.target.family]
-        return not _is_false(self.term(update.when)) and not same(value, constant)
+        return not is_false(self.term(update.when)) and not same(value, constant)
 
     def is_well_defined(self, update: Update, action: Action) -> bool:
         """Return whether the update sets a variable that exists, and no other update sets the same one."""
         others = (u for u in action.then if u is not update and u.target.family is update.target.family)
         return self._is_inside(update.target) and all(
-            _is_false(self.term(other.when)) or self._differ(update.target, other.target) for other in others
+            is_false(self.term(other.when)) or self._differ(update.target, other.target) for other in others
         )
 
     def _is_inside(self, read: Read) -> bool:
@@ -134,7 +134,7 @@ class Folding:
         """Yield the updates that may change something, folded."""
         for update in updates:
             when = self.term(update.when)
-            if update.target.family not in self.constants and not _is_false(when):
+            if update.target.family not in self.constants and not is_false(when):
                 yield Update(self.index(update.target), self.term(update.value), when)
 
     def sendings(self, sent: Iterable[Message | Broadcast]) -> Iterable[Message | Broadcast]:
@@ -145,7 +145,7 @@ class Folding:
                 kept: Message | Broadcast = replace(sending, message=message)
             else:
                 kept = message = self.message(sending)
-            if not _is_false(message.when):
+            if not is_false(message.when):
                 yield kept
 
     def message(self, message: Message) -> Message:
@@ -200,9 +200,9 @@ def _simplified(term: Term) -> Term:
         case Not(operand=Not(operand=operand)):
             return operand
         case AllOf(operands=operands) if any(isinstance(o, Constant | AllOf) for o in operands):
-            return FALSE if any(map(_is_false, operands)) else all_of(*operands)
+            return FALSE if any(map(is_false, operands)) else all_of(*operands)
         case AnyOf(operands=operands) if any(isinstance(o, Constant | AnyOf) for o in operands):
-            return TRUE if any(map(_is_true, operands)) else any_of(*operands)
+            return TRUE if any(map(is_true, operands)) else any_of(*operands)
         case Equal(left=Constant(value=left), right=Constant(value=right)):
             return _truth(left == right)
         case Less(left=Constant(value=int() as left), right=Constant(value=int() as right)):
@@ -222,11 +222,13 @@ def _simplified(term: Term) -> Term:
     return term
 
 
-def _is_true(term: Term) -> bool:
+def is_true(term: Term) -> bool:
+    """Return whether the term is the constant for true."""
     return isinstance(term, Constant) and term.value is True
 
 
-def _is_false(term: Term) -> bool:
+def is_false(term: Term) -> bool:
+    """Return whether the term is the constant for false."""
     return isinstance(term, Constant) and term.value is False
 
 

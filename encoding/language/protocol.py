@@ -128,9 +128,10 @@ class Protocol:
         """Return the defaults, or those of a release, with these settings. Raises BadInput."""
         chosen = [(name, str(value)) for name, value in settings]
         found = assign(self.defaults, chosen)
-        return found if release is None else assign(self._released(release, found), chosen)
+        return found if release is None else assign(self.released(release, found), chosen)
 
-    def _released(self, release: str, parameters: Any) -> Any:
+    def released(self, release: str, parameters: Any) -> Any:
+        """Return the parameters with the switches of a release. Raises BadInput."""
         if self.in_release is None:
             raise BadInput(
                 f"--release {release}: {self.name} is not a release's code; "
@@ -204,15 +205,6 @@ class Protocol:
             except ModelError as error:
                 raise ModelError(f"exercised={{{name!r}: …}} cannot be built: {error}") from error
 
-    def unlike(self, release: str, parameters: Any) -> dict[str, str]:
-        """Return the switches of an instance that differ from that release, with the instance's values."""
-        own = {o.name: o.default for o in options(self._released(release, parameters))}
-        return {o.name: str(o.default) for o in options(parameters) if o.default != own[o.name]}
-
-    def changed_switches(self, parameters: Any) -> dict[str, str]:
-        """Return the switches that differ from the default, which is the first of their values."""
-        return {o.name: str(o.default) for o in options(parameters) if o.values and o.default != o.values[0]}
-
 
 class Checkable(Protocol_):
     """A system with the names and values under which it is reported: an `Instance`, or a stand-in for one."""
@@ -271,14 +263,18 @@ class Instance:
 
     @property
     def changed_switches(self) -> dict[str, str]:
-        """The switches that differ from their defaults."""
-        return self.protocol.changed_switches(self.parameters)
+        """The switches that differ from the default, which is the first of their values."""
+        found = options(self.parameters)
+        return {o.name: str(o.default) for o in found if o.values and o.default != o.values[0]}
 
     @property
     def unlike_release(self) -> dict[str, str]:
         """The switches that differ from the release, or from the newest release if none was asked for."""
         release = self.release or self.protocol.newest
-        return {} if release is None else self.protocol.unlike(release, self.parameters)
+        if release is None:
+            return {}
+        there = {o.name: o.default for o in options(self.protocol.released(release, self.parameters))}
+        return {o.name: str(o.default) for o in options(self.parameters) if o.default != there[o.name]}
 
     def properties(self, *names: str) -> list[Property]:
         """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.lifting.templates import (
     ONE,
     OWN,
@@ -26,9 +26,7 @@ from fencepost.encoding.lifting.templates import (
 )
 
 
-def grouped(
-    template: Template, values: Sequence[Value], sorts: Sequence[Sort], numbers: Mapping[str, int]
-) -> Iterator[Template]:
+def grouped(template: Template, sorts: Sequence[Sort], numbers: Mapping[str, int]) -> Iterator[Template]:
     """Yield the template with the statements about alike variables joined in one group, in several ways.
 
     `numbers` are the parameters of the size that the clause is from. A count may follow one of them.

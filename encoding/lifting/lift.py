@@ -144,7 +144,7 @@ def lifted(
         abstraction = abstracted(system, form)
         found += _guarded(abstraction, samples, named, known)
         if not found or _speaks_of_all(abstraction):
-            for template in grouped(abstraction.template, abstraction.values, abstraction.sorts, numbers):
+            for template in grouped(abstraction.template, abstraction.sorts, numbers):
                 found += _guarded(replace(abstraction, template=template), samples, named, known)
     distinct = dict.fromkeys(map(tidy, found))
     true = [template for template in distinct if _true(template, samples)]

@@ -10,7 +10,7 @@ from fencepost.encoding.engine.clauses import found_name
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.induction.invariants_examined import Breaks, Examination
 from fencepost.encoding.induction.proof_obligations import Statement
-from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.lifting.at_size import AtSize
 from fencepost.encoding.lifting.consequences import following
@@ -80,14 +80,8 @@ def discover(
     """Look for invariants of these sizes, and try them at the size `joint` in the end."""
     several = [AtSize(size, properties, dropped, solver) for size in sizes]
     last = None if joint is None else AtSize(joint, properties, dropped, solver)
-    yield from _discover(several, last)
-
-
-def _discover(
-    sizes: Sequence[AtSize], joint: AtSize | None
-) -> Iterator[Discovered | PreparationPhase | Progress]:
-    record = Record(sizes)
-    for finding in Discovery(sizes, search).run():
+    record = Record(several)
+    for finding in Discovery(several, search).run():
         match finding:
             case Standing(templates=templates, proved=proved):
                 if proved >= len(record.known.proved):
@@ -98,13 +92,13 @@ def _discover(
                 yield record.missing(number, names)
                 yield record.explain(number, templates)
             case ViolatedAt(size=number, execution=execution):
-                yield record.violated(sizes[number], execution)
+                yield record.violated(several[number], execution)
             case AtAllSizes(templates=templates):
-                record.standing(templates, len(sizes))
+                record.standing(templates, len(several))
                 yield record.add(complete=True, missing=None)
                 yield from record.compare()
-                if joint is not None:
-                    yield from record.try_together(joint)
+                if last is not None:
+                    yield from record.try_together(last)
                 return
             case _:
                 yield finding
@@ -178,7 +172,7 @@ class Record:
         """Note a counterexample to induction for each property that the templates do not prove at a size."""
         at = self.sizes[number]
         found = [*at.system.invariants, *at.readable(templates).values()]
-        system = _with(at.system, found)
+        system = replace(at.system, invariants=tuple(found))
         claims = [*found, *(Invariant(p.name, p.meaning, p.holds) for p in at.claims)]
         examination = Examination(Replayer(system, at.size.instance.subject))
         wanted = {p.name for p in at.claims}
@@ -188,7 +182,3 @@ class Record:
             if isinstance(event, Breaks) and event.name in wanted
         ]
         return self.add(breaks=tuple(breaks))
-
-
-def _with(system: System, found: Sequence[Invariant]) -> System:
-    return replace(system, invariants=tuple(found))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -230,6 +230,3 @@ def simulated(system: System) -> Iterator[State]:
         for _, after in moves(concrete, state, chance):
             reached.append(after)
             yield after
-
-
-Sampling = Callable[[System, Mapping[str, int]], Samples]

@@ -291,12 +291,12 @@ class _Maker:
         count = group.count.at(len(own.sort), self.numbers)
         if group.count.base or group.count.offset != 1:
             term = AtLeast("bool", count, own, body)
-            self.spelled[term] = self._count(group, own)
+            self.spelled[term] = self._count(group)
             self.said[term] = _words(group.count)
             return term
         return Quantified("bool", "exists", own, body)
 
-    def _count(self, group: CountGroup, own: Parameter) -> str:
+    def _count(self, group: CountGroup) -> str:
         base, offset = group.count.base, group.count.offset
         if not base:
             return str(offset)

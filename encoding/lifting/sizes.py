@@ -112,9 +112,16 @@ def joint(
     if sum(len(own) > 1 for own in values.values()) < 2:
         return None
     raised = {name: own[min(1, len(own) - 1)] for name, own in values.items()}
-    given = [*((n, v) for n, v in settings if n not in raised), *((n, str(v)) for n, v in raised.items())]
+    return _resized(protocol, settings, release, raised)
+
+
+def _resized(
+    protocol: Protocol, settings: Sequence[tuple[str, str]], release: str | None, numbers: Mapping[str, int]
+) -> Size | None:
+    """Return the size with these numbers in place of the settings of their names; None if not valid."""
+    given = dict(settings) | {name: str(number) for name, number in numbers.items()}
     try:
-        return Size(protocol.instance(given, release), raised)
+        return Size(protocol.instance(given.items(), release), numbers)
     except BadInput:
         return None
 
@@ -133,25 +140,17 @@ def _by_default(
     yield Size(first, grown)
     for more in range(1, RAISED + 1):
         for name, least in grown.items():
-            raised = {**grown, name: least + more}
-            given = [
-                *((n, v) for n, v in settings if n not in grown),
-                *((n, str(v)) for n, v in raised.items()),
-            ]
-            try:
-                yield Size(protocol.instance(given, release), raised)
-            except BadInput:
-                continue
+            size = _resized(protocol, settings, release, {**grown, name: least + more})
+            if size is not None:
+                yield size
 
 
 def _sets_a_size(
     protocol: Protocol, settings: Sequence[tuple[str, str]], release: str | None, first: Instance, name: str
 ) -> bool:
     """Return whether raising the parameter by one is valid and makes some sort larger."""
-    raised = [*((n, v) for n, v in settings if n != name), (name, str(numbers_of(first)[name] + 1))]
-    try:
-        after = protocol.instance(raised, release)
-    except BadInput:
+    after = _resized(protocol, settings, release, {name: numbers_of(first)[name] + 1})
+    if after is None:
         return False
     before = {f.name: f for f in first.system.state.families}
     return any(

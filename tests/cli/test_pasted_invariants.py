@@ -11,9 +11,9 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding import language
 from fencepost.encoding.induction.lasting import Lasting
-from fencepost.encoding.induction.tidy_terms import is_false
 from fencepost.encoding.induction.value_changes import ValueChanges
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.fold import is_false
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.source import source

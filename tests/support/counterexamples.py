@@ -103,11 +103,9 @@ def replayed(execution: Execution) -> Counterexample:
     protocol = (
         load(Path(execution.protocol)) if execution.protocol.endswith(".py") else find(execution.protocol)
     )
-    parameters = protocol.parameters(execution.settings.items())
-    system = protocol.system(parameters)
+    instance = protocol.instance(execution.settings.items())
+    system, parameters = instance.system, instance.parameters
     (prop,) = choose(system, (execution.prop,))
     replayer = Replayer(system, protocol.subject(parameters))
     trace = replayer.replay(prop, actions(system, execution.steps), execution.lost)
-    return Counterexample(
-        trace, system, prop, f"{prop.name}: violated", protocol.changed_switches(parameters)
-    )
+    return Counterexample(trace, system, prop, f"{prop.name}: violated", instance.changed_switches)

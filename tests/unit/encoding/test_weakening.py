@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from guard_conjuncts import needed
 
-from fencepost.answers.weakened_systems import Conjunct, needed, without
+from fencepost.answers.weakened_systems import Conjunct, without
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import UNDECIDED
 from fencepost.encoding.errors import ModelError
