@@ -42,7 +42,7 @@ def undefined(reason: str, when: TermLike) -> Update:
 
 def implies(condition: TermLike, conclusion: TermLike) -> Term:
     """Return the implication: if `condition` then `conclusion`."""
-    return any_of(~lift(condition), conclusion)
+    return any_of(~lift(condition), lift(conclusion))
 
 
 def is_one_of(term: TermLike, values: Iterable[TermLike]) -> Term:

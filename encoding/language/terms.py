@@ -42,19 +42,19 @@ class Term(RefusesPython):
 
     def __and__(self, other: TermLike) -> Term:
         """Return the conjunction."""
-        return all_of(self, other)
+        return all_of(self, lift(other))
 
     def __rand__(self, other: TermLike) -> Term:
         """Return the conjunction."""
-        return all_of(other, self)
+        return all_of(lift(other), self)
 
     def __or__(self, other: TermLike) -> Term:
         """Return the disjunction."""
-        return any_of(self, other)
+        return any_of(self, lift(other))
 
     def __ror__(self, other: TermLike) -> Term:
         """Return the disjunction."""
-        return any_of(other, self)
+        return any_of(lift(other), self)
 
     def __invert__(self) -> Term:
         """Return the negation."""
