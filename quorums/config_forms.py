@@ -1,8 +1,8 @@
 """Configuration files in the forms that people have, as facts: component, key, value, place in the file.
 
 Forms: Java properties; Helm values, also of an umbrella chart; docker-compose; resources of Kubernetes
-(ConfigMap, StatefulSet, lists of them) and of the operators kaap and Pravega's. YAML may have several
-documents.
+(ConfigMap, StatefulSet, lists of them) and of the operators kaap, Pravega's and StreamNative's. YAML may
+have several documents.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ OTHERS = frozenset(
 )
 """Sections of other components. A key of a bookie or a broker there is not theirs."""
 
-PLAIN_SECTIONS = frozenset(["configdata", "config", "conf", "options", "data", "environment", "env", "spec"])
+PLAIN_SECTIONS = frozenset(
+    ("configdata", "config", "conf", "custom", "options", "data", "environment", "env", "spec")
+)
 """Sections that hold keys, and name no component."""
 
 ROLES = (
@@ -63,6 +65,9 @@ ROLES = (
     (BROKER, r"broker"),
 )
 """The component of a service or a resource, by a part of its name. The first that fits counts."""
+
+VARIABLES = frozenset(("environment", "env", "extraenv", "extraenvs", "additionalenv"))
+"""Keys of a list of variables, in lower case."""
 
 COMMAND = re.compile(r"\b(?:pulsar|bookkeeper)\s+(bookie|broker|autorecovery|standalone|proxy|zookeeper)\b")
 """The part of a container's command that names the component."""
@@ -157,7 +162,9 @@ def _document(document: Mapping[Any, Any]) -> Iterator[Fact]:
         yield from _config_map(document)
     elif kind in ("StatefulSet", "Deployment", "DaemonSet", "Pod"):
         yield from _workload(document)
-    elif kind == "BookkeeperCluster" or {"zookeeperUri", "options"} <= set(document):
+    elif kind == "PulsarBroker":
+        yield from _section(document, BROKER, ())
+    elif kind in ("BookkeeperCluster", "BookKeeperCluster") or {"zookeeperUri", "options"} <= set(document):
         yield from _section(document, BOOKIE, ())
     else:
         yield from _section(document, None, ())
@@ -181,13 +188,24 @@ def _section(section: Mapping[Any, Any], component: str | None, path: tuple[str,
                 yield Fact(inner, (*path, name, "enabled"), False)
             elif name.lower() not in off:
                 yield from _section(value, inner, (*path, name))
-        elif name in ("environment", "env") and isinstance(value, list):
+        elif name.lower() in VARIABLES and isinstance(value, list):
             yield from _variables(value, component, (*path, name))
         elif isinstance(value, list) and _mappings(value) and name != "multiVolumes":
             for number, item in enumerate(_mappings(value)):
                 yield from _section(item, inner, (*path, name, str(number)))
+        elif name.lower() in PLAIN_SECTIONS and isinstance(value, str) and "\n" in value:
+            yield from _section(_held(value), component, (*path, name))
         else:
             yield Fact(inner if value is None else component, (*path, name), value)
+
+
+def _held(text: str) -> Mapping[Any, Any]:
+    """Return the keys in a text that a section has as its value: YAML, or Java properties."""
+    try:
+        documents = parse_yaml_documents(text, "", HINT)
+    except BadInput:
+        documents = []
+    return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else properties(text)
 
 
 def _component(name: str, outer: str | None) -> str | None:
@@ -224,14 +242,19 @@ def _services(document: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def _service(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
     """Yield the variables of a service, and the number of its containers."""
-    path = ("services", name)
+    path: tuple[str, ...] = ("services", name)
     words = [service.get(word) for word in ("entrypoint", "command")]
     command = " ".join(" ".join(map(str, w)) if isinstance(w, list) else str(w or "") for w in words)
-    component = _role(name, command, str(service.get("image", "")))
-    deploy = service.get("deploy")
-    replicas = deploy.get("replicas") if isinstance(deploy, dict) else None
-    yield Fact(component, (*path, "replicas"), replicas or service.get("scale") or 1)
+    component: str | None = _role(name, command, str(service.get("image", "")))
+    if component == "standalone":
+        component, path = None, ()
+    else:
+        deploy = service.get("deploy")
+        replicas = deploy.get("replicas") if isinstance(deploy, dict) else None
+        yield Fact(component, (*path, "replicas"), replicas or service.get("scale") or 1)
     yield Fact(component, (*path, "image"), service.get("image"))
+    if service.get("env_file"):
+        yield Fact(component, (*path, "env_file"), service["env_file"])
     variables = service.get("environment")
     if isinstance(variables, dict):
         variables = [{"name": name, "value": value} for name, value in variables.items()]
@@ -249,7 +272,7 @@ def _role(name: str, command: str = "", image: str = "") -> str:
     """Return the component that a service or resource runs, by its command, its name or its image."""
     found = COMMAND.search(command)
     if found:
-        return SECTIONS.get(found[1], "other")
+        return "standalone" if found[1] == "standalone" else SECTIONS.get(found[1], "other")
     for component, pattern in ROLES:
         if re.search(pattern, name.lower()):
             return component

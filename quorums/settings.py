@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from fencepost.encoding.documents import is_a, shown, whole
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_forms import BOOKIES, PLAIN_SECTIONS, Fact
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, CONFIG_KEYS, ConfigKey
+from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey
 from fencepost.quorums.setters import REMOVED, Removed
 from fencepost.quorums.storages import OF_CLASS
 
@@ -164,7 +164,7 @@ def _denies_bookies(fact: Fact) -> bool:
 def _says_autorecovery(fact: Fact) -> bool:
     """Return whether the fact says whether a chart or an operator runs auto-recovery."""
     return (
-        (fact.section == "components" and fact.key.lower() == "autorecovery")
+        (fact.section in ("components", "extra") and fact.key.lower() == "autorecovery")
         or (fact.component == BOOKIE and fact.key == "autoRecovery")
         or (fact.component == AUTORECOVERY and fact.section == "autorecovery" and fact.key == "enabled")
     )
@@ -199,9 +199,15 @@ def _number(path: Path, fact: Fact) -> int:
 def _flag(path: Path, fact: Fact) -> bool:
     value = fact.value
     said = value.strip().lower() if isinstance(value, str) else value
-    if said not in (True, False, "true", "false") or is_a(said, int):
+    true, false = TRUTHS if fact.key in CONFIG_KEYS and CONFIG_KEYS[fact.key].component != BROKER else PLAIN
+    if said not in (True, False, *true, *false) or is_a(said, int):
         raise BadInput(f"{path}: {fact.where} is {shown(value)}; it must be true or false")
-    return said in (True, "true")
+    return said in (True, *true)
+
+
+PLAIN = (("true",), ("false",))
+TRUTHS = (("true", "yes", "on", "t", "y", "1"), ("false", "no", "off", "f", "n", "0"))
+"""The words for true and false that a bookie takes (BooleanUtils.toBooleanObject of commons-lang3)."""
 
 
 def _storage(path: Path, fact: Fact) -> str:

@@ -12,7 +12,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_forms import BOOKIES, HINT, ConfigFile, Fact, read_config
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, plain
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
-from fencepost.quorums.setters import Setter, chosen, latest
+from fencepost.quorums.setters import DEFAULT, Setter, chosen, latest
 from fencepost.quorums.settings import Settings, by_key, facts_of, is_plain, settings_of
 
 OF_BROKERS = frozenset(("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"))
@@ -28,6 +28,8 @@ class Source:
     """The settings of one file, and what it says besides."""
 
     settings: Settings
+    prefixed: Settings
+    """The settings of keys with the prefix of an image, which win over those of all files without it."""
     pulsar: bool
     """Whether the file is of Pulsar, whose bookies have db storage by default."""
     of_bookies: bool
@@ -48,21 +50,30 @@ def read_source(path: Path) -> Source:
     keys = {fact.key for fact in file.facts} | file.comments
     if not file.is_yaml and not keys & (OF_BROKERS | OF_BOOKIES | set(CONFIG_KEYS)):
         raise BadInput(f"{path}: has no key of a broker.conf or a bk_server.conf; {HINT}")
-    settings, used = settings_of(path, file.facts)
+    settings, used = settings_of(path, [fact for fact in file.facts if not fact.has_prefix])
+    prefixed, used_too = settings_of(path, [fact for fact in file.facts if fact.has_prefix or _ends(fact)])
     unmodelled = _unmodelled(file)
     return Source(
         settings,
+        prefixed,
         _is_pulsars(file),
         _is_of_bookies(file),
         any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
-        tuple(dict.fromkeys(fact.where for fact in used)),
+        tuple(dict.fromkeys(fact.where for fact in (*used, *used_too))),
         tuple(dict.fromkeys(_notes(file, unmodelled))),
         {name: fact.value for name, fact in unmodelled.items()} | _tls(file.facts),
     )
 
 
+def _ends(fact: Fact) -> bool:
+    """Return whether the file sets a section to null, and with it the keys of earlier files there."""
+    return fact.value is None and fact.key not in CONFIG_KEYS
+
+
 PULSARS = frozenset(("components", "proxy", "pulsar_manager", "pulsar_metadata", "toolset"))
 """Sections that only charts of Pulsar have."""
+NAMED = ("services", "containers")
+"""Sections below which a name is that of a service or a container, and not a section of a chart."""
 OF_PULSAR = re.compile(r"org\.apache\.pulsar|metadata-store:|apachepulsar|PulsarCluster|/pulsar")
 """A part of a value that only Pulsar's files have."""
 
@@ -74,8 +85,8 @@ def _is_pulsars(file: ConfigFile) -> bool:
         fact.component == BROKER
         or (fact.component is None and fact.key in of_broker)
         or fact.path[-1].startswith("PULSAR_")
-        or (fact.path[0] != "services" and PULSARS & {name.lower() for name in fact.path[:-1]})
-        or (fact.path[0] != "services" and any(name.lower() in BOOKIES for name in fact.path[:-1]))
+        or (fact.path[0] not in NAMED and PULSARS & {name.lower() for name in fact.path[:-1]})
+        or (fact.path[0] not in NAMED and any(name.lower() in BOOKIES for name in fact.path[:-1]))
         or OF_PULSAR.search(str(fact.value))
         for fact in file.facts
     )
@@ -109,6 +120,8 @@ def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
             and str(fact.value).lower() == "false"
         ):
             yield f"{fact.where}=false: {FORMATTED if fact.section == 'volumes' else EMPTIED}"
+        if fact.key == "env_file" and fact.section != "environment":
+            yield f"{fact.where} is not read; give {_short(fact.value)} with --from too."
         if "forceSync=no" in str(fact.value):
             yield f"{fact.where} has forceSync=no: {CONFIG_KEYS['forceSync'].known}"
     yield from _strays(file)
@@ -154,8 +167,9 @@ def _tls(facts: Sequence[Fact]) -> dict[str, Any]:
     found = {}
     for fact in facts:
         names = fact.path[-3:] if fact.component == BOOKIE else fact.path[-2:]
-        if ".".join(names) in TLS and fact.component in (BOOKIE, None):
-            found[".".join(names)] = fact.value
+        said = ".".join("bookie" if name.lower() in BOOKIES else name for name in names)
+        if said in TLS and fact.component in (BOOKIE, None):
+            found[said] = fact.value
     return found
 
 
@@ -189,7 +203,9 @@ class Files:
     ) -> tuple[Any, Setter]:
         """Return the value of a field of the settings and its setter: option, last file or default."""
         said = {name: getattr(source.settings, field, None) for name, source in self.sources.items()}
-        return chosen(flag, option, said, default)
+        prefixed = {name: getattr(source.prefixed, field, None) for name, source in self.sources.items()}
+        value, setter = chosen(flag, option, prefixed, None)
+        return (value, setter) if setter != DEFAULT else chosen(flag, option, said, default)
 
     def _value(self, field: str, default: Any = None) -> Any:
         return self.chosen(field, default=default)[0]
@@ -254,16 +270,19 @@ def _known_to(release: str, source: Source) -> Source:
         return [int(part) for part in release.split(".")]
 
     later = [key for key in CONFIG_KEYS.values() if key.since and number(release) < number(key.since)]
-    fields = [key for key in later if key.sets and getattr(source.settings, key.sets) is not None]
+    layers = source.settings, source.prefixed
+    fields = [key for key in later if key.sets and any(getattr(own, key.sets) is not None for own in layers)]
     values = [key for key in later if key.name in source.values]
     unknown = {key.name for key in values}
     notes = [
         f"{key.name} has no effect: BookKeeper {release} does not know it ({key.since} and later do)."
         for key in (*fields, *values)
     ]
+    settings, prefixed = (replace(own, **{str(key.sets): None for key in fields}) for own in layers)
     return replace(
         source,
-        settings=replace(source.settings, **{str(key.sets): None for key in fields}),
+        settings=settings,
+        prefixed=prefixed,
         notes=(*source.notes, *notes),
         values={name: value for name, value in source.values.items() if name not in unknown},
     )

@@ -243,3 +243,91 @@ def test_many_places_of_a_key_are_one_note(asking: Asking) -> None:
     text = "".join(f"p{n}: {{configData: {{journalSyncData: 'true'}}}}\n" for n in range(500))
     (note,) = notes(asking.advise({"values.yaml": text}, *SIZES))
     assert note.startswith("p0.configData.journalSyncData (and at 499 other places) is not read")
+
+
+# Read wrongly by a later version: siblings of the cases above.
+
+PLAIN_KEY = "bookkeeper: {configData: {journalSyncData: 'true'}}"
+WITH_PREFIX = "bookkeeper: {configData: {PULSAR_PREFIX_journalSyncData: 'false'}}"
+STREAMNATIVE = f"""\
+kind: BookKeeperCluster
+spec: {{replicas: 3, config: {{custom: {{journalSyncData: 'false'}}}}}}
+---
+kind: PulsarBroker
+spec:
+  config:
+    custom: {{{QUORUMS}}}
+"""
+STANDALONE = """\
+services:
+  pulsar:
+    command: bin/pulsar standalone
+    environment: [PULSAR_PREFIX_journalSyncData=false]
+"""
+
+
+WORKLOAD = """\
+kind: StatefulSet
+metadata: {name: x-bookkeeper}
+spec: {template: {spec: {containers: [{name: bookie, env: [{name: BK_journalSyncData, value: 'false'}]}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("overlays", "sync"),
+    [
+        ([WITH_PREFIX, PLAIN_KEY], False),
+        ([PLAIN_KEY, WITH_PREFIX], False),
+        ([WITH_PREFIX, WITH_PREFIX.replace("false", "true")], True),
+        ([PLAIN_KEY.replace("true", "false"), WITH_PREFIX, WITH_PREFIX.replace("'false'", "null")], False),
+        ([WITH_PREFIX, "bookkeeper: null"], True),
+    ],
+)
+def test_a_key_with_the_prefix_of_an_image_wins_over_all_files(
+    asking: Asking, overlays: list[str], sync: bool
+) -> None:
+    """Helm merges the keys of all files, and the image applies those with the prefix last."""
+    files = {f"{number}.yaml": text for number, text in enumerate(overlays)}
+    assert asking.advise(files, *SIZES).setup.sync is sync
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STREAMNATIVE,
+        STANDALONE,
+        "bookkeeper:\n  configData: |\n    journalSyncData: 'false'\n    x: 1\n",
+        "bookkeeper:\n  config: |\n    journalSyncData=false\n    x=1\n",
+        "bookkeeper: {extraEnvs: [{name: BK_journalSyncData, value: 'false'}]}",
+        WORKLOAD,
+        "bookkeeper: {configData: {journalSyncData: 'off'}}",
+        "bookkeeper: {configData: {journalSyncData: 'No'}}",
+    ],
+    ids=["streamnative", "standalone", "yaml text", "properties text", "extra", "workload", "off", "No"],
+)
+def test_a_key_is_read_where_people_write_it(asking: Asking, text: str) -> None:
+    assert asking.advise({"values.yaml": text}, *SIZES).setup.sync is False
+
+
+def test_the_sizes_of_streamnatives_operator(asking: Asking) -> None:
+    answer = asking.advise({"bookies.yaml": STREAMNATIVE}, "--release=4.18.0")
+    assert (answer.setup.configuration.sizes, answer.setup.bookies) == ((2, 2, 2), 3)
+
+
+def test_the_name_of_a_container_is_no_section_of_a_chart(asking: Asking) -> None:
+    """A bookie of BookKeeper's own image has sorted storage by default."""
+    assert asking.advise({"bookies.yaml": WORKLOAD}, *SIZES).setup.storage == "sorted"
+
+
+def test_a_file_of_variables_is_named_as_not_read(asking: Asking) -> None:
+    text = "services: {bookie: {image: apache/bookkeeper, env_file: bk.env}}"
+    assert notes(asking.advise({"compose.yaml": text}, *SIZES)) == [
+        "services.bookie.env_file is not read; give bk.env with --from too."
+    ]
+
+
+def test_a_brokers_word_for_true_is_true_alone(asking: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+    """Java's Boolean.valueOf takes every other word for false, so a person is asked."""
+    key = "bookkeeperClientRackawarePolicyEnabled"
+    assert run(["advise", *given({"broker.conf": f"{key}=on\n"}), *SIZES]) == ExitCode.BAD_INPUT
+    assert capsys.readouterr().err == f"fencepost: broker.conf: {key} is 'on'; it must be true or false\n"
