@@ -38,7 +38,7 @@ PAUSE = 0.5
 class Extent:
     """How far an enumeration goes, as the work for so many nodes without symmetry.
 
-    - `first`: it ends after so many, unless an end is in sight. It looks for one after half of them too.
+    - `first`: it ends after so many, unless an end is in sight. After half of them one that is soon counts.
     - `most`: an end is in sight if no more than that are expected.
     """
 
@@ -102,7 +102,8 @@ class _Enumeration:
                 if not self._open:
                     return
                 if extent is not None and mark is not None and spent + each * len(visits) >= mark:
-                    outlook = _outlook(visits, spent, each, extent.most)
+                    most = extent.most if mark >= extent.first else min(extent.most, SOON * extent.first)
+                    outlook = _outlook(visits, spent, each, most)
                     if outlook is not None:
                         yield EndInSight(outlook <= SOON * extent.first)
                     elif mark >= extent.first:

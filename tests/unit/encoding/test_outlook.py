@@ -120,6 +120,15 @@ def test_an_end_is_looked_for_after_half_of_the_first_nodes(plain: None) -> None
     assert said(grid(4), Extent(200, 110)) == (set(), 125)
 
 
+def test_after_half_of_the_first_nodes_only_an_end_that_is_soon_counts(
+    plain: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: any end counts. A wrong estimate gives IC3 a turn, and rounds begin later."""
+    monkeypatch.setattr("fencepost.encoding.enumeration.process.SOON", 0.5)
+    assert said(grid(4), Extent(200, 1_000)) == (set(), 125)
+    assert said(grid(9), Extent(200, 10_000)) == ({False}, 1_000)
+
+
 def test_an_enumeration_without_an_end_in_sight_is_over(plain: None) -> None:
     """Planted: it goes on in any case. The second one visits as many nodes as it may, and no more."""
     assert said(grid(7), Extent(40, 60)) == (set(), None)
