@@ -16,7 +16,17 @@ from support.instances import built
 
 Step = tuple[object, ...]
 
-STRIPES = {"bookies": 3, "ensemble": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 2, "readers": 1}
+STRIPES = {
+    "bookies": 3,
+    "ensemble": 2,
+    "write_quorum": 1,
+    "ack_quorum": 1,
+    "entries": 2,
+    "unset_acks": "before-acking",
+    "readers": 1,
+}
+"""The instance of the known bug old-reader."""
+
 CREATE, OPEN, LEARN, END = (
     ("create ledger",),
     ("open for reading", "rd1"),
