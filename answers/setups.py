@@ -72,5 +72,6 @@ TRAITS = {
     "index-files": "sorted or interleaved storage",
     "unsynced": "journalSyncData off",
     "deferred-sync": "writers with DEFERRED_SYNC",
+    "readers": "readers without recovery",
 }
 """The conditions that a bug may need of a setup, in words."""

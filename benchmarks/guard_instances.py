@@ -32,7 +32,7 @@ _LOG_REPAIRS: Settings = {
     "late_takeover": "ignored",
 }
 
-NOT_TRIED = {"chained_changes", "acks_after_change", "forces"}
+NOT_TRIED = {"chained_changes", "acks_after_change", "forces", "readers"}
 """The switches of layers that the page leaves out."""
 
 GUARD_INSTANCES: Mapping[str, tuple[Settings, ...]] = {

@@ -128,8 +128,8 @@ open.
 - **Open**: neither. It is needed to keep something from happening, but either no property is violated then,
   or none was found to be, in {rounds} rounds and {seconds:g} s for each instance.
 
-Not tried are `ledger-copies`, and three layers of `bookkeeper`: `chained_changes=one-difference`,
-`acks_after_change=next-answer` and `forces`. Nothing here says whether their guards are needed.
+Not tried are `ledger-copies`, and four layers of `bookkeeper`: `chained_changes=one-difference`,
+`acks_after_change=next-answer`, `forces` and `readers`. Nothing here says whether their guards are needed.
 
 The last column is a hash of the texts of all conjuncts. A test compares it with the guards as they are.
 After a change of a guard, make this page again.

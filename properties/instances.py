@@ -37,6 +37,7 @@ _SWITCHES: tuple[Settings, ...] = (
     {**ONE_OF_TWO, "ensemble_change_commit": "local-first"},
     {**TWO_OF_ONE, "silent": 1},
     {**ALL_ONE, "forces": 1, "power_losses": 1},
+    {**_STRIPES, "bookies": 3, "readers": 1},
 )
 """Settings of switches that add actions."""
 

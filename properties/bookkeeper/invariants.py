@@ -39,6 +39,7 @@ from fencepost.properties.bookkeeper.common_invariants import (
     written_back_was_found,
 )
 from fencepost.properties.bookkeeper.durability_invariants import durability_invariants
+from fencepost.properties.bookkeeper.readers import readers_know_the_end
 from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
@@ -86,6 +87,7 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         *(boot_invariants(s) if p.boots_in_steps else ()),
         *((limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
         *(durability_invariants(s) if s.is_durability_modelled else ()),
+        *((readers_know_the_end(s),) if p.readers and p.reader_open == "keeps" else ()),
         *((adds_carry_own_lacs(s),) if p.writer_close == "open-only" else ()),
         *((lacs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_lac == "frozen" else ()),
     )

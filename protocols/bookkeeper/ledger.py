@@ -17,6 +17,7 @@ from fencepost.protocols.bookkeeper.layers import (
     late_acks,
     old_rules,
     published,
+    readers,
     stale_adds,
 )
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -62,6 +63,7 @@ def ledger(parameters: BookKeeperParameters) -> System:
             ),
             *(deferred_sync.forces(s) if p.forces else ()),
             *_close(s),
+            *(readers.readers(s) if p.readers else ()),
             *_faults(s),
         ),
         caps={
@@ -69,7 +71,7 @@ def ledger(parameters: BookKeeperParameters) -> System:
             "recoverers": p.recoverers,
             "fragments": p.possible_fragments,
             "inflight": p.inflight,
-            **({"forces": p.forces} if p.forces else {}),
+            **{name: most for name in ("forces", "readers") if (most := getattr(p, name))},
             **{name: most for name in FAULTS if (most := getattr(p, name))},
         },
     )

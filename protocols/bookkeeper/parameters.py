@@ -14,6 +14,7 @@ from fencepost.protocols.bookkeeper.switches import (
     CRASHES,
     DEFERRED_SYNC,
     DURABILITY,
+    READERS,
     Switches,
 )
 
@@ -61,6 +62,16 @@ class BookKeeperParameters(Switches, Sizes):
             not (self.forces and other),
             {"forces": self.forces, **other},
             "set power_losses instead",
+        )
+        self._forbid_unused("readers", self.readers > 0, READERS, "set readers=1")
+        down = {
+            name: getattr(self, name) for name in ("forces", "crashes", "restarts") if getattr(self, name)
+        }
+        require(
+            f"readers and {', '.join(down)} exclude each other: bookies keep what readers look for",
+            not (self.readers and down),
+            {"readers": self.readers, **down},
+            "leave out one of them",
         )
         self._forbid_unused("boot", self.boot == "whole", BOOT, "set boot=whole")
 

@@ -27,6 +27,7 @@ class Sizes:
         0, "most calls of force by a writer with DEFERRED_SYNC; with 0 the writer has no such flag", least=0
     )
     power_losses: int = parameter(0, "most losses of power of bookies (with forces)", least=0)
+    readers: int = parameter(0, "clients that read the ledger without recovery", least=0)
     disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
     reimages: int = parameter(
         0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0

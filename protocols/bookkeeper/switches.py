@@ -167,6 +167,21 @@ class Switches:
         "ForceLedgerOp.forceLedgerComplete, LedgerHandle.doAsyncCloseInternal; since 4.8; not reported",
     )
 
+    # Readers without recovery (layers/readers).
+
+    absent_to_reader: str = switch(
+        ("reported", "reads-again"),
+        "a reader that finds an entry on no bookie that should have it reports NoSuchEntry, or reads the "
+        "metadata first, and the entry again if they have changed",
+        "PendingReadOp, ReadOpBase.submitCallback; every release; not reported",
+    )
+    reader_open: str = switch(
+        ("overwrites", "keeps"),
+        "a reader that has opened a ledger takes the LAC that bookies told it, or keeps the last entry of a "
+        "ledger that was closed meanwhile",
+        "LedgerOpenOp.openWithMetadata, LedgerHandle.setLedgerMetadata; every release; not reported",
+    )
+
     # Durability (layers/durability).
 
     storage: str = switch(
@@ -297,6 +312,9 @@ class Switches:
 
 DEFERRED_SYNC = ("power_losses", "force_counts", "force_after_close")
 """The parameters that need a writer with DEFERRED_SYNC."""
+
+READERS = ("absent_to_reader", "reader_open")
+"""The parameters that need readers."""
 
 CRASHES = (
     "lose",

@@ -222,6 +222,10 @@ UNDRIVABLE: Mapping[str, str] = {
         ("send force", "handle force", "receive force answer", "sync journal", "lose power"),
         "the harness drives no force and no loss of power",
     ),
+    **dict.fromkeys(
+        ("open for reading", "hear lac", "learn metadata", "end opening", "report absent"),
+        "the harness drives no reader without recovery",
+    ),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(
         ("copy entry", "leave limbo", "end check"),

@@ -419,6 +419,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"add_ensemble": "when-made", "acks_after_change": "next-answer"},
         {"storage": "db", "crashes": 1, "restarts": 1},
         {"forces": 1, "power_losses": 1},
+        {"readers": 1},
     ]
     names = set()
     for way in ways:
