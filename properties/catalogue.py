@@ -38,6 +38,7 @@ from fencepost.protocols.bookkeeper.releases import NEWEST, as_in
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.protocols.ledger_copies.releases import as_in as copies_in
 from fencepost.protocols.ledger_copies.state import Copies
 from fencepost.protocols.ledger_copies.system import copies
 from fencepost.protocols.verified_log import parameters as stages
@@ -286,8 +287,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="ledger-copies",
             summary="the copies of a closed BookKeeper ledger: re-replication, `recover`, and the "
-            "collector of over-replicated ledgers, with mends (as released: --set recover_lock=no --set "
-            "update_checks=old-bookie)",
+            "collector of over-replicated ledgers, with mends (as released: --release 4.18.0)",
             defaults=CopiesParameters(),
             build=ledger_copies,
             sources=(
@@ -298,6 +298,8 @@ PROTOCOLS: dict[str, Protocol] = {
             ),
             not_modelled=_COPIES_NOT_MODELLED,
             unmodelled=_COPIES_UNMODELLED,
+            in_release=copies_in,
+            newest=NEWEST,
         ),
         _stage("01", "the failure-free case, with one segment", stages.STAGE_01),
         _stage("02", "with a coordinator, lost messages, crashes and time-outs", stages.STAGE_02),
