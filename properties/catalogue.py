@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fencepost.encoding.errors import BadInput, did_you_mean
@@ -106,10 +106,14 @@ _SOURCES = (
     "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
 )
 
-_UNMODELLED = (
-    "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, two replacements in one "
-    "change"
-)
+
+def _unmodelled(parameters: BookKeeperParameters) -> str:
+    """Return the line of one ledger. With `forces` the model has writers with DEFERRED_SYNC."""
+    sync = "" if parameters.forces else "DEFERRED_SYNC, "
+    return (
+        f"not modelled of BookKeeper's client: deletion, re-replication, {sync}two replacements in one change"
+    )
+
 
 _ADDS_UNMODELLED = (
     "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
@@ -203,7 +207,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
             in_release=as_in,
             newest=NEWEST,
         ),
@@ -215,7 +219,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
             in_release=as_in,
             newest=NEWEST,
         ),
@@ -227,7 +231,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
         ),
         Protocol(
             name="bookkeeper-4.13-tla",
@@ -237,7 +241,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
         ),
         Protocol(
             name="bookkeeper-core",
@@ -317,10 +321,19 @@ def find(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-def unmodelled(names: Iterable[str]) -> list[str]:
-    """Return the lines that say what the named presets leave out, each line once.
+def unmodelled(asked: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
+    """Return the lines that say what the models leave out, each line once.
 
-    The protocol of a user's file has no such line.
+    Each item is the name of a preset and settings. The protocol of a user's file has no such line. Settings
+    that another version of Fencepost had stand for the defaults.
     """
-    found = (PROTOCOLS[name].unmodelled for name in names if name in PROTOCOLS)
-    return list(dict.fromkeys(line for line in found if line))
+    shipped = [(PROTOCOLS[name], settings) for name, settings in asked if name in PROTOCOLS]
+    return list(dict.fromkeys(line for one in shipped if (line := _left_out(*one))))
+
+
+def _left_out(protocol: Protocol, settings: Mapping[str, object]) -> str:
+    try:
+        parameters = protocol.parameters(settings.items())
+    except BadInput:
+        parameters = protocol.defaults
+    return protocol.left_out(parameters)
