@@ -222,7 +222,7 @@ def _stuck(code: CopiesCode) -> bool:
                     operator, "recovery-add", [f"b{i + 1}" for i in range(code.parameters.bookies)], entry
                 )
         code.ask("metadata", client=operator)
-    return any(code.result(operator) != "OK" for operator in operators)
+    return any(code.result(o, len(code.begun(o, len(code.steps)))) != "OK" for o in operators)
 
 
 JUDGES: Mapping[str, Callable[[CopiesCode], bool]] = {

@@ -1,4 +1,4 @@
-"""The drive of `ledger-copies`: a closed ledger whose copies are made by `recover` and deleted by the collector.
+"""The drive of `ledger-copies`: the copies of a closed ledger, made by `recover`, deleted by the collector.
 
 The harness writes and closes a ledger first. An operator's requests are held, as those of other clients are.
 """
@@ -102,23 +102,20 @@ class CopiesCode:
         bookies = self.seen["bookies"]
         return [bookie for bookie in bookies if found.get(f"copy[{bookie}, {entry}]")]
 
-    def result(self, client: Json) -> str | None:
-        """Return the result of the client's last `recover`; None if there is none yet."""
+    def result(self, client: Json, begun: int) -> str | None:
+        """Return the result of the `recover` that the client has begun with this number; None if none yet."""
         assert self.seen is not None
         told = [line.split(": ")[-1] for line in self.seen["told"] if line.startswith(f"{client}: recovered")]
-        return told[-1] if told else None
+        return told[begun - 1] if len(told) >= begun else None
+
+    def begun(self, client: Json, index: int) -> list[TraceStep]:
+        """Return the steps up to that index in which the client has begun a `recover`."""
+        return [s for s in self.steps[:index] if s.action == "recover bookie" and s.actor == client]
 
     def store_at_once(self, bookie: Json) -> None:
         """Flush the bookie, if in the model it stores and deletes at once."""
         if self.parameters.storage == "at-once":
             self.ask("flush", bookie=bookie)
-
-
-def _begun(code: CopiesCode, step: TraceStep) -> TraceStep:
-    """Return the step in which the replicator of this step began."""
-    mine = step.arguments["replicator"]
-    begun = [s for s in code.steps[: step.index] if s.action == "recover bookie" and s.actor == mine]
-    return begun[-1]
 
 
 def _recover(code: CopiesCode, step: TraceStep) -> None:
@@ -130,7 +127,7 @@ def _recover(code: CopiesCode, step: TraceStep) -> None:
 
 def _copy(code: CopiesCode, step: TraceStep) -> None:
     client, entry = step.actor, step.arguments["entry"]
-    target = _begun(code, step).arguments["target"]
+    target = code.begun(client, step.index)[-1].arguments["target"]
     read = code.exchange(client, "read", code.holding(entry), entry)
     if read != "OK":
         raise Parted(f"{client} reads entry {entry}: {read}")
@@ -142,7 +139,7 @@ def _copy(code: CopiesCode, step: TraceStep) -> None:
 
 def _write_metadata(code: CopiesCode, step: TraceStep) -> None:
     code.ask("metadata", client=step.actor)
-    if code.result(step.actor) != "OK":
+    if code.result(step.actor, len(code.begun(step.actor, step.index))) != "OK":
         raise Parted(f"{step.actor} has not written the metadata")
 
 
