@@ -21,6 +21,8 @@ from support.realcode import OF_SCRIPTS, SCRIPTS
 ENDINGS = {
     ("collector-beside-recover", "4.13.0", "sorted"): Ending.REPRODUCED,
     ("collector-beside-recover", "4.17.4", "sorted"): Ending.REPRODUCED,
+    ("recover-twice", "4.13.0", "sorted"): Ending.REPRODUCED,
+    ("recover-twice", "4.17.4", "sorted"): Ending.REPRODUCED,
 }
 """By script, release and storage: how the real run ended."""
 
