@@ -1,6 +1,6 @@
-"""The releases of BookKeeper that have each known bug, from `protocols/bookkeeper/releases.toml`.
+"""The releases of BookKeeper that have each known bug, from the tables `releases.toml` of the protocols.
 
-The table has the value of each switch in each release. A release has a bug if it has the value of its switch
+A table has the value of each switch in each release. A release has a bug if it has the value of its switch
 that brings the bug.
 """
 
@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from fencepost.answers.known import KNOWN
 from fencepost.properties.expectations import Expectation
-from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS
+from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS, Rule
+from fencepost.protocols.ledger_copies import releases as of_copies
 
 Bug = tuple[Expectation, ...]
 """The rows of the table of known bugs that show one bug. The name of the bug is that of the first row."""
@@ -18,12 +19,15 @@ Bug = tuple[Expectation, ...]
 OF_BOOKKEEPER = ("bookkeeper", "bookkeeper-4.13", "bookkeeper-4.13-tla", "bookkeeper-no-journal")
 """The presets whose known bugs were in BookKeeper's code, in a release or before one."""
 
+OF_COPIES = "ledger-copies"
+"""The preset whose known bugs are in auto-recovery, `recover` and the collector of the releases."""
+
 
 def bugs_of_releases() -> list[Bug]:
-    """Return the rows of these presets by bug. Several instances may show one bug."""
+    """Return the rows of all these presets by bug. Several instances may show one bug."""
     found: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
-        if known.protocol in OF_BOOKKEEPER:
+        if known.protocol in (*OF_BOOKKEEPER, OF_COPIES):
             found.setdefault((known.wrong, known.source), []).append(known)
     return [tuple(rows) for rows in found.values()]
 
@@ -33,20 +37,28 @@ def family(name: str) -> Bug:
     return next((bug for bug in bugs_of_releases() if bug[0].name == name), ())
 
 
+def rule(known: Expectation) -> Rule | None:
+    """Return the rule of the bug's switch; None if no switch fixes it."""
+    if known.switch is None:
+        return None
+    return (of_copies.RULES if known.protocol == OF_COPIES else RULES)[known.switch]
+
+
 def has(known: Expectation, release: str) -> bool:
     """Return whether the release has the bug, at least with some of its settings.
 
     The answer comes from the bug's switch. A bug that no switch fixes is in every release.
     """
-    return known.switch is None or known.broken in RULES[known.switch].settings(release)
+    found = rule(known)
+    return found is None or known.broken in found.settings(release)
 
 
 def unless(known: Expectation, release: str) -> str:
     """Return the settings of that release that avoid the bug; an empty text if none does."""
-    if known.switch is None:
+    found = rule(known)
+    if found is None:
         return ""
-    rule = RULES[known.switch]
-    return rule.set_up if {known.broken, known.mended} <= rule.settings(release) else ""
+    return found.set_up if {known.broken, known.mended} <= found.settings(release) else ""
 
 
 def affected(bug: Bug) -> list[str]:
@@ -57,14 +69,16 @@ def affected(bug: Bug) -> list[str]:
 def mended(bug: Bug) -> list[str]:
     """Return the first release of each line that no longer has the bug.
 
-    The list is empty if no release that was read had the bug, or if the newest release still has it.
+    The list is empty if no release that was read had the bug, if the newest release still has it, or if
+    another bug has taken its place.
     """
     if not affected(bug):
         return []
     (known, *_) = bug
-    if known.switch is None or has(known, NEWEST):
+    found = rule(known)
+    if found is None or has(known, NEWEST):
         return []
-    return next(list(c.commits) for c in reversed(RULES[known.switch].changes) if c.to == known.mended)
+    return next((list(c.commits) for c in reversed(found.changes) if c.to == known.mended), [])
 
 
 def set_up_since(bug: Bug) -> tuple[str, str] | None:

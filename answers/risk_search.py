@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from fencepost.answers.affected import OF_COPIES
 from fencepost.answers.risks import LOSSES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import violations_by_the_writer
@@ -81,8 +82,12 @@ def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits:
 
 
 def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
-    """Return the switches that fix these bugs, without those about crashes."""
-    return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_crashes(bug)}
+    """Return the switches of the ledger that fix these bugs, without those about crashes."""
+    return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_other_models(bug)}
+
+
+def _of_other_models(bug: Expectation) -> bool:
+    return bug.protocol == OF_COPIES or _of_crashes(bug)
 
 
 def _asked(
@@ -98,13 +103,18 @@ def _asked(
     if sizes:
         spared = violations_by_rounds if "spare" in risk.needs else violations_without_spare
         first = violations_by_the_writer if risk.by_writer else spared
-    return _decided(name, settings, setup.release, properties, limits, first)
+    found = _decided(name, settings, setup.release, properties, limits, first)
+    if name == OF_COPIES and sizes and found.verdict is Verdict.VIOLATED:
+        return replace(found, shown_on=dict(setup.sizes) | {"entries": found.shown_on["entries"]})
+    return found
 
 
 def instance_of(
     risk: Risk, setup: Setup, sizes: Mapping[str, int], others: Iterable[Expectation]
 ) -> tuple[str, dict[str, str]]:
     """Return the preset and settings for the search of a bug, at these sizes or at those of its row."""
+    if risk.bug.protocol == OF_COPIES:
+        return OF_COPIES, _of_copies(risk.bug, sizes, others)
     known, mended = risk.bug, mended_for(other for other in others if other != risk.bug)
     settings = {name: str(value) for name, value in (dict(known.settings) | dict(sizes)).items()}
     name = "bookkeeper" if known.protocol.startswith("bookkeeper-4") else known.protocol
@@ -122,6 +132,19 @@ def instance_of(
 
 FLUSHES = {"files": "flush_headers", "table": "db_checkpoint"}
 """The switch of a flush that leaves out keys and fences, by the index of the storage."""
+
+
+def _of_copies(known: Expectation, sizes: Mapping[str, int], others: Iterable[Expectation]) -> dict[str, str]:
+    """Return the settings of `ledger-copies` for one of its bugs, with its other bugs fixed.
+
+    The model has no striping: its ensemble is the write set of one entry. The other bookies of an ensemble
+    take no part, so each of its violations is one of a larger ensemble too.
+    """
+    spare = {"bookies": int(sizes["bookies"]) - sizes["ensemble"] + sizes["write_quorum"]} if sizes else {}
+    quorums = {name: sizes[name] for name in ("write_quorum", "ack_quorum") if name in sizes}
+    mended = {o.switch: o.mended for o in others if o.protocol == OF_COPIES and o != known and o.switch}
+    settings = {**mended, **known.settings, **spare, **quorums, str(known.switch): known.broken}
+    return {name: str(value) for name, value in settings.items()}
 
 
 def _stored(setup: Setup, known: Expectation) -> dict[str, str]:
@@ -196,8 +219,9 @@ def _decided(
     broken = next((r.property for r in results if r.trace is not None), None)
     asked = [f"--property={prop}" for prop in ([broken] if broken else properties)]
     command = ["fencepost", "check", name, f"--release={release}", *asked, *said]
+    parameters = instance.parameters
     sizes = {
-        key: int(getattr(instance.parameters, key))
+        key: int(getattr(parameters, key, parameters.write_quorum))
         for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
     }
     reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""

@@ -121,7 +121,7 @@ def checked(
     return CheckedCase(
         result,
         chosen,
-        "\n".join(filter(None, [heading(instance, in_force), protocol.unmodelled])),
+        "\n".join(filter(None, [heading(instance, in_force), instance.unmodelled])),
         "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
         Counterexample(result.trace, system, chosen, verdict_sentence(result), instance.changed_switches)
         if result.trace is not None

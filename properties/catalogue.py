@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fencepost.encoding.errors import BadInput, did_you_mean
@@ -38,6 +38,7 @@ from fencepost.protocols.bookkeeper.releases import NEWEST, as_in
 from fencepost.protocols.bookkeeper_tweaks import guaranteed_write_quorum as gwq
 from fencepost.protocols.bookkeeper_tweaks import unbounded_ledgers as unbounded
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.protocols.ledger_copies.releases import as_in as copies_in
 from fencepost.protocols.ledger_copies.state import Copies
 from fencepost.protocols.ledger_copies.system import copies
 from fencepost.protocols.verified_log import parameters as stages
@@ -105,10 +106,14 @@ _SOURCES = (
     "Vanlightly/bookkeeper-tlaplus, BookKeeperProtocol_v4_13.tla",
 )
 
-_UNMODELLED = (
-    "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, two replacements in one "
-    "change"
-)
+
+def _unmodelled(parameters: BookKeeperParameters) -> str:
+    """Return the line of one ledger. With `forces` the model has writers with DEFERRED_SYNC."""
+    sync = "" if parameters.forces else "DEFERRED_SYNC, "
+    return (
+        f"not modelled of BookKeeper's client: deletion, re-replication, {sync}two replacements in one change"
+    )
+
 
 _ADDS_UNMODELLED = (
     "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
@@ -202,7 +207,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
             in_release=as_in,
             newest=NEWEST,
         ),
@@ -214,7 +219,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
             in_release=as_in,
             newest=NEWEST,
         ),
@@ -226,7 +231,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
         ),
         Protocol(
             name="bookkeeper-4.13-tla",
@@ -236,7 +241,7 @@ PROTOCOLS: dict[str, Protocol] = {
             build=bookkeeper,
             sources=_SOURCES,
             not_modelled=_NOT_MODELLED,
-            unmodelled=_UNMODELLED,
+            unmodelled=_unmodelled,
         ),
         Protocol(
             name="bookkeeper-core",
@@ -286,8 +291,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="ledger-copies",
             summary="the copies of a closed BookKeeper ledger: re-replication, `recover`, and the "
-            "collector of over-replicated ledgers, with mends (as released: --set recover_lock=no --set "
-            "update_checks=old-bookie)",
+            "collector of over-replicated ledgers, with mends (as released: --release 4.18.0)",
             defaults=CopiesParameters(),
             build=ledger_copies,
             sources=(
@@ -298,6 +302,8 @@ PROTOCOLS: dict[str, Protocol] = {
             ),
             not_modelled=_COPIES_NOT_MODELLED,
             unmodelled=_COPIES_UNMODELLED,
+            in_release=copies_in,
+            newest=NEWEST,
         ),
         _stage("01", "the failure-free case, with one segment", stages.STAGE_01),
         _stage("02", "with a coordinator, lost messages, crashes and time-outs", stages.STAGE_02),
@@ -315,10 +321,19 @@ def find(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-def unmodelled(names: Iterable[str]) -> list[str]:
-    """Return the lines that say what the named presets leave out, each line once.
+def unmodelled(asked: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
+    """Return the lines that say what the models leave out, each line once.
 
-    The protocol of a user's file has no such line.
+    Each item is the name of a preset and settings. The protocol of a user's file has no such line. Settings
+    that another version of Fencepost had stand for the defaults.
     """
-    found = (PROTOCOLS[name].unmodelled for name in names if name in PROTOCOLS)
-    return list(dict.fromkeys(line for line in found if line))
+    shipped = [(PROTOCOLS[name], settings) for name, settings in asked if name in PROTOCOLS]
+    return list(dict.fromkeys(line for one in shipped if (line := _left_out(*one))))
+
+
+def _left_out(protocol: Protocol, settings: Mapping[str, object]) -> str:
+    try:
+        parameters = protocol.parameters(settings.items())
+    except BadInput:
+        parameters = protocol.defaults
+    return protocol.left_out(parameters)

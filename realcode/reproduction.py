@@ -168,7 +168,7 @@ def without_needless(trace: Trace, system: System, prop: Property) -> Trace:
     at = len(trace.steps) - 1
     while at >= 0:
         steps = [*trace.steps[:at], *trace.steps[at + 1 :]]
-        actions = _actions(system, steps)
+        actions = steps_of(system, steps)
         with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, [a for a in actions if a is not None], choices)
         at = min(at, len(trace.steps)) - 1
@@ -191,7 +191,7 @@ def as_code_can(trace: Trace, system: System, prop: Property) -> Trace:
             (i for i, s in enumerate(steps) if _is(s, "receive read answer", entry) and _has(s)), written - 1
         )
         steps.insert(written - 1, steps.pop(read))
-        actions = _actions(system, steps)
+        actions = steps_of(system, steps)
         with contextlib.suppress(NotAnExecution):
             trace = replayer.replay(prop, [a for a in actions if a is not None], choices)
     return trace
@@ -209,7 +209,7 @@ def _has(step: TraceStep) -> bool:
 def _said_by(system: System, trace: Trace) -> list[Observations]:
     """Return the model's observations before the first step and after each step it can take."""
     replayer = Replayer(system, trace.subject)
-    actions, choices = _actions(system, trace.steps), _true_choices(system, trace)
+    actions, choices = steps_of(system, trace.steps), _true_choices(system, trace)
     states = replayer.follow([], choices)
     for action in actions:
         try:
@@ -223,7 +223,7 @@ def _said_by(system: System, trace: Trace) -> list[Observations]:
     return [model_observations(ledger, replayer.concrete, state) for state in states]
 
 
-def _actions(system: System, steps: Iterable[TraceStep]) -> list[GroundAction | None]:
+def steps_of(system: System, steps: Iterable[TraceStep]) -> list[GroundAction | None]:
     """Return the actions of these steps, None for one that the system does not have."""
     return [system.find(step.action, [show(a) for a in step.arguments.values()]) for step in steps]
 
@@ -346,7 +346,7 @@ def _is_violated(system: System, trace: Trace) -> bool:
     """Return whether the trace's steps violate its property in that system, too; a path violates nothing."""
     if trace.property == OF_PATH.name:
         return False
-    actions, choices = _actions(system, trace.steps), _true_choices(system, trace)
+    actions, choices = steps_of(system, trace.steps), _true_choices(system, trace)
     (prop,) = choose(system, (trace.property,))
     try:
         Replayer(system, trace.subject).replay(prop, [a for a in actions if a is not None], choices)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from fencepost.encoding.engine.named_clauses import found_text
 from fencepost.encoding.engine.verdicts import Fewest
 from fencepost.encoding.language.state import amount
+from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
 from fencepost.sweeps.sweep_cases import CODE
 
@@ -82,3 +83,9 @@ def _fewest(row: Row) -> str:
 def _faults(row: Row) -> str:
     counted = {name: number for name, number in (row["faults"] or {}).items() if number}
     return ", ".join(f"{name} {number}" for name, number in counted.items()) or "no fault"
+
+
+def left_out(rows: Iterable[Row]) -> list[str]:
+    """Return the lines that say what the models of the rows leave out, each line once."""
+    asked = {(row["protocol"], tuple(sorted(row["settings"].items()))) for row in rows}
+    return unmodelled((protocol, dict(settings)) for protocol, settings in sorted(asked))

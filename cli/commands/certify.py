@@ -99,9 +99,7 @@ def command(
     """
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)
-    report = CertifyReport(
-        found, heading(instance, Limits(budgets=found.budgets)), instance.protocol.unmodelled
-    )
+    report = CertifyReport(found, heading(instance, Limits(budgets=found.budgets)), instance.unmodelled)
     asked = Path(folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
     with CheckProgress(verbose) as progress:

@@ -47,8 +47,8 @@ def find_invariants(wanted: FindOptions, output: str | None, timeout: float, ver
         cut_short = listen(worker, timeout, lambda event: heard.hear(event, progress))
     stopped = cut_short or heard.gave_up
     parts = [heading(chosen[0].instance, Limits()), discovered_text(heard.found, stopped)]
-    if protocol.unmodelled:
-        parts.append(sentence(protocol.unmodelled))
+    if left_out := chosen[0].instance.unmodelled:
+        parts.append(sentence(left_out))
     emit("\n\n".join(parts), output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code)
 

@@ -149,8 +149,8 @@ def command(
     parts = [heading(instance, Limits()), *(_text(report, name, instance) for name in shown)]
     if report.undecided is not None:
         parts.append(f"undecided: {report.undecided}")
-    if instance.protocol.unmodelled:
-        parts.append(sentence(instance.protocol.unmodelled))
+    if instance.unmodelled:
+        parts.append(sentence(instance.unmodelled))
     emit("\n".join(parts), output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 

@@ -247,7 +247,7 @@ def _text(report: KnownReport) -> str:
 
 def _unmodelled(report: KnownReport) -> list[str]:
     """Return one line for each thing that the models of these bugs leave out."""
-    return unmodelled(row.run.known.protocol for row in report.rows)
+    return unmodelled((row.run.known.protocol, row.run.settings) for row in report.rows)
 
 
 def _table(rows: Sequence[KnownRow]) -> list[str]:

@@ -138,6 +138,7 @@ def _described(protocol: Protocol) -> dict[str, object]:
         ],
         invariants=[k.from_record(INVARIANT, i, formula=line(i.holds, FORMULA)) for i in system.invariants],
         actions=[k.from_record(ACTION, schema) for schema in _once(system.schemas)],
+        unmodelled=protocol.left_out(protocol.defaults),
     )
 
 

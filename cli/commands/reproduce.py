@@ -27,13 +27,16 @@ from fencepost.cli.rendering.reproduction import as_json, as_text, with_observat
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
+from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import script_in
 from fencepost.quorums.storages import DEFAULT
-from fencepost.realcode.harness_session import OutOfStep, Recording, running
+from fencepost.realcode.copies_reproduction import is_of_copies, reproduce_copies
+from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Recording, running
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import (
     Ending,
     Reproduction,
+    Setting,
     as_code_can,
     bookkeeper_of,
     reproduce,
@@ -118,6 +121,8 @@ def _counterexample(path: Path, name: str | None) -> Counterexample:
         raise BadInput(
             f"{path}: does not replay ({replays[0].reason}); give a trace that `check --traces` wrote"
         )
+    if is_of_copies(counterexample.trace):
+        return counterexample
     bookkeeper_of(counterexample.trace)
     if script_in(path) is not None:
         return counterexample
@@ -133,7 +138,7 @@ def _driven(
         recording, setting = Recording(harness), setting_of(lib, storage)
         run = Reproduction(counterexample.trace, setting, (), Ending.UNDRIVABLE, None, "the harness failed")
         try:
-            run = reproduce(counterexample.trace, setting, recording)
+            run = _on_code(counterexample.trace, setting, recording)
         finally:
             if transcript is not None:
                 file = recorded(counterexample.trace, run, recording.lines)
@@ -141,10 +146,14 @@ def _driven(
     return run
 
 
+def _on_code(trace: Trace, setting: Setting, session: HarnessSession) -> Reproduction:
+    return (reproduce_copies if is_of_copies(trace) else reproduce)(trace, setting, session)
+
+
 def _played(counterexample: Counterexample, playback: Path) -> Reproduction:
     transcript = read_transcript(playback)
     try:
-        return reproduce(counterexample.trace, transcript.setting, transcript.playback())
+        return _on_code(counterexample.trace, transcript.setting, transcript.playback())
     except (OutOfStep, KeyError) as error:
         raise BadInput(
             f"{playback}: is no transcript of this trace ({error}); give the one made with it"

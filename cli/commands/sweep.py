@@ -20,10 +20,9 @@ from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.words import in_words
 from fencepost.encoding.errors import BadInput
-from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import counts, ordered
+from fencepost.sweeps.summary import counts, left_out, ordered
 
 if TYPE_CHECKING:
     from fencepost.sweeps.object_store import ObjectStore
@@ -213,7 +212,7 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
         lines.append(f"left out: {plan.inapplicable} properties that an instance does not have")
     if plan.repeated:
         lines.append(f"asked for more than once, and answered once: {plan.repeated}")
-    lines += unmodelled(dict.fromkeys(row["protocol"] for row in rows))
+    lines += left_out(rows)
     return "\n".join([*lines, f"fencepost sweep report {out}"])
 
 

@@ -116,7 +116,9 @@ def _on(flag: bool) -> str:
 
 def left_out(advice: Advice) -> str:
     """Return one line that names the parts that the models leave out."""
-    return "; ".join(unmodelled(["bookkeeper", *(risk.bug.protocol for risk, _ in advice.losing)]))
+    return "; ".join(
+        unmodelled((name, {}) for name in ("bookkeeper", *(risk.bug.protocol for risk, _ in advice.losing)))
+    )
 
 
 def survived(advice: Advice) -> list[Quantity]:

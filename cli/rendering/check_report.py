@@ -117,7 +117,7 @@ def together(requests: Sequence[ReportedRequest], without_known: bool) -> Outcom
 def as_text(requests: Sequence[ReportedRequest]) -> str:
     """Return each instance with its counterexamples, and at the end a line for each verdict."""
     parts = [part for one in requests for part in (_heading(one.checked), *_counterexamples(one))]
-    said = dict.fromkeys(one.checked.request.instance.protocol.unmodelled for one in requests)
+    said = dict.fromkeys(one.checked.request.instance.unmodelled for one in requests)
     parts.append("\n".join(line for one in requests for line in one.lines))
     parts += [sentence(line) for line in said if line]
     results = [one.result for request in requests for one in request.results]
@@ -167,7 +167,6 @@ def as_json(requests: Sequence[ReportedRequest]) -> str:
         CHECK,
         shared.request.instance,
         **shared.request.subject.to_json(),
-        unmodelled=shared.request.instance.protocol.unmodelled,
         caps=_caps(shared),
         results=[found for one in requests for found in _results(one)],
         interrupted=outcome.interrupted,

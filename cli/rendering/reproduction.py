@@ -13,8 +13,8 @@ from fencepost.encoding.concrete.saved_traces import PATH, TRACE
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, action_line
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import show_all
-from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.quorums.storages import STORAGES
+from fencepost.realcode.copies_reproduction import is_of_copies, mending_copies
 from fencepost.realcode.release_behaviour import mending
 from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, bookkeeper_of
 
@@ -83,11 +83,13 @@ def ending(run: Reproduction, counterexample: Counterexample) -> str:
 
 
 def _as_release(run: Reproduction) -> str:
-    parameters = bookkeeper_of(run.trace)[1]
-    assert isinstance(parameters, BookKeeperParameters)
     if not run.as_release:
         return "No switch of the model explains it."
-    switches = mending(run.setting.release, run.setting.storage, parameters)
+    if is_of_copies(run.trace):
+        switches = mending_copies(run.setting.release, run.trace)
+    else:
+        parameters = bookkeeper_of(run.trace)[1]
+        switches = mending(run.setting.release, run.setting.storage, parameters)
     return (
         f"The model with {show_all(switches)} refuses it too, and agrees with all observations up to there."
     )

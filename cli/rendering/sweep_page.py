@@ -42,10 +42,9 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.versions import version
-from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import Row, case_of
 from fencepost.sweeps.solve import instance
-from fencepost.sweeps.summary import finding, varying
+from fencepost.sweeps.summary import finding, left_out, varying
 from fencepost.sweeps.sweep_cases import SweepCase
 
 WIDE = 3
@@ -132,7 +131,7 @@ def _section(report: SweepReport, protocol: str, rows: Sequence[Row]) -> str:
         asked=_small(asked(rows)),
         unlike="".join(
             f'<p class="unlike">{escape(sentence(said))}</p>'
-            for said in [*filter(None, [unlike(rows)]), *unmodelled([protocol])]
+            for said in [*filter(None, [unlike(rows)]), *left_out(rows)]
         ),
         properties="".join(_meaning(report, protocol, name) for name in _names(rows)),
         common=_common(rows),
@@ -250,7 +249,7 @@ def _detail(report: SweepReport, row: Row) -> str:
         evidence=_evidence(report, row),
         settings=escape(show_all(row["settings"])),
         check=escape(check_command(row)),
-        rest=escape("; ".join([_rest(row), *unmodelled([row["protocol"]])])),
+        rest=escape("; ".join([_rest(row), *left_out([row])])),
     )
 
 

@@ -11,9 +11,8 @@ from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, matrices
 from fencepost.cli.rendering.sweep_text import solver_lines
 from fencepost.cli.rendering.words import brief, in_words
 from fencepost.encoding.language.state import show_all
-from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
-from fencepost.sweeps.summary import varying
+from fencepost.sweeps.summary import left_out, varying
 
 
 def csv_table(report: SweepReport) -> str:
@@ -25,8 +24,7 @@ def csv_table(report: SweepReport) -> str:
     writer.writerow([*settings, *names, "unmodelled"])
     for row in report.rows:
         cells = [row["settings"].get(name, "") for name in settings]
-        left_out = "; ".join(unmodelled([row["protocol"]]))
-        writer.writerow([*cells, *(_cell(row[name]) for name in names), left_out])
+        writer.writerow([*cells, *(_cell(row[name]) for name in names), "; ".join(left_out([row]))])
     return text.getvalue().rstrip("\n")
 
 
@@ -50,7 +48,7 @@ def markdown(report: SweepReport) -> str:
     for protocol, rows in report.protocols.items():
         counted = [f"{prop} {in_words(line)}" for (name, prop), line in sums.items() if name == protocol]
         parts.append(f"**{protocol}**" + (f": {'; '.join(counted)}." if counted else ""))
-        parts += [sentence(line) for line in unmodelled([protocol])]
+        parts += [sentence(line) for line in left_out(rows)]
         for matrix in matrices(rows):
             parts += [f"{matrix.title}:"] if matrix.title else []
             parts.append(_markdown([[*matrix.heads, *matrix.columns], *map(_line, _cells(matrix))]))

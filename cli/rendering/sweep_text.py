@@ -9,9 +9,8 @@ from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, matrices, unlike
 from fencepost.cli.rendering.words import SIGNS, brief, in_words
 from fencepost.encoding.safe_text import one_line
-from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import Row
-from fencepost.sweeps.summary import SIZES, finding, varying
+from fencepost.sweeps.summary import SIZES, finding, left_out, varying
 from fencepost.sweeps.tables import Table
 
 
@@ -24,7 +23,7 @@ def text(report: SweepReport) -> str:
     if len(solvers := summary.get("solvers", [])) > 1:
         parts.append(table(solver_lines(solvers)))
     for protocol, rows in report.protocols.items():
-        parts.append("\n".join([*filter(None, [protocol, unlike(rows)]), *unmodelled([protocol])]))
+        parts.append("\n".join([*filter(None, [protocol, unlike(rows)]), *left_out(rows)]))
         parts += [table(lines) for name in summary if (lines := _summed(name, summary[name], protocol))]
         parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
         parts.append(_each(rows))

@@ -45,8 +45,9 @@ class Protocol:
     parameters with the switches of that release. `newest` is the newest release it knows.
 
     `not_modelled` lists what the model leaves out. `unmodelled` says it in one line, which every output with
-    a verdict repeats. `exercised` has properties that say nothing on some instances, each with the settings
-    of a small instance on which they do. They are used if the witness is proved to be out of reach.
+    a verdict repeats. It is a text, or a function of the parameters that returns one. `exercised` has
+    properties that say nothing on some instances, each with the settings of a small instance on which they
+    do. They are used if the witness is proved to be out of reach.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Protocol:
     build: Callable[[Any], System]
     sources: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
-    unmodelled: str = ""
+    unmodelled: str | Callable[[Any], str] = ""
     ships: bool = False
     in_release: Callable[[str, Any], Any] | None = None
     newest: str | None = None
@@ -70,8 +71,9 @@ class Protocol:
                 "write @dataclass(frozen=True) class Parameters: …, and defaults=Parameters()"
             )
         options(self.defaults)
-        for text in ("summary", "unmodelled"):
-            must_be(f"{self.name}: {text}=", getattr(self, text), str, "write a text of one line")
+        must_be(f"{self.name}: summary=", self.summary, str, "write a text of one line")
+        if not callable(self.unmodelled):
+            must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
         must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")
         if self.in_release is not None:
             must_be_call(f"{self.name}: in_release=", self.in_release, "give a function, or leave it out")
@@ -138,6 +140,10 @@ class Protocol:
                 "leave it out, or check `bookkeeper`"
             )
         return self.in_release(release, parameters)
+
+    def left_out(self, parameters: Any) -> str:
+        """Return the line that says what the model leaves out with these parameters; empty if none does."""
+        return self.unmodelled(parameters) if callable(self.unmodelled) else self.unmodelled
 
     def subject(self, parameters: Any, system: System | None = None) -> Subject:
         """Return the names and values under which an instance is reported.
@@ -250,6 +256,11 @@ class Instance:
     def subject(self) -> Subject:
         """The names and values under which the instance is reported."""
         return self.protocol.subject(self.parameters, None if self.protocol.ships else self._declared)
+
+    @property
+    def unmodelled(self) -> str:
+        """The line that says what the model leaves out; empty if there is none."""
+        return self.protocol.left_out(self.parameters)
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:

@@ -75,6 +75,11 @@ def _document() -> Mapping[str, Mapping[str, object]]:
     return parse_toml(text, name, "it is part of this package")
 
 
+def rules_of(document: Mapping[str, Mapping[str, object]]) -> dict[str, Rule]:
+    """Return the rules of a table by switch."""
+    return {name: _rule(name, row) for name, row in document["switch"].items()}
+
+
 def _rule(switch: str, row: object) -> Rule:
     assert isinstance(row, dict)
     changes = tuple(Change(change["to"], change["in"]) for change in row.get("changes", ()))
@@ -84,7 +89,7 @@ def _rule(switch: str, row: object) -> Rule:
 TAGS: Mapping[str, str] = {release: str(commit) for release, commit in _document()["tags"].items()}
 """The releases that were read, oldest first, each with the commit of its tag."""
 
-RULES: Mapping[str, Rule] = {name: _rule(name, row) for name, row in _document()["switch"].items()}
+RULES: Mapping[str, Rule] = rules_of(_document())
 """The rules by switch.
 
 A switch without a rule belongs to specifications, or describes a fault and not the code.

@@ -53,6 +53,9 @@ SORTED = ["flushed-fence", "unawaited-fence", "key-without-entry"]
 OFF = ["bare-fence", "#4812", "flushed-fence", "unawaited-fence"]
 """The losses of a journaled fence, which are the same without the journal, and #4812."""
 OFF_AT_ONCE = "journalWriteData=false"
+COPIES = ["recover-twice", "collector-beside-recover", "lost-session"]
+"""The losses of closed ledgers, which need a bookie to copy to."""
+RETURNED = "returned-copy"
 DB = ["flushed-fence-db", "unawaited-fence", "key-without-entry-db"]
 
 
@@ -89,8 +92,30 @@ def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
         (setup((2, 2, 2), 2, "4.17.3"), ["#4701", "bare-fence", "#4812", *SORTED]),
         (setup((2, 2, 2), 2, "4.17.4", storage="db"), ["bare-fence", "#4812", *DB]),
         (setup((2, 2, 2), 2, "4.15.0", storage="db"), ["#4701", "bare-fence", "#4812", "unawaited-fence"]),
-        (setup((3, 3, 2), 4, "4.18.0"), ["#4651", "stale-ensemble", "bare-fence", "#4812", *SORTED]),
-        (setup((5, 3, 2), 6, "4.15.5"), ["#3005", "stale-ensemble", "#4701", "bare-fence", "#4812", *SORTED]),
+        (
+            setup((3, 3, 2), 4, "4.18.0"),
+            ["#4651", "stale-ensemble", "bare-fence", "#4812", *SORTED, *COPIES],
+        ),
+        (
+            setup((5, 3, 2), 6, "4.15.5"),
+            ["#3005", "stale-ensemble", "#4701", "bare-fence", "#4812", *SORTED, *COPIES],
+        ),
+        (
+            setup((2, 2, 2), 3, "4.15.0", storage="db"),
+            [
+                "stale-ensemble",
+                "#4701",
+                "bare-fence",
+                "#4812",
+                "unawaited-fence",
+                *COPIES,
+                f"{RETURNED}-checkpoint",
+            ],
+        ),
+        (
+            setup((2, 2, 2), 3, "4.17.4", storage="db"),
+            ["#4651", "stale-ensemble", "bare-fence", "#4812", *DB, *COPIES, RETURNED],
+        ),
         (setup((3, 3, 2), 3, "4.13.0"), ["#2614", "#4701", "bare-fence", "#4812", *SORTED]),
         (setup((2, 2, 1), 2, "4.13.0"), ["#4701", "bare-fence", "#4812", *SORTED]),
         (setup((3, 3, 2), 3, "4.17.4", journal=False), ["BP-46-2", *OFF, OFF_AT_ONCE]),
@@ -140,6 +165,36 @@ def test_a_bookie_set_up_anew_loses_an_entry_before_4_15_too(release: str) -> No
     assert (found.verdict, found.shown_on["bookies"]) == (Verdict.VIOLATED, 4)
     assert found.counterexample is not None
     assert found.counterexample.trace.faults["reimages"] == 1
+
+
+@pytest.mark.parametrize("bug", ["collector-beside-recover", "lost-session"])
+def test_a_loss_of_copies_is_found_at_the_sizes_asked_and_with_more_bookies_in_an_ensemble(bug: str) -> None:
+    """The model has no striping. An entry has the same copies in a larger ensemble.
+
+    Planted: the sizes of the model's instance are reported.
+    """
+    asked = setup((2, 1, 1), 4, "4.17.4")
+    found = looked_for(bug, asked)
+    assert (found.verdict, found.shown_on) == (Verdict.VIOLATED, dict(asked.sizes) | {"entries": 1})
+    assert found.counterexample is not None
+    assert found.counterexample.trace.parameters["bookies"] == 2
+
+
+def test_the_other_losses_of_copies_are_fixed_but_not_by_the_settings_of_the_row() -> None:
+    """Two recoveries at once were once searched for with the lock that excludes them.
+
+    Planted: the mends of others win over the row.
+    """
+    asked = setup((2, 2, 2), 3, "4.17.4", storage="db")
+    losing = [risk for risk in risks(asked) if risk.loses]
+    (twice,) = (risk for risk in losing if risk.bug.name == "recover-twice")
+    name, settings = instance_of(twice, asked, asked.sizes, [risk.bug for risk in losing])
+    assert (name, settings["recover_lock"], settings["update_checks"]) == (
+        "ledger-copies",
+        "no",
+        "old-bookie",
+    )
+    assert (settings["session"], settings["deletion_mark"]) == ("kept", "until-return")
 
 
 @pytest.mark.parametrize("journal", [True, False])
@@ -293,8 +348,12 @@ def test_losses_are_ranked_by_what_must_coincide() -> None:
         "unawaited-fence",
         "PR 4607",
         "key-without-entry-db",
+        "lost-session",
         "#4812",
         "flushed-fence-db",
+        "recover-twice",
+        "collector-beside-recover",
+        "returned-copy",
     ]
 
 

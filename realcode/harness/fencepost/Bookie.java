@@ -14,10 +14,14 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.apache.bookkeeper.bookie.GarbageCollector;
 import org.apache.bookkeeper.bookie.LedgerStorage;
+import org.apache.bookkeeper.bookie.SortedLedgerStorage;
 import org.apache.bookkeeper.common.component.LifecycleComponentStack;
 import org.apache.bookkeeper.conf.ServerConfiguration;
 import org.apache.bookkeeper.discover.RegistrationManager;
@@ -39,6 +43,8 @@ final class Bookie {
     private AutoCloseable driver;    // the metadata driver of a boot without its check, which the server does not close
     private CountDownLatch readable = new CountDownLatch(0);
     private CountDownLatch down = new CountDownLatch(0);    // while it is up, phase two waits
+    private CountDownLatch deletion = new CountDownLatch(0);    // while it is up, the collector does not delete
+    private Future<?> collection;
     private long others;
 
     /** The settings that all bookies have in common. */
@@ -285,6 +291,69 @@ final class Bookie {
         method.setAccessible(true);
         method.invoke(sync, mark);
         ((ExecutorService) field(sync, "executor")).submit(() -> { }).get();    // the checkpoint that a full entry log asked for
+    }
+
+    /**
+     * Runs the collector of over-replicated ledgers until it deletes the ledger, and holds the deletion.
+     *
+     * <p>It then has the ledger's lock, and has read metadata that does not name this bookie. Returns whether it
+     * deletes; if not, it has ended.
+     */
+    boolean beginCollecting(long ledger, long seconds) throws Exception {
+        Object thread = collectorThread();
+        GarbageCollector collector = (GarbageCollector) field(thread, "garbageCollector");
+        GarbageCollector.GarbageCleaner cleaner = (GarbageCollector.GarbageCleaner) field(thread, "garbageCleaner");
+        Field last = collector.getClass().getDeclaredField("lastOverReplicatedLedgerGcTimeMillis");
+        last.setAccessible(true);
+        last.set(collector, 0L);    // the collector's interval, one day, is over
+        CountDownLatch found = new CountDownLatch(1);
+        CountDownLatch goes = new CountDownLatch(1);
+        AtomicBoolean deletes = new AtomicBoolean();
+        deletion = goes;
+        ExecutorService runner = Executors.newSingleThreadExecutor();
+        collection = runner.submit(() -> {
+            try {
+                collector.gc(id -> {
+                    if (id == ledger) {
+                        deletes.set(true);
+                        found.countDown();
+                        await(goes);
+                    }
+                    cleaner.clean(id);
+                });
+            } finally {
+                found.countDown();
+            }
+        });
+        runner.shutdown();
+        if (!found.await(seconds, TimeUnit.SECONDS)) {
+            throw new IllegalStateException(name + ": its collector has not ended for " + seconds + " s");
+        }
+        return deletes.get();
+    }
+
+    /** Lets the collector delete the ledger, and waits until it has ended. */
+    void collect(long seconds) throws Exception {
+        deletion.countDown();
+        collection.get(seconds, TimeUnit.SECONDS);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private Object collectorThread() throws Exception {
+        Object storage = storage();
+        if (storage instanceof SortedLedgerStorage) {
+            storage = field(storage, "interleavedLedgerStorage");
+        } else if (storage.getClass().getSimpleName().equals("DbLedgerStorage")) {
+            storage = ((List<?>) field(storage, "ledgerStorageList")).get(0);
+        }
+        return field(storage, "gcThread");
     }
 
     LedgerStorage storage() throws Exception {

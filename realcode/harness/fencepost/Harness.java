@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.bookkeeper.bookie.LedgerStorage;
 import org.apache.bookkeeper.client.AsyncCallback.AddCallback;
@@ -26,6 +27,7 @@ import org.apache.bookkeeper.client.LedgerHandle;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.conf.ServerConfiguration;
+import org.apache.bookkeeper.net.BookieId;
 import org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
@@ -178,6 +180,14 @@ public final class Harness {
             case "read-lac":
                 readLac(given);
                 break;
+            case "recover":
+                recover(given);
+                break;
+            case "begin-collecting":
+                return Map.of("deletes", bookies.get(given.get("bookie")).beginCollecting(ledger, seconds));
+            case "collect":
+                bookies.get(given.get("bookie")).collect(seconds);
+                return Map.of();
             case "look":
                 break;
             default:
@@ -328,6 +338,53 @@ public final class Harness {
         String name = given.get("client");
         handles.get(name).asyncClose(
             (rc, handle, ctx) -> post.tell(name + ": closed: " + name(rc) + " at " + handle.getLastAddConfirmed()), null);
+    }
+
+    /**
+     * Begins to copy the ledger's entries of a bookie to another, as `bookkeeper shell recover` does.
+     *
+     * <p>Reads of metadata are delivered until a request to a bookie is held, or the result is there.
+     */
+    private void recover(Map<String, String> given) throws Exception {
+        String name = given.get("client");
+        HeldClient client = client(name);
+        int since = post.size();
+        BookKeeperAdmin admin = admin(client);
+        Thread thread = new Thread(() -> {
+            String result = "OK";
+            try {
+                admin.recoverBookieData(ledger, Set.of(BookieId.parse(given.get("bookie"))), false, false);
+            } catch (BKException failure) {
+                result = name(failure.getCode());
+            } catch (InterruptedException ended) {
+                return;
+            }
+            post.tell(name + ": recovered: " + result);
+        });
+        thread.setDaemon(true);
+        int told = post.told().size();
+        thread.start();
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        while (!post.asks(name, since) && post.told().size() == told) {
+            for (Held held : post.held(name, "zk")) {
+                post.deliver(held.id, seconds);
+                post.hand(held.id, null);
+            }
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException(name + " has sent nothing for " + seconds + " s: it hangs");
+            }
+            Thread.sleep(5);
+        }
+    }
+
+    /** Since 4.17 only an administrator with a configuration has a LedgerFragmentReplicator. */
+    private BookKeeperAdmin admin(BookKeeper client) throws Exception {
+        try {
+            return BookKeeperAdmin.class.getConstructor(BookKeeper.class, ClientConfiguration.class)
+                .newInstance(client, clientConfiguration());
+        } catch (NoSuchMethodException before) {
+            return new BookKeeperAdmin(client);
+        }
     }
 
     private void readLac(Map<String, String> given) {

@@ -99,6 +99,15 @@ public final class Post {
         return underWay == 0;
     }
 
+    synchronized int size() {
+        return all.size();
+    }
+
+    /** Returns whether the client has made a request to a bookie since there were so many requests. */
+    synchronized boolean asks(String client, int since) {
+        return all.subList(since, all.size()).stream().anyMatch(h -> h.client.equals(client) && !h.to.equals("zk"));
+    }
+
     synchronized List<Held> held(String client, String to) {
         return all.stream().filter(h -> h.state == Held.State.HELD && h.client.equals(client) && h.to.equals(to)).toList();
     }

@@ -1,0 +1,234 @@
+"""A trace of `ledger-copies` on the real code: model and code step by step, and the ending."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.forms.counterexample import OF_PATH
+from fencepost.encoding.language.system import System
+from fencepost.encoding.language.traces import Json, Trace, TraceStep, plain
+from fencepost.properties.catalogue import find
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.protocols.ledger_copies.releases import RULES, as_in
+from fencepost.protocols.ledger_copies.state import Copies
+from fencepost.realcode.drive.code import NoSeam, Parted, RefusedByCode
+from fencepost.realcode.drive.copies import CopiesCode, take
+from fencepost.realcode.harness_session import HarnessSession
+from fencepost.realcode.observations import Observations
+from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, started, steps_of
+
+
+def is_of_copies(trace: Trace) -> bool:
+    """Return whether a trace is one of `ledger-copies`."""
+    return isinstance(find(trace.protocol).defaults, CopiesParameters)
+
+
+def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) -> Reproduction:
+    """Drive the code through the trace as far as it goes, and judge the ending."""
+    instance = find(trace.protocol).instance({**trace.parameters, **trace.switches}.items())
+    parameters = instance.parameters
+    assert isinstance(parameters, CopiesParameters)
+    try:
+        _must_be_drivable(parameters, setting)
+    except NoSeam as why:
+        return Reproduction(trace, setting, (), Ending.UNDRIVABLE, None, str(why))
+    setting = started(session, setting, parameters.bookies, {"journal": "yes", "checks": "no"})
+    code = CopiesCode(session, parameters, trace.steps)
+    code.write_ledger()
+    course = _Course(code, _said_by(instance.system, trace))
+    steps = tuple(course.steps(trace.steps))
+    return _judged(Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code)
+
+
+def _must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
+    """Raise NoSeam if the release or storage has no setting that the trace needs."""
+    if parameters.fragments > 1:
+        raise NoSeam("the harness makes a ledger of one fragment")
+    if parameters.storage == "write-cache" and setting.storage != "db":
+        raise NoSeam("its trace is of db storage")
+
+
+def _said_by(system: System, trace: Trace) -> list[Observations]:
+    """Return the model's observations before the first step and after each step it can take."""
+    replayer = Replayer(system, trace.subject)
+    states = replayer.follow([], [])
+    for action in steps_of(system, trace.steps):
+        if action is None:
+            break
+        try:
+            states.append(replayer.after(action, states))
+        except NotAnExecution:
+            break
+    copies = system.state
+    assert isinstance(copies, Copies)
+
+    def seen(state: object) -> Observations:
+        def value(term: object) -> Json:
+            return plain(replayer.concrete.evaluate(term, {}, state))  # type: ignore[arg-type]
+
+        ensemble = ", ".join(str(value(copies.ensemble[1, i])) for i in copies.position)
+        found: dict[str, Json] = {"ensemble from 1": ensemble}
+        for b in copies.bookie:
+            found[f"live[{b}]"] = value(copies.live[b])
+            if found[f"live[{b}]"]:
+                found |= {f"copy[{b}, {e}]": value(copies.copy[b, e]) for e in copies.entry}
+        return found
+
+    return [seen(state) for state in states]
+
+
+class _Course:
+    """The code on its way through steps of the model; `ending` says how far it got."""
+
+    def __init__(self, code: CopiesCode, model: Sequence[Observations]) -> None:
+        self.code, self.model = code, model
+        self.ending = Ending.REPRODUCED
+        self.step: int | None = None
+        self.reason = ""
+        self.before = self._look()
+
+    def _look(self) -> Observations:
+        return self.code.observations(self.code.look())
+
+    def steps(self, steps: Sequence[TraceStep]) -> Iterator[CodeStep]:
+        """Yield the code's side of each step, until the code refuses or a step cannot be driven."""
+        for step in steps:
+            try:
+                take(self.code, step)
+            except NoSeam as why:
+                self.ending, self.step, self.reason = Ending.UNDRIVABLE, step.index, str(why)
+                return
+            except Parted as why:
+                refuses = isinstance(why, RefusedByCode)
+                self.ending = Ending.REFUSED if refuses else Ending.PARTED
+                self.step, self.reason = step.index, str(why)
+                yield self._seen(step.index)
+                return
+            yield self._seen(step.index)
+
+    def _seen(self, index: int) -> CodeStep:
+        did, before = tuple(self.code.notes), self.before
+        self.before = now = self._look()
+        changes = {name: value for name, value in now.items() if before.get(name) != value}
+        model = self.model[index]
+        differs = {n: (model.get(n), now.get(n)) for n in {**model, **now} if model.get(n) != now.get(n)}
+        return CodeStep(index, did, now, changes, differs)
+
+
+# The ending.
+
+
+def _judged(run: Reproduction, code: CopiesCode) -> Reproduction:
+    """Return the run with its final ending, from the observations."""
+    if run.ending is Ending.UNDRIVABLE:
+        return run
+    if run.ending is not Ending.REPRODUCED:
+        explained = _as_release(run)
+        return replace(run, ending=Ending.REFUSED if explained else run.ending, as_release=explained)
+    if run.trace.property == OF_PATH.name:
+        first = next((s for s in run.steps if s.differs), None)
+        if first is None:
+            return replace(run, ending=Ending.FOLLOWED, as_release=_as_release(run))
+        return replace(run, ending=Ending.PARTED, step=first.index, reason=_difference(first))
+    if JUDGES[run.trace.property](code):
+        return replace(run, as_release=_as_release(run))
+    first = next((s for s in run.steps if s.differs), None)
+    why = _difference(first) if first else "the code agrees to the end, and nothing is violated there"
+    explained = _as_release(run)
+    ending = Ending.REFUSED if explained else Ending.PARTED
+    return replace(
+        run, ending=ending, step=first.index if first else len(run.steps), reason=why, as_release=explained
+    )
+
+
+def _difference(step: CodeStep) -> str:
+    name, (model, found) = next(iter(step.differs.items()))
+    return f"{name} is {found} in the code, {model} in the model"
+
+
+def _as_release(run: Reproduction) -> bool:
+    """Return whether all observations agree with the model of this release, as far as it goes."""
+    protocol = find(run.trace.protocol)
+    own = protocol.system(_of_release(run.setting.release, run.trace))
+    said = _said_by(own, run.trace)
+    agrees = all(
+        not _differ(said[s.index], s.observations, s.index == run.step)
+        for s in run.steps
+        if s.index < len(said)
+    )
+    if run.ending is Ending.REPRODUCED:
+        return agrees and len(said) == len(run.trace.steps) + 1
+    return agrees and run.step is not None and len(said) <= run.step
+
+
+def _differ(model: Observations, code: Observations, at_end: bool) -> bool:
+    return not at_end and dict(model) != dict(code)
+
+
+def _of_release(release: str, trace: Trace) -> CopiesParameters:
+    parameters = find(trace.protocol).parameters({**trace.parameters, **trace.switches}.items())
+    return replace(as_in(release, parameters), session=parameters.session)
+
+
+def mending_copies(release: str, trace: Trace) -> dict[str, str]:
+    """Return the switches in which this release differs from the trace, with the release's values."""
+    own = _of_release(release, trace)
+    return {name: str(getattr(own, name)) for name in RULES if getattr(own, name) != trace.switches[name]}
+
+
+def _named(code: CopiesCode) -> list[str]:
+    assert code.seen is not None
+    return [str(bookie) for bookie in code.seen["metadata"]["fragments"][0]["ensemble"]]
+
+
+def _lost(code: CopiesCode) -> set[Json]:
+    """Return the bookies that lost their disks in the steps."""
+    return {step.actor for step in code.steps if step.action == "lose disks"}
+
+
+def _incomplete(code: CopiesCode) -> bool:
+    """Return whether the metadata names a live bookie without a copy that kept its disks."""
+    assert code.seen is not None
+    seen = code.observations(code.seen)
+    kept = [bookie for bookie in _named(code) if bookie not in _lost(code) and seen[f"live[{bookie}]"]]
+    return any(not seen[f"copy[{b}, {e}]"] for b in kept for e in range(1, code.parameters.entries + 1))
+
+
+def _unreadable(code: CopiesCode) -> bool:
+    """Return whether no named bookie has an entry, all of them up, and fewer than AQ lost their disks."""
+    assert code.seen is not None
+    seen, named = code.observations(code.seen), _named(code)
+    if len(_lost(code)) >= code.parameters.ack_quorum or not all(seen[f"live[{b}]"] for b in named):
+        return False
+    entries = range(1, code.parameters.entries + 1)
+    return any(not any(seen[f"copy[{b}, {e}]"] for b in named) for e in entries)
+
+
+def _twice(code: CopiesCode) -> bool:
+    return len(set(_named(code))) < len(_named(code))
+
+
+def _stuck(code: CopiesCode) -> bool:
+    """Return whether a `recover` fails although everything under way is delivered and answered."""
+    operators = dict.fromkeys(step.actor for step in code.steps if step.action == "recover bookie")
+    for operator in operators:
+        for entry in range(1, code.parameters.entries + 1):
+            with contextlib.suppress(Parted):
+                code.exchange(operator, "read", code.holding(entry), entry)
+                code.exchange(
+                    operator, "recovery-add", [f"b{i + 1}" for i in range(code.parameters.bookies)], entry
+                )
+        code.ask("metadata", client=operator)
+    return any(code.result(o, len(code.begun(o, len(code.steps)))) != "OK" for o in operators)
+
+
+JUDGES: Mapping[str, Callable[[CopiesCode], bool]] = {
+    "acked-copies-readable": _unreadable,
+    "copies-complete": _incomplete,
+    "no-bookie-twice": _twice,
+    "re-replication-can-finish": _stuck,
+}
+"""The judges by property: each decides from the code alone whether the property is violated."""

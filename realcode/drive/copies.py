@@ -1,0 +1,222 @@
+"""The drive of `ledger-copies`: the copies of a closed ledger, made by `recover`, deleted by the collector.
+
+The harness writes and closes a ledger first. An operator's requests are held, as those of other clients are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.encoding.language.traces import Json, TraceStep
+from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.realcode.drive.code import NoSeam, Parted, RefusedByCode
+from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
+from fencepost.realcode.observations import Observations
+
+
+@dataclass
+class CopiesCode:
+    """The driven code: the requests that it has made, and the last observation of it."""
+
+    session: HarnessSession
+    parameters: CopiesParameters
+    steps: Sequence[TraceStep]
+    seen: Answer | None = None
+    requests: list[Mapping[str, Any]] = field(default_factory=list)
+    """The requests to bookies that are held."""
+    notes: list[str] = field(default_factory=list)
+    """The code's actions in this step, in words."""
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        """Ask the harness; keep the answer if it is an observation."""
+        answer = self.session.ask(command, **arguments)
+        if "metadata" in answer:
+            before = [] if self.seen is None else self.seen["told"]
+            self.notes += [f"told {told}" for told in answer["told"][len(before) :]]
+            self.requests += [request for request in answer["requests"] if request["to"] != "zk"]
+            self.seen = answer
+        return answer
+
+    def look(self) -> Answer:
+        """Return everything that can be observed now."""
+        return self.ask("look")
+
+    def observations(self, answer: Answer) -> Observations:
+        """Return the observations in an answer of the harness."""
+        found: dict[str, Json] = {}
+        for fragment in answer["metadata"]["fragments"]:
+            found[f"ensemble from {fragment['first'] + 1}"] = ", ".join(fragment["ensemble"])
+        for name, inside in answer["bookies"].items():
+            found[f"live[{name}]"] = inside["up"]
+            if inside["up"]:
+                stored = {item["entry"] + 1 for item in inside["entries"]}
+                for entry in range(1, self.parameters.entries + 1):
+                    found[f"copy[{name}, {entry}]"] = entry in stored
+        return found
+
+    def write_ledger(self) -> None:
+        """Write the ledger on its first ensemble, and close it."""
+        p = self.parameters
+        ensemble = ",".join(p.first_ensemble(1))
+        self.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
+        self.ask("metadata", client=WRITER)
+        for entry in range(1, p.entries + 1):
+            self.ask("push", client=WRITER, content=entry)
+        for request in list(self.requests):
+            self._exchange(request)
+        self.ask("close", client=WRITER)
+        self.ask("metadata", client=WRITER)
+        for bookie in p.first_ensemble(1):
+            self.ask("flush", bookie=bookie)
+        self.notes = []
+
+    def exchange(self, client: Json, kind: str, to: Sequence[Json], entry: Json) -> str:
+        """Deliver a request of the client to one of these bookies, hand it the answer, and return this.
+
+        Raises Parted if the client has sent none.
+        """
+        found = [
+            request
+            for request in self.requests
+            if (request["client"], request["kind"], request["entry"] + 1) == (client, kind, entry)
+            and request["to"] in to
+        ]
+        if not found:
+            raise Parted(f"{client} has sent no {kind} of entry {entry} to {', '.join(map(str, to))}")
+        return self._exchange(found[-1])
+
+    def _exchange(self, request: Mapping[str, Any]) -> str:
+        self.requests.remove(request)
+        answer = str(self.ask("deliver", id=request["id"])["answer"])
+        self.notes.append(f"{request['to']} answers {request['kind']} of {request['client']}: {answer}")
+        self.ask("hand", id=request["id"])
+        return answer
+
+    def holding(self, entry: Json) -> list[Json]:
+        """Return the bookies that had the entry when they were last seen."""
+        assert self.seen is not None
+        found = self.observations(self.seen)
+        bookies = self.seen["bookies"]
+        return [bookie for bookie in bookies if found.get(f"copy[{bookie}, {entry}]")]
+
+    def result(self, client: Json, begun: int) -> str | None:
+        """Return the result of the `recover` that the client has begun with this number; None if none yet."""
+        assert self.seen is not None
+        told = [line.split(": ")[-1] for line in self.seen["told"] if line.startswith(f"{client}: recovered")]
+        return told[begun - 1] if len(told) >= begun else None
+
+    def begun(self, client: Json, index: int) -> list[TraceStep]:
+        """Return the steps up to that index in which the client has begun a `recover`."""
+        return [s for s in self.steps[:index] if s.action == "recover bookie" and s.actor == client]
+
+    def store_at_once(self, bookie: Json) -> None:
+        """Flush the bookie, if in the model it stores and deletes at once."""
+        if self.parameters.storage == "at-once":
+            self.ask("flush", bookie=bookie)
+
+
+def _recover(code: CopiesCode, step: TraceStep) -> None:
+    assert code.seen is not None
+    ensemble = code.seen["metadata"]["fragments"][0]["ensemble"]
+    replaced = ensemble[int(str(step.arguments["position"])) - 1]
+    code.ask("recover", client=step.actor, bookie=replaced)
+
+
+def _copy(code: CopiesCode, step: TraceStep) -> None:
+    client, entry = step.actor, step.arguments["entry"]
+    target = code.begun(client, step.index)[-1].arguments["target"]
+    read = code.exchange(client, "read", code.holding(entry), entry)
+    if read != "OK":
+        raise Parted(f"{client} reads entry {entry}: {read}")
+    answer = code.exchange(client, "recovery-add", [target], entry)
+    if answer != "OK":
+        raise RefusedByCode(answer)
+    code.store_at_once(target)
+
+
+def _write_metadata(code: CopiesCode, step: TraceStep) -> None:
+    code.ask("metadata", client=step.actor)
+    if code.result(step.actor, len(code.begun(step.actor, step.index))) != "OK":
+        raise Parted(f"{step.actor} has not written the metadata")
+
+
+def _read_again(code: CopiesCode, step: TraceStep) -> None:
+    """Deliver the write, which fails, and the read that follows from it; the next write stays held."""
+    code.ask("metadata", client=step.actor, calls=2)
+
+
+def _begin_collecting(code: CopiesCode, step: TraceStep) -> None:
+    if not code.ask("begin-collecting", bookie=step.actor)["deletes"]:
+        raise Parted(f"the collector of {step.actor} does not delete the ledger")
+    code.notes.append(f"{step.actor} is about to delete the ledger")
+
+
+def _collect(code: CopiesCode, step: TraceStep) -> None:
+    code.ask("collect", bookie=step.actor)
+    code.store_at_once(step.actor)
+
+
+def _lose_disks(code: CopiesCode, step: TraceStep) -> None:
+    assert code.seen is not None
+    is_up = code.seen["bookies"][step.actor]["up"]
+    if is_up:
+        code.ask("crash", bookie=step.actor)
+    for disk in ("journal", "ledger", "index"):
+        code.ask("lose-disk", bookie=step.actor, disk=disk)
+    code.ask("delete-cookie", bookie=step.actor)
+    if is_up:
+        code.ask("boot", bookie=step.actor)
+
+
+def _asked(command: str) -> Callable[[CopiesCode, TraceStep], None]:
+    def ask(code: CopiesCode, step: TraceStep) -> None:
+        code.ask(command, bookie=step.actor)
+
+    return ask
+
+
+COPIES_DRIVEN: Mapping[str, tuple[str, Callable[[CopiesCode, TraceStep], None]]] = {
+    "recover bookie": (
+        "BookKeeperAdmin.recoverBookieData of this ledger; reads of metadata are delivered, others are held",
+        _recover,
+    ),
+    "copy entry": ("the held read and the add that follows are delivered and answered", _copy),
+    "update ensemble": ("the held metadata write is delivered", _write_metadata),
+    "find replaced": ("the metadata write is delivered and fails; it is read again", _write_metadata),
+    "read again": ("the metadata write is delivered and fails; it is read again", _read_again),
+    "begin collecting": (
+        "ScanAndCompareGarbageCollector.gc; its GarbageCleaner waits before it deletes the ledger",
+        _begin_collecting,
+    ),
+    "collect": ("the GarbageCleaner deletes the ledger", _collect),
+    "flush": ("SyncThread.requestFlush", _asked("flush")),
+    "pass over": ("SyncThread.checkpoint", _asked("checkpoint")),
+    "stop": ("the bookie's folders are as a killed process leaves them", _asked("crash")),
+    "come back": ("the bookie is booted", _asked("boot")),
+    "lose disks": ("all folders are emptied, and the cookie in ZooKeeper deleted", _lose_disks),
+}
+"""The drive of each action by name: in words, and the function."""
+
+COPIES_UNDRIVABLE: Mapping[str, str] = {
+    "take ledger": "the harness runs no replication worker",
+    "end session": "the harness ends no session",
+    "start over": "no release compares the version that a re-replication began with",
+    "give up": "the harness ends no `recover` before its result",
+    "find replicated": "the harness runs no auditor",
+}
+"""The reasons why an action is not driven, by name."""
+
+
+def take(code: CopiesCode, step: TraceStep) -> list[str]:
+    """Drive one step and return the code's actions in it. Raises Parted or NoSeam."""
+    code.notes = []
+    if step.action not in COPIES_DRIVEN:
+        raise NoSeam(COPIES_UNDRIVABLE[step.action])
+    try:
+        COPIES_DRIVEN[step.action][1](code, step)
+    except CodeFailed as failure:
+        raise Parted(f"the code fails: {failure}") from failure
+    return code.notes
