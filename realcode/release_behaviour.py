@@ -19,27 +19,24 @@ from fencepost.quorums.storages import STORAGES
 ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
     "lac_read_in_change": "blocked",
-    "acks_after_change": "with-change",
 }
 """The switches of rules that do not apply when the code is driven.
 
-The harness lets the code do one thing at a time, so races inside one method do not happen. It leaves out
-changes after which an entry is acknowledged later.
+The harness lets the code do one thing at a time, so races inside one method do not happen.
 """
 
 UNLESS_ASKED: Mapping[str, Any] = {
     "add_ensemble": "when-queued",
     "refused_change": "gives-up",
     "chained_changes": "each-alone",
+    "acks_after_change": "with-change",
 }
 """The switches of rules that apply only if the instance asks for them.
 
-An instance with these values has no add that waits, no step of a writer after a refused change, and no write
-that fails during a change. So the harness does not cause them, and the release does what the instance says.
+An instance with these values has no add that waits, no step of a writer after a refused change, no write that
+fails during a change, and no change after which an entry is acknowledged later. So the harness does not cause
+them, and the release does what the instance says. Conformance runs follow the release.
 """
-
-IN_RUNS = ("add_ensemble", "refused_change")
-"""Those of them that conformance runs follow. In runs no write fails during an ensemble change."""
 
 
 DRIVEN_ON = ("sorted", "interleaved", "db")
@@ -57,7 +54,7 @@ def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> B
 def rules_of_client(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
     """Return the release's values of the switches that conformance runs follow."""
     own = as_in(release, parameters)
-    return {name: str(getattr(own, name)) for name in IN_RUNS}
+    return {name: str(getattr(own, name)) for name in UNLESS_ASKED}
 
 
 def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dict[str, str]:

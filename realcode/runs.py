@@ -17,9 +17,10 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
 from fencepost.realcode.observations import Observations, model_observations
 
 Settings = Mapping[str, object]
@@ -41,6 +42,7 @@ PAIRS: Settings = {
     "recoverers": 2,
 }
 STRIPED: Settings = {"bookies": 4, "write_quorum": 2, "entries": 3, "inflight": 3}
+CHAINED: Settings = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "entries": 2, "fragments": 3}
 SILENT: Settings = {
     "bookies": 3,
     "ensemble": 2,
@@ -59,7 +61,7 @@ CRASHING: Settings = {
     "fence_on_unclean_shutdown": "no",
     "limbo_on_unclean_shutdown": "no",
 }
-INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING)
+INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING, CHAINED)
 """The settings of the instances, used in turn. Between them every action that can be driven fires."""
 
 ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fall silent")
@@ -74,6 +76,7 @@ LATE = 0.5
 AT_ONCE = {
     "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
     "write back": "the recoverer writes an entry back as soon as it has found it",
+    "end idle change": "the client ends a change that replaces nothing in the call that begins it",
 }
 """The actions that the code takes together with the step before.
 
@@ -94,10 +97,12 @@ ELSEWHERE = {
     "acknowledges entries in the code too",
     "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
-    "note failure": "`reproduce` alone lets a write fail while an ensemble change is under way",
+    "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
-NEVER = {"try invalid fragment", "note failure"}
+BY_WORKER = {"push", *OF_WORKER}
+"""The writer's actions that wait for its worker thread in some release."""
+NEVER = {"try invalid fragment"}
 """The ones of these that no run takes."""
 
 
@@ -206,16 +211,35 @@ class Ground:
             if client == WRITER:
                 return bool(noted)
             return not any(a.arguments[0] == client for a in self._possible("commit change", after))
-        if name == "commit change" and action.arguments[0] == WRITER:
+        if name == "note failure":
+            return not self._is_noted_alone(action, state)
+        if name in BY_WORKER and _is_of_writer(action) and evaluate(self.ledger.idle[WRITER], {}, state):
+            return True  # the worker is held, until the idle change of a chain ends
+        if name == "commit change" and _is_of_writer(action):
             return self._acknowledges_later(action, state, after)
         if name == "push" and noted:
             changes = self._possible("begin change", after)
             return len({b for _, b in noted}) > 1 or not any(_replaces(a, noted) for a in changes)
         return name in NEVER
 
+    def _is_noted_alone(self, failure: GroundAction, state: State) -> bool:
+        """Return whether a write times out during a change, with no other failure noted.
+
+        The next change must not be idle if this one is: the harness cannot hold the worker between them.
+        """
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        client, fragment, entry, failed = failure.arguments
+        if any(evaluate(ledger.noted[client, i], {}, state) != NO_BOOKIE for i in ledger.position):
+            return False
+        late = ~ledger.add_answered[client, fragment, entry, failed]
+        stays = ledger.still_there(client, fragment, failed) | ~ledger.idle[client]
+        return bool(evaluate(late & stays, {}, state))
+
     def _acknowledges_later(self, change: GroundAction, state: State, after: State) -> bool:
         """Return whether the change moves the LAC in the model but not yet in the code."""
         ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        if ledger.acks_after_change == "next-answer":
+            return False
         _, fragment, failed, _ = change.arguments
         lac = evaluate(ledger.lac(WRITER), {}, after)
         looked_at_later = exists(
@@ -283,6 +307,11 @@ def _begun_by_recoverer(before: Sequence[GroundAction]) -> object:
     if before and before[-1].schema.name == "begin change" and before[-1].arguments[0] != WRITER:
         return before[-1].arguments[0]
     return None
+
+
+def _is_of_writer(action: GroundAction) -> bool:
+    """Return whether the writer takes the action, or its application does."""
+    return action.schema.name in ("push", "close ledger", "withdraw") or action.arguments[0] == WRITER
 
 
 def _awaits_change(before: Sequence[GroundAction]) -> bool:

@@ -186,13 +186,17 @@ class Code:
         self.holds_worker = holds
         self.ask("worker", client=WRITER, hold="yes" if holds else "no")
 
-    def spare_from(self, begins: int, client: Json = WRITER) -> Json:
-        """Return the bookie that the client's next change takes, as the trace has it from that place on."""
+    def spare_from(self, begins: int, client: Json = WRITER, replaced: Mapping[str, Json] | None = None) -> Json:
+        """Return the bookie that the client's next change takes, as the trace has it from that place on.
+
+        `replaced` has the bookies that a change is about to replace.
+        """
         for later in self.steps[begins:]:
             if later.action in COMMITS and later.arguments["client"] == client:
                 return later.arguments["spare"]
         assert self.seen is not None
-        ensemble = self.seen["metadata"]["fragments"][-1]["ensemble"]
+        before = self.seen["metadata"]["fragments"][-1]["ensemble"]
+        ensemble = [(replaced or {}).get(bookie, bookie) for bookie in before]
         names = [f"b{i}" for i in range(1, self.parameters.bookies + 1)]
         return next((name for name in names if name not in ensemble), names[-1])
 

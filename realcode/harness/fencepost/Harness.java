@@ -276,6 +276,12 @@ public final class Harness {
 
     /** Leaves the ledger and its held requests; the next ledger is created on the same bookies. */
     private void forget() throws Exception {
+        for (HeldClient client : clients.values()) {
+            client.holdWorker(false);
+        }
+        for (Bookie bookie : bookies.values()) {
+            bookie.holdJournal(false);
+        }
         settle();
         handles.clear();
         made.clear();
