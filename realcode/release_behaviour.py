@@ -14,6 +14,7 @@ from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
+from fencepost.protocols.bookkeeper.switches import DURABILITY
 from fencepost.quorums.storages import STORAGES
 
 ONE_AT_A_TIME: Mapping[str, Any] = {
@@ -51,10 +52,11 @@ def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> B
     )
 
 
-def rules_of_client(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
+def rules_in_runs(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
     """Return the release's values of the switches that conformance runs follow."""
     own = as_in(release, parameters)
-    return {name: str(getattr(own, name)) for name in UNLESS_ASKED}
+    names = (*UNLESS_ASKED, *(name for name in DURABILITY if parameters.storage != "any" and name in RULES))
+    return {name: str(getattr(own, name)) for name in names}
 
 
 def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dict[str, str]:

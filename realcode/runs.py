@@ -20,6 +20,7 @@ from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.realcode.aims import aims
 from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
 from fencepost.realcode.observations import Observations, model_observations
 
@@ -61,17 +62,26 @@ CRASHING: Settings = {
     "fence_on_unclean_shutdown": "no",
     "limbo_on_unclean_shutdown": "no",
 }
+DURABLE: Settings = {
+    "bookies": 3,
+    "ensemble": 2,
+    "write_quorum": 2,
+    "entries": 2,
+    "crashes": 2,
+    "restarts": 1,
+}
+"""The settings of an instance whose crashes lose what the storage of the runs loses."""
 INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING, CHAINED)
-"""The settings of the instances, used in turn. Between them every action that can be driven fires."""
+"""The settings of the other instances. All are used in turn.
+
+Between them every action fires that can be driven, but for those of a boot in steps.
+"""
 
 ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fall silent")
 """The actions that end a run or most of it.
 
 Each run aims at one of them and seldom takes another, or any of them among its first steps.
 """
-SELDOM = 0.02
-LATE = 0.5
-"""The probability that a run pushes few entries before the writer's first ensemble change is over."""
 
 AT_ONCE = {
     "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
@@ -91,10 +101,8 @@ ELSEWHERE = {
     "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
     "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "
     "entry is replaced with the next push",
-    "commit change": "an entry that got its AQ acks during the writer's change is acknowledged with the next "
-    "answer in the code (PendingAddOp.unsetSuccessAndSendWriteRequest, writeComplete), and with the change "
-    "in the model. The commit is left out unless the change passes an entry of another write set, which "
-    "acknowledges entries in the code too",
+    "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
+    "code acknowledges with the next answer",
     "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
     "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
@@ -149,8 +157,8 @@ class Ground:
         (state,) = self.replayer.follow([], lost)
         longest = chance.randint(SHORTEST, LONGEST)
         fired = Counter() if fired is None else fired
-        (ending,) = chance.choices(list(self.endings), [1 / (1 + fired[name]) for name in self.endings])
-        late = chance.random() < LATE
+        ledger = self.ledger
+        aim = aims(chance, self.endings, fired, len(ledger.entry.values), ledger.bookie.values)
         actions: list[GroundAction] = []
         while len(actions) < longest:
             following = {
@@ -162,9 +170,10 @@ class Ground:
             allowed = list(self.allowed(actions, state, following))
             if not allowed:
                 break
-            seldom = [name for name in self.endings if name != ending or len(actions) < SHORTEST]
-            seldom += ["push"] if late and _awaits_change(actions) else []
-            action = _chosen(allowed, chance, fired, seldom)
+            lac = concrete.evaluate(ledger.lac(WRITER), {}, state)
+            assert isinstance(lac, int)
+            seldom = aim.put_off(actions, lac, self.endings, len(actions) < SHORTEST)
+            action = aim.chosen(allowed, chance, fired, seldom)
             actions.append(action)
             state = following[action]
         return ConformanceRun(lost, tuple(actions))
@@ -314,27 +323,10 @@ def _is_of_writer(action: GroundAction) -> bool:
     return action.schema.name in ("push", "close ledger", "withdraw") or action.arguments[0] == WRITER
 
 
-def _awaits_change(before: Sequence[GroundAction]) -> bool:
-    """Return whether the writer has pushed an entry and has not yet ended an ensemble change."""
-    over = ("commit change", "abandon change")
-    pushed = any(action.schema.name == "push" for action in before)
-    return pushed and not any(a.schema.name in over and a.arguments[0] == WRITER for a in before)
-
-
 def _replaces(change: GroundAction, noted: Collection[tuple[Value, Value]]) -> bool:
     """Return whether the writer's change replaces a bookie that refused that entry."""
     client, _, entry, failed = change.arguments
     return client == WRITER and (entry, failed) in noted
-
-
-def _chosen(
-    allowed: Sequence[GroundAction], chance: random.Random, fired: Counter[str], seldom: Collection[str]
-) -> GroundAction:
-    """Return a random action; one that fired in few runs is more probable."""
-    names = sorted({action.schema.name for action in allowed})
-    weights = [(SELDOM if name in seldom else 1) / (1 + fired[name]) ** 0.5 for name in names]
-    (name,) = chance.choices(names, weights)
-    return chance.choice([action for action in allowed if action.schema.name == name])
 
 
 def random_runs(grounds: Sequence[Ground], seed: int) -> Iterator[tuple[Ground, ConformanceRun]]:

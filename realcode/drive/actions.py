@@ -259,6 +259,7 @@ def take(code: Code, step: TraceStep) -> list[str]:
         for message in step.sent:
             if message.kind in KINDS:
                 code.claim(message)
+        code.refuse_more()
     except CodeFailed as failure:
         raise Parted(f"the code fails: {failure}") from failure
     return code.notes

@@ -136,7 +136,7 @@ public final class Harness {
             case "crash":
                 bookies.get(given.get("bookie")).crash();
                 if ("yes".equals(given.get("torn"))) {
-                    bookies.get(given.get("bookie")).tearJournal();
+                    bookies.get(given.get("bookie")).tearJournal(ledger);
                 }
                 return Map.of();
             case "shut-down":
