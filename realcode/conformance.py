@@ -25,9 +25,9 @@ from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import Library
-from fencepost.realcode.release_behaviour import rules_of_client
+from fencepost.realcode.release_behaviour import rules_in_runs
 from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
-from fencepost.realcode.runs import INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
+from fencepost.realcode.runs import DURABLE, INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
 
 ATTEMPTS = 80
 """The largest number of attempts to shorten one departure."""
@@ -115,15 +115,21 @@ def defaults_of(protocol: str) -> BookKeeperParameters:
 def grounds(protocol: str, settings: Settings, storage: str, release: str) -> list[Ground]:
     """Return the instances to run: a set that covers every action, or the one that `settings` names.
 
-    A bookie treats the second copy of an entry as its storage does. The client queues adds and continues
-    after a refused change as its release does. Raises BadInput for a protocol that is not modelled after the
-    code.
+    A bookie treats the second copy of an entry as its storage does. The client queues adds, changes ensembles
+    and continues after a refused change as its release does.
+
+    Raises BadInput for a protocol that is not modelled after the code.
     """
     found, defaults = find(protocol), defaults_of(protocol)
-    several = defaults.crashes == 0 and not {"bookies", "crashes"} & set(settings)
-    chosen = INSTANCES if several else ({},)
-    own = {"second_copy": STORAGES[storage].second_copy, **rules_of_client(release, defaults)}
-    return [Ground(found.instance({**own, **instance, **settings}.items())) for instance in chosen]
+    several = defaults.crashes == 0 and not {"bookies", "crashes", "storage"} & set(settings)
+    chosen = (*INSTANCES, {**DURABLE, "storage": storage}) if several else ({},)
+
+    def ground(asked: Settings) -> Ground:
+        parameters = parameters_of(found.instance(asked.items()))
+        own = {"second_copy": STORAGES[storage].second_copy, **rules_in_runs(release, parameters)}
+        return Ground(found.instance({**own, **asked}.items()))
+
+    return [ground({**instance, **settings}) for instance in chosen]
 
 
 def none_fired(grounds: Sequence[Ground]) -> Counter[str]:
@@ -171,6 +177,11 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
     steps, observations = ground.followed(run)
     parameters = parameters_of(ground.instance)
     session.ask("forget")
+    if parameters.storage != "any":
+        for number in range(1, parameters.bookies + 1):
+            session.ask(
+                "flush", bookie=f"b{number}"
+            )  # entries of earlier ledgers are no work for a checkpoint
     course = Course(Code(session, parameters, steps), observations)
     taken: list[CodeStep] = []
     for step in course.steps(steps):

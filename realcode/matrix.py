@@ -22,6 +22,7 @@ from fencepost.properties.expectations import Expectation, Run
 from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, BookKeeperParameters
 from fencepost.realcode.drive.actions import UNDRIVABLE
 from fencepost.realcode.drive.code import NoSeam
+from fencepost.realcode.drive.writers import AT_REST
 from fencepost.realcode.release_behaviour import is_there, refused_at
 from fencepost.realcode.reproduction import (
     Ending,
@@ -88,7 +89,7 @@ class Cell:
 _RACES = {
     ("fence_atomic", "no"): UNDRIVABLE["admit add"],
     ("lac_read_in_change", "racing"): UNDRIVABLE["block acks"],
-    ("acks_after_change", "next-answer"): UNDRIVABLE["end idle change"],
+    ("acks_after_change", "next-answer"): AT_REST,
     ("ensemble_change_commit", "local-first"): UNDRIVABLE["change locally"],
 }
 """The reasons why these switches' actions cannot be driven. Without those actions nothing is violated."""

@@ -14,32 +14,30 @@ from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
+from fencepost.protocols.bookkeeper.switches import DURABILITY
 from fencepost.quorums.storages import STORAGES
 
 ONE_AT_A_TIME: Mapping[str, Any] = {
     "fence_atomic": "yes",
     "lac_read_in_change": "blocked",
-    "acks_after_change": "with-change",
 }
 """The switches of rules that do not apply when the code is driven.
 
-The harness lets the code do one thing at a time, so races inside one method do not happen. It leaves out
-changes after which an entry is acknowledged later.
+The harness lets the code do one thing at a time, so races inside one method do not happen.
 """
 
 UNLESS_ASKED: Mapping[str, Any] = {
     "add_ensemble": "when-queued",
     "refused_change": "gives-up",
     "chained_changes": "each-alone",
+    "acks_after_change": "with-change",
 }
 """The switches of rules that apply only if the instance asks for them.
 
-An instance with these values has no add that waits, no step of a writer after a refused change, and no write
-that fails during a change. So the harness does not cause them, and the release does what the instance says.
+An instance with these values has no add that waits, no step of a writer after a refused change, no write that
+fails during a change, and no change after which an entry is acknowledged later. So the harness does not cause
+them, and the release does what the instance says. Conformance runs follow the release.
 """
-
-IN_RUNS = ("add_ensemble", "refused_change")
-"""Those of them that conformance runs follow. In runs no write fails during an ensemble change."""
 
 
 DRIVEN_ON = ("sorted", "interleaved", "db")
@@ -54,10 +52,11 @@ def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> B
     )
 
 
-def rules_of_client(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
+def rules_in_runs(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
     """Return the release's values of the switches that conformance runs follow."""
     own = as_in(release, parameters)
-    return {name: str(getattr(own, name)) for name in IN_RUNS}
+    names = (*UNLESS_ASKED, *(name for name in DURABILITY if parameters.storage != "any" and name in RULES))
+    return {name: str(getattr(own, name)) for name in names}
 
 
 def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dict[str, str]:

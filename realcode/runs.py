@@ -17,9 +17,11 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.aims import aims
+from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
 from fencepost.realcode.observations import Observations, model_observations
 
 Settings = Mapping[str, object]
@@ -41,6 +43,7 @@ PAIRS: Settings = {
     "recoverers": 2,
 }
 STRIPED: Settings = {"bookies": 4, "write_quorum": 2, "entries": 3, "inflight": 3}
+CHAINED: Settings = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "entries": 2, "fragments": 3}
 SILENT: Settings = {
     "bookies": 3,
     "ensemble": 2,
@@ -59,21 +62,31 @@ CRASHING: Settings = {
     "fence_on_unclean_shutdown": "no",
     "limbo_on_unclean_shutdown": "no",
 }
-INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING)
-"""The settings of the instances, used in turn. Between them every action that can be driven fires."""
+DURABLE: Settings = {
+    "bookies": 3,
+    "ensemble": 2,
+    "write_quorum": 2,
+    "entries": 2,
+    "crashes": 2,
+    "restarts": 1,
+}
+"""The settings of an instance whose crashes lose what the storage of the runs loses."""
+INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING, CHAINED)
+"""The settings of the other instances. All are used in turn.
+
+Between them every action fires that can be driven, but for those of a boot in steps.
+"""
 
 ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fall silent")
 """The actions that end a run or most of it.
 
 Each run aims at one of them and seldom takes another, or any of them among its first steps.
 """
-SELDOM = 0.02
-LATE = 0.5
-"""The probability that a run pushes few entries before the writer's first ensemble change is over."""
 
 AT_ONCE = {
     "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
     "write back": "the recoverer writes an entry back as soon as it has found it",
+    "end idle change": "the client ends a change that replaces nothing in the call that begins it",
 }
 """The actions that the code takes together with the step before.
 
@@ -88,16 +101,16 @@ ELSEWHERE = {
     "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
     "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "
     "entry is replaced with the next push",
-    "commit change": "an entry that got its AQ acks during the writer's change is acknowledged with the next "
-    "answer in the code (PendingAddOp.unsetSuccessAndSendWriteRequest, writeComplete), and with the change "
-    "in the model. The commit is left out unless the change passes an entry of another write set, which "
-    "acknowledges entries in the code too",
+    "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
+    "code acknowledges with the next answer",
     "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
-    "note failure": "`reproduce` alone lets a write fail while an ensemble change is under way",
+    "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
-NEVER = {"try invalid fragment", "note failure"}
+BY_WORKER = {"push", *OF_WORKER}
+"""The writer's actions that wait for its worker thread in some release."""
+NEVER = {"try invalid fragment"}
 """The ones of these that no run takes."""
 
 
@@ -144,8 +157,8 @@ class Ground:
         (state,) = self.replayer.follow([], lost)
         longest = chance.randint(SHORTEST, LONGEST)
         fired = Counter() if fired is None else fired
-        (ending,) = chance.choices(list(self.endings), [1 / (1 + fired[name]) for name in self.endings])
-        late = chance.random() < LATE
+        ledger = self.ledger
+        aim = aims(chance, self.endings, fired, len(ledger.entry.values), ledger.bookie.values)
         actions: list[GroundAction] = []
         while len(actions) < longest:
             following = {
@@ -157,9 +170,10 @@ class Ground:
             allowed = list(self.allowed(actions, state, following))
             if not allowed:
                 break
-            seldom = [name for name in self.endings if name != ending or len(actions) < SHORTEST]
-            seldom += ["push"] if late and _awaits_change(actions) else []
-            action = _chosen(allowed, chance, fired, seldom)
+            lac = concrete.evaluate(ledger.lac(WRITER), {}, state)
+            assert isinstance(lac, int)
+            seldom = aim.put_off(actions, lac, self.endings, len(actions) < SHORTEST)
+            action = aim.chosen(allowed, chance, fired, seldom)
             actions.append(action)
             state = following[action]
         return ConformanceRun(lost, tuple(actions))
@@ -206,16 +220,35 @@ class Ground:
             if client == WRITER:
                 return bool(noted)
             return not any(a.arguments[0] == client for a in self._possible("commit change", after))
-        if name == "commit change" and action.arguments[0] == WRITER:
+        if name == "note failure":
+            return not self._is_noted_alone(action, state)
+        if name in BY_WORKER and _is_of_writer(action) and evaluate(self.ledger.idle[WRITER], {}, state):
+            return True  # the worker is held, until the idle change of a chain ends
+        if name == "commit change" and _is_of_writer(action):
             return self._acknowledges_later(action, state, after)
         if name == "push" and noted:
             changes = self._possible("begin change", after)
             return len({b for _, b in noted}) > 1 or not any(_replaces(a, noted) for a in changes)
         return name in NEVER
 
+    def _is_noted_alone(self, failure: GroundAction, state: State) -> bool:
+        """Return whether a write times out during a change, with no other failure noted.
+
+        The next change must not be idle if this one is: the harness cannot hold the worker between them.
+        """
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        client, fragment, entry, failed = failure.arguments
+        if any(evaluate(ledger.noted[client, i], {}, state) != NO_BOOKIE for i in ledger.position):
+            return False
+        late = ~ledger.add_answered[client, fragment, entry, failed]
+        stays = ledger.still_there(client, fragment, failed) | ~ledger.idle[client]
+        return bool(evaluate(late & stays, {}, state))
+
     def _acknowledges_later(self, change: GroundAction, state: State, after: State) -> bool:
         """Return whether the change moves the LAC in the model but not yet in the code."""
         ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        if ledger.acks_after_change == "next-answer":
+            return False
         _, fragment, failed, _ = change.arguments
         lac = evaluate(ledger.lac(WRITER), {}, after)
         looked_at_later = exists(
@@ -285,27 +318,15 @@ def _begun_by_recoverer(before: Sequence[GroundAction]) -> object:
     return None
 
 
-def _awaits_change(before: Sequence[GroundAction]) -> bool:
-    """Return whether the writer has pushed an entry and has not yet ended an ensemble change."""
-    over = ("commit change", "abandon change")
-    pushed = any(action.schema.name == "push" for action in before)
-    return pushed and not any(a.schema.name in over and a.arguments[0] == WRITER for a in before)
+def _is_of_writer(action: GroundAction) -> bool:
+    """Return whether the writer takes the action, or its application does."""
+    return action.schema.name in ("push", "close ledger", "withdraw") or action.arguments[0] == WRITER
 
 
 def _replaces(change: GroundAction, noted: Collection[tuple[Value, Value]]) -> bool:
     """Return whether the writer's change replaces a bookie that refused that entry."""
     client, _, entry, failed = change.arguments
     return client == WRITER and (entry, failed) in noted
-
-
-def _chosen(
-    allowed: Sequence[GroundAction], chance: random.Random, fired: Counter[str], seldom: Collection[str]
-) -> GroundAction:
-    """Return a random action; one that fired in few runs is more probable."""
-    names = sorted({action.schema.name for action in allowed})
-    weights = [(SELDOM if name in seldom else 1) / (1 + fired[name]) ** 0.5 for name in names]
-    (name,) = chance.choices(names, weights)
-    return chance.choice([action for action in allowed if action.schema.name == name])
 
 
 def random_runs(grounds: Sequence[Ground], seed: int) -> Iterator[tuple[Ground, ConformanceRun]]:

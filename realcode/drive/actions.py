@@ -90,6 +90,11 @@ DRIVEN: Mapping[str, Drive] = {
     "end change": Drive(
         "the worker thread goes on", "the adds that are sent again, each with its LAC", writers.end_change
     ),
+    "end idle change": Drive(
+        "nothing: the change has ended in the call that began it, unless other steps come between",
+        NOTHING_NEW,
+        writers.end_idle_change,
+    ),
     "commit change": Drive(
         "the metadata write is delivered; adds that are sent again are held",
         "the ensembles in the metadata; the adds that are sent again, each with its LAC",
@@ -211,8 +216,6 @@ UNDRIVABLE: Mapping[str, str] = {
         ("read lac first", "block acks"),
         "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
     ),
-    "end idle change": "the harness waits until the client's threads are at rest, so no ack comes between "
-    "the beginning and the end of a change that replaces nothing",
     **dict.fromkeys(
         ("change locally", "commit later", "abandon later"),
         "only clients before 4.8.0 use an ensemble before the metadata has it",
@@ -235,8 +238,16 @@ UNDRIVABLE: Mapping[str, str] = {
 """The reasons why an action cannot be caused alone from outside the code, by name."""
 
 
-OF_WORKER = ("receive ack", "receive fenced", "ignore failure", "abandon change", "close ledger", "withdraw")
-"""The actions of the writer that its worker thread does."""
+OF_WORKER = (
+    "handle add",
+    "receive ack",
+    "receive fenced",
+    "ignore failure",
+    "abandon change",
+    "close ledger",
+    "withdraw",
+)
+"""The actions of the writer that its worker thread does. It also takes the answer of each add."""
 
 
 def take(code: Code, step: TraceStep) -> list[str]:
@@ -252,6 +263,7 @@ def take(code: Code, step: TraceStep) -> list[str]:
         for message in step.sent:
             if message.kind in KINDS:
                 code.claim(message)
+        code.refuse_more()
     except CodeFailed as failure:
         raise Parted(f"the code fails: {failure}") from failure
     return code.notes

@@ -132,6 +132,17 @@ class Code:
                 says = f"{name} {message.fields[name]}, the code's {int(request[name]) + offset}"
                 raise Parted(f"{_spoken(wanted)} carries {says}")
 
+    def refuse_more(self) -> None:
+        """Raise Parted if the writer has sent an add to a bookie to which the model has not sent it.
+
+        The end of a chain may send an add again to the same bookie (layers/chained_changes).
+        """
+        sent = {key[:4] for key in self.under_way}
+        for request in self.unclaimed:
+            add = ("add", request["client"], request["to"], request["entry"] + 1)
+            if request["client"] == WRITER and add not in sent:
+                raise Parted(f"the code sent one more {_spoken((*add, 0))}")
+
     def deliver(self, letter: Letter, model: str | None) -> None:
         """Deliver a request; its answer must be the model's, if that is known.
 
@@ -186,13 +197,19 @@ class Code:
         self.holds_worker = holds
         self.ask("worker", client=WRITER, hold="yes" if holds else "no")
 
-    def spare_from(self, begins: int, client: Json = WRITER) -> Json:
-        """Return the bookie that the client's next change takes, as the trace has it from that place on."""
+    def spare_from(
+        self, begins: int, client: Json = WRITER, replaced: Mapping[str, Json] | None = None
+    ) -> Json:
+        """Return the bookie that the client's next change takes, as the trace has it from that place on.
+
+        `replaced` has the bookies that a change is about to replace.
+        """
         for later in self.steps[begins:]:
             if later.action in COMMITS and later.arguments["client"] == client:
                 return later.arguments["spare"]
         assert self.seen is not None
-        ensemble = self.seen["metadata"]["fragments"][-1]["ensemble"]
+        before = self.seen["metadata"]["fragments"][-1]["ensemble"]
+        ensemble = [(replaced or {}).get(bookie, bookie) for bookie in before]
         names = [f"b{i}" for i in range(1, self.parameters.bookies + 1)]
         return next((name for name in names if name not in ensemble), names[-1])
 

@@ -215,29 +215,29 @@ final class Bookie {
     }
 
     /**
-     * Cuts the first entry and everything after it from the journal of a crashed bookie.
+     * Cuts the ledger's first entry and everything after it from the journal of a crashed bookie.
      *
      * <p>The process then seems to have ended between two records.
      */
-    void tearJournal() throws IOException {
+    void tearJournal(long ledger) throws IOException {
         try (Stream<Path> found = Files.walk(folder.toPath().resolve("journal"))) {
             for (Path path : (Iterable<Path>) found.filter(p -> p.toString().endsWith(".txn"))::iterator) {
                 byte[] bytes = Files.readAllBytes(path);
-                int torn = firstEntry(ByteBuffer.wrap(bytes));
+                int torn = firstEntry(ByteBuffer.wrap(bytes), ledger);
                 Arrays.fill(bytes, torn, bytes.length, (byte) 0);
                 Files.write(path, bytes);
             }
         }
     }
 
-    /** Returns the position of the first entry's record in a journal file, or of the end of the records. */
-    private static int firstEntry(ByteBuffer journal) {
+    /** Returns the position of the record of the ledger's first entry in a journal file, or of the end of the records. */
+    private static int firstEntry(ByteBuffer journal, long ledger) {
         int at = 512;    // the header
         while (at + 4 <= journal.capacity() && journal.getInt(at) != 0) {
             int length = journal.getInt(at);
             if (length == -0x100) {    // padding
                 at += 8 + journal.getInt(at + 4);
-            } else if (journal.getLong(at + 4 + 8) >= 0) {
+            } else if (journal.getLong(at + 4) == ledger && journal.getLong(at + 4 + 8) >= 0) {
                 return at;
             } else {
                 at += 4 + length;

@@ -138,7 +138,7 @@ public final class Harness {
             case "crash":
                 bookies.get(given.get("bookie")).crash();
                 if ("yes".equals(given.get("torn"))) {
-                    bookies.get(given.get("bookie")).tearJournal();
+                    bookies.get(given.get("bookie")).tearJournal(ledger);
                 }
                 return Map.of();
             case "shut-down":
@@ -286,6 +286,12 @@ public final class Harness {
 
     /** Leaves the ledger and its held requests; the next ledger is created on the same bookies. */
     private void forget() throws Exception {
+        for (HeldClient client : clients.values()) {
+            client.holdWorker(false);
+        }
+        for (Bookie bookie : bookies.values()) {
+            bookie.holdJournal(false);
+        }
         settle();
         handles.clear();
         made.clear();

@@ -9,6 +9,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -253,10 +254,21 @@ public final class HeldClient extends BookKeeper {
         return promise;
     }
 
-    /** Whether the replacement is in the ensemble or has failed now; no policy gives such a bookie. */
-    private boolean isLeftOut(Object[] arguments) {
-        BookieId wanted = BookieId.parse(replacement);
-        return Arrays.stream(arguments).anyMatch(a -> a instanceof Collection && ((Collection<?>) a).contains(wanted));
+    /** Whether that bookie is in the ensemble or has failed now; no policy gives such a bookie. */
+    private static boolean isLeftOut(BookieId offered, Object[] arguments) {
+        return Arrays.stream(arguments).anyMatch(a -> a instanceof Collection && ((Collection<?>) a).contains(offered));
+    }
+
+    /** Gives the first bookie that is not left out: the ensemble's are offered first, and then the placed one. */
+    private BookieId replaced(Object[] arguments) throws BKException {
+        List<BookieId> offered = new ArrayList<>();
+        Arrays.stream(arguments).filter(a -> a instanceof List).forEach(
+            a -> ((List<?>) a).forEach(bookie -> offered.add((BookieId) bookie)));
+        if (replacement != null) {
+            offered.add(BookieId.parse(replacement));
+        }
+        return offered.stream().filter(bookie -> !isLeftOut(bookie, arguments)).findFirst()
+            .orElseThrow(BKException.BKNotEnoughBookiesException::new);
     }
 
     private Object placement(Object real, Method method, Object[] arguments) throws Throwable {
@@ -264,10 +276,7 @@ public final class HeldClient extends BookKeeper {
             case "newEnsemble":
                 return ensemble.stream().map(BookieId::parse).toList();
             case "replaceBookie":
-                if (replacement == null || isLeftOut(arguments)) {
-                    throw new BKException.BKNotEnoughBookiesException();
-                }
-                return BookieId.parse(replacement);
+                return replaced(arguments);
             default:
                 return pass(real, method, arguments);
         }

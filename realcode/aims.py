@@ -1,0 +1,106 @@
+"""The aims of a random run: what it puts off, so that situations arise which even odds seldom give."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.sorts import Value
+from fencepost.protocols.bookkeeper.metadata import WRITER
+
+SELDOM = 0.02
+"""The weight of an action that is put off, beside 1 for another one."""
+OFTEN = 0.5
+"""The probability of each thing that a run may put off."""
+
+OVER = ("commit change", "end change", "abandon change")
+"""The actions that end an ensemble change."""
+CHANGES = ("commit change", "commit and continue", "end change", "abandon change")
+"""The actions that a slow metadata store puts off."""
+
+
+@dataclass(frozen=True)
+class Aims:
+    """What a run puts off."""
+
+    ending: str
+    """The action with which the run shall end; other endings are put off."""
+    few_entries: bool
+    """Whether pushes are put off until an ensemble change of the writer is over."""
+    acknowledged: int
+    """The number of entries that shall be acknowledged before a recovery begins."""
+    slow_metadata: bool
+    """Whether writes of changed ensembles are put off: acks arrive and further writes fail meanwhile."""
+    slow_bookie: Value | None
+    """A bookie whose messages are put off, so that the others are ahead of it."""
+
+    def put_off(
+        self, before: Sequence[GroundAction], lac: int, endings: Sequence[str], early: bool
+    ) -> set[str]:
+        """Return the names of the actions that are put off now, after these actions."""
+        found = {name for name in endings if name != self.ending or early}
+        if self.few_entries and _awaits_change(before):
+            found.add("push")
+        if lac < self.acknowledged:
+            found.add("begin recovery")
+        if self.slow_metadata:
+            found.update(CHANGES)
+        return found
+
+    def chosen(
+        self,
+        allowed: Sequence[GroundAction],
+        chance: random.Random,
+        fired: Mapping[str, int],
+        seldom: Collection[str],
+    ) -> GroundAction:
+        """Return a random action; one that fired in few runs is more probable."""
+        quick: dict[str, list[GroundAction]] = {}
+        slow: dict[str, list[GroundAction]] = {}
+        for action in allowed:
+            waits = self.slow_bookie is not None and action.arguments[-1:] == (self.slow_bookie,)
+            (slow if waits and action.schema.name in MESSAGES else quick).setdefault(
+                action.schema.name, []
+            ).append(action)
+        names = sorted({*quick, *slow})
+        weights = [
+            (SELDOM if name in seldom or name not in quick else 1) / (1 + fired.get(name, 0)) ** 0.5
+            for name in names
+        ]
+        (name,) = chance.choices(names, weights)
+        return chance.choice(quick.get(name) or slow[name])
+
+
+MESSAGES = (
+    "handle add",
+    "receive ack",
+    "receive fenced",
+    "handle fence",
+    "receive fence answer",
+    "handle read",
+    "receive read answer",
+)
+"""The actions with which a message of a bookie arrives. Their last argument is the bookie."""
+
+
+def aims(
+    chance: random.Random, endings: Sequence[str], fired: Counter[str], entries: int, bookies: Sequence[Value]
+) -> Aims:
+    """Draw the aims of a run."""
+    (ending,) = chance.choices(list(endings), [1 / (1 + fired[name]) for name in endings])
+    return Aims(
+        ending,
+        few_entries=chance.random() < OFTEN,
+        acknowledged=chance.randint(0, entries) if chance.random() < OFTEN else 0,
+        slow_metadata=chance.random() < OFTEN,
+        slow_bookie=chance.choice(list(bookies)) if chance.random() < OFTEN else None,
+    )
+
+
+def _awaits_change(before: Sequence[GroundAction]) -> bool:
+    """Return whether the writer has pushed an entry and has not yet ended an ensemble change."""
+    pushed = any(action.schema.name == "push" for action in before)
+    return pushed and not any(a.schema.name in OVER and a.arguments[0] == WRITER for a in before)
