@@ -17,11 +17,11 @@ from fencepost.cli.options.realcode import (
     library_option,
     log_option,
     playback_option,
-    refuse,
     release_option,
     storage_option,
     transcript_option,
 )
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.conformance import as_json, as_text

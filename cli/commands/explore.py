@@ -17,6 +17,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import LIMITS, grouped_command, option
 from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, instance_options
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import memory_option, solver_option
 from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.handover import say
@@ -89,8 +90,7 @@ def command(
     asker = SolverDesk(explorer, Limits(**limits))
     if not text:
         return _serve(explorer, asker, path, port, no_browser)
-    if port or no_browser:
-        raise BadInput(f"{'--no-browser' if no_browser else f'--port {port}'}: not with --text; leave it out")
+    refuse("--text", "port", "no_browser")
     world = World(write_whole, _tell, stays=sys.stdin.isatty())
     talk(Shell(explorer, asker, world, path), _lines(), _say, not sys.stdin.isatty())
     return int(ExitCode.SUCCESS)

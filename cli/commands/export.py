@@ -11,6 +11,7 @@ from fencepost.cli.options.completion import property_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import budget_option, budgets
 from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, output_option, write_whole
@@ -112,20 +113,19 @@ def command(
     if form == CIRCUIT:
         if what != Kind.PROPERTY.value:
             raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
-        unused = {"rounds": rounds, "action": action, "budget": limits or None, "certificate": folder}
-        _refuse(f"--format {CIRCUIT}", **unused)
+        refuse(f"--format {CIRCUIT}", "rounds", "action", "budget", "folder")
         _write_circuit(instance, names, output)
         return
     if what in (BEGINNING, ACTION):
-        _refuse(f"--what {what}", rounds=rounds, budget=limits or None)
+        refuse(f"--what {what}", "rounds", "budget")
         if folder is not None:
-            _refuse("--certificate", property=names or None)
+            refuse("--certificate", "names")
             system, claims = _certified(Path(folder), instance)
         else:
             claims = _declared(instance, what, names)
         query: Question = _step(system, what, claims, action)
     else:
-        _refuse(f"--what {what}", action=action, certificate=folder)
+        refuse(f"--what {what}", "action", "folder")
         query = _query(Kind(what), rounds, names)
     asking = Asking(system, instance.properties(*names) if names else [], limits)
     said = [
@@ -133,13 +133,6 @@ def command(
         *remarks(query, instance.subject, limits),
     ]
     emit(asking.smtlib(query, said).rstrip("\n"), output)
-
-
-def _refuse(chosen: str, **options: object) -> None:
-    """Raise BadInput for an option that the query or form has no use for."""
-    for name, value in options.items():
-        if value is not None:
-            raise BadInput(f"--{name}: {chosen} has no use for it; leave it out")
 
 
 def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | None) -> None:
@@ -184,7 +177,7 @@ def _step(system: System, what: str, claims: Iterable[str], action: str | None) 
     """Return the proof obligations of the initial state, or of an action, for these claims."""
     by_action = {step.action: step for step in steps(system, claims)}
     if what == BEGINNING:
-        _refuse(f"--what {what}", action=action)
+        refuse(f"--what {what}", "action")
         return by_action[None]
     if action is None or action not in by_action:
         given = "is about the actions of one name" if action is None else f"{action}: no such action"

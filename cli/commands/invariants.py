@@ -9,6 +9,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import drop_declared_option, verbose_option
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import timeout_option
@@ -127,8 +128,7 @@ def command(
     if grow and not find:
         raise BadInput(f"--grow {grow[0]}: goes with --find; add it")
     if find:
-        if rounds is not None:
-            raise BadInput(f"--rounds {rounds}: does not go with --find; leave one of them out")
+        refuse("--find", "rounds")
         wanted = FindOptions(protocol, settings, release, names, grow, drop_declared)
         return find_invariants(wanted, output, timeout, verbose)
     instance = asked_instance(protocol, settings, release, drop_declared)

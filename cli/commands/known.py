@@ -18,7 +18,8 @@ from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
-from fencepost.cli.options.realcode import log_option, refuse
+from fencepost.cli.options.realcode import log_option
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import (
     jobs_option,
     memory_option,

@@ -15,11 +15,11 @@ from fencepost.cli.options.realcode import (
     library_option,
     log_option,
     playback_option,
-    refuse,
     release_option,
     storage_option,
     transcript_option,
 )
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine

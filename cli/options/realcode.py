@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CODE, Choice, option
-from fencepost.encoding.errors import BadInput
 from fencepost.quorums.storages import STORAGES
 
 library_option: Callable[[Any], Any] = option(
@@ -58,19 +56,3 @@ def playback_option(what: str) -> Callable[[Any], Any]:
         group=CODE,
         help=f"Take {what} from a transcript instead of a LIB.",
     )
-
-
-def refuse(what: str, *names: str) -> None:
-    """Raise BadInput if one of these parameters of the command was given; none means anything with `what`."""
-    context = click.get_current_context()
-    parameters = {parameter.name: parameter for parameter in context.command.params}
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise BadInput(f"{_as_written(parameters[name])}: not with {what}; leave it out")
-
-
-def _as_written(parameter: click.Parameter) -> str:
-    """Return an option or an argument as the help writes it."""
-    if isinstance(parameter, click.Option):
-        return max(parameter.opts, key=len)
-    return parameter.human_readable_name

@@ -10,11 +10,11 @@ from functools import cached_property
 from fencepost.encoding.concrete.receipts import is_as_sent
 from fencepost.encoding.forms.falsified import Falsified, falsified
 from fencepost.encoding.language.actions import Action
-from fencepost.encoding.language.patterns import families_read
+from fencepost.encoding.language.patterns import families_read, same_place
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Term, Update
+from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Update
 from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain, shown_name
 
 
@@ -229,19 +229,8 @@ def _marks(system: System) -> set[str]:
 def _is_mark(update: Update, action: Action) -> bool:
     parts = action.when.operands if isinstance(action.when, AllOf) else (action.when,)
     sets = isinstance(update.value, Constant) and update.value.value is True
-    return sets and any(isinstance(p, Not) and _is_same(p.operand, update.target) for p in parts)
-
-
-def _is_same(term: Term, read: Read) -> bool:
-    """Return whether the term reads the same variable."""
-    return (
-        isinstance(term, Read)
-        and term.family is read.family
-        and all(
-            a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.value == b.value)
-            for a, b in zip(term.index, read.index, strict=True)
-        )
-    )
+    operands = [p.operand for p in parts if isinstance(p, Not)]
+    return sets and any(isinstance(read, Read) and same_place(read, update.target) for read in operands)
 
 
 OF_PATH = Property("path", "a path violates nothing", TRUE, TRUE, "it is a path")

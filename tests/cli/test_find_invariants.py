@@ -99,7 +99,7 @@ def test_sizes_need_the_search(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_rounds_do_not_go_with_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "does not go with --find" in refused(capsys, "invariants", COPIES, "--find", "--rounds", "2")
+    assert "--rounds: not with --find" in refused(capsys, "invariants", COPIES, "--find", "--rounds", "2")
 
 
 def test_what_is_proved_with_all_parameters_raised_is_said() -> None:

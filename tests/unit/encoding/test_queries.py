@@ -264,18 +264,18 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.C
             ["--what=property", "--property=nothing-lost"],
             "--what property: is about rounds; say how many with --rounds R",
         ),
-        (["--what=action", "--rounds=1"], "--rounds: --what action has no use for it; leave it out"),
+        (["--what=action", "--rounds=1"], "--rounds: not with --what action; leave it out"),
         (
             ["--what=beginning", "--budget=lost=1"],
-            "--budget: --what beginning has no use for it; leave it out",
+            "--budget: not with --what beginning; leave it out",
         ),
         (
             ["--what=beginning", "--property=nothing-lost", "--action=send"],
-            "--action: --what beginning has no use for it; leave it out",
+            "--action: not with --what beginning; leave it out",
         ),
         (
             ["--what=property", "--rounds=1", "--action=send"],
-            "--action: --what property has no use for it; leave it out",
+            "--action: not with --what property; leave it out",
         ),
         (
             ["--what=beginning"],
