@@ -196,9 +196,9 @@ def test_a_term_cannot_be_decided_by_python() -> None:
     "wrong",
     [
         lambda: BOX.flag["b1"] & 1,
-        lambda: BOX.flag["b1"] & (BOX.flag["b2"], True),
-        lambda: [BOX.flag["b1"]] | BOX.flag["b2"],
-        lambda: implies(BOX.flag["b1"], [BOX.flag["b2"], False]),
+        lambda: BOX.flag["b1"] & (BOX.flag["b2"], True),  # type: ignore[operator]
+        lambda: [BOX.flag["b1"]] | BOX.flag["b2"],  # type: ignore[operator]
+        lambda: implies(BOX.flag["b1"], [BOX.flag["b2"], False]),  # type: ignore[arg-type]
         lambda: BOX.offset == Colour.RED,
         lambda: BOX.colour + 1,
         lambda: BOX.flag[1],

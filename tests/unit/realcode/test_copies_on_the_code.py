@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.language.traces import Json, Trace
 from fencepost.explore.scripts import run_script, script_in
 from fencepost.properties.catalogue import find
 from fencepost.realcode.copies_reproduction import JUDGES, is_of_copies, reproduce_copies
@@ -94,7 +94,7 @@ class Unasked:
     ],
 )
 def test_settings_that_the_harness_does_not_have_are_named(
-    changed: dict[str, object], storage: str, why: str
+    changed: dict[str, Json], storage: str, why: str
 ) -> None:
     trace = trace_of("collector-beside-recover")
     sizes = {name: changed.get(name, value) for name, value in trace.parameters.items()}
@@ -106,7 +106,7 @@ def test_settings_that_the_harness_does_not_have_are_named(
 
 def test_each_action_of_the_copies_is_driven_or_has_a_reason() -> None:
     """Planted: an action without a row."""
-    instances = (
+    instances: tuple[dict[str, str], ...] = (
         {},
         {"storage": "write-cache", "session": "lost", "update_checks": "old-bookie"},
     )
