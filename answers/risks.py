@@ -119,6 +119,8 @@ def _risk(known: Expectation, setup: Setup) -> Risk:
     asks = row.get("asks", (known.property,) if of_disks else LOSSES)
     given = {field.name: row[field.name] for field in fields(Risk) if field.name in row}
     given |= {"needs": frozenset(row["needs"]), "asks": tuple(asks), "settings": row.get("set")}
+    if given.get("at_once") and setup.configuration.ack_quorum == 1:  # one bookie is all copies that count
+        given["coincidence"] = "crash"
     return Risk(known, **given)
 
 

@@ -69,16 +69,27 @@ def _but_accepted(advice: Advice) -> str:
 
 
 def _worst(advice: Advice) -> str:
-    """Return the worst loss with the coincidence that it needs."""
-    worst = _first_found(advice)
-    if worst is None:
-        return "the search found no loss, but public reports name some"
-    needs = "with nothing special"
-    if worst.coincidence != "nothing":
-        needs = f"if {NEEDS[worst.coincidence]} comes at the wrong moment"
+    """Return the worst loss with the coincidence that it needs. Of losses that need as much a found one."""
+    worst, found = advice.deciding[0], _first_found(advice)
+    if found is None:
+        search = "the search has not ended" if advice.open else "the search found no loss"
+        return f"{search}, but public reports name some"
+    if found.coincidence == worst.coincidence:
+        worst = found
     added = _added(advice)
     apart = "whatever the journal's settings, " if added and worst.name not in added else ""
-    return f"{apart}{worst.name} loses an acknowledged entry {needs}"
+    public = " (a public report, not searched for)" if worst is not found else ""
+    return f"{apart}{worst.name}{public} loses an acknowledged entry {WHEN[worst.coincidence]}"
+
+
+WHEN = {
+    "nothing": "with nothing special",
+    "slow-bookie": "if a slow bookie or a late message comes at the wrong moment",
+    "crash": "if a crash comes at the wrong moment",
+    "two-crashes": "if crashes come close together",
+    "operator": "if a step of an operator comes at the wrong moment",
+}
+"""The same within a sentence about a loss."""
 
 
 def _first_found(advice: Advice) -> Loss | None:
@@ -142,6 +153,8 @@ def _remedy(advice: Advice) -> str:
     usable = next((one for one in better if one.answer is not AdviceAnswer.NO), None)
     if usable is not None:
         then = "a yes, with conditions" if usable.remains else "a yes"
+        if advice.open:
+            return f"With {listed(usable.changes)} it may be {then}: ask again with this change."
         return f"With {listed(usable.changes)} it is {then}."
     remains = {one.name: one.coincidence for one in advice.deciding} if not better else better[-1].remains
     hard = [name for name, coincidence in remains.items() if coincidence in UNAVOIDABLE]
