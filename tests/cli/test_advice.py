@@ -374,7 +374,7 @@ def test_the_headline_names_the_loss_that_needs_the_least() -> None:
 
 
 def test_one_crash_loses_what_one_bookie_acknowledges() -> None:
-    kinds = {}
+    kinds: dict[tuple[int, str], str] = {}
     for ack_quorum in (1, 2):
         asked = replace(setup((2, 2, ack_quorum), 2, "4.18.0", journal=False), sync=False)
         kinds |= {(ack_quorum, risk.bug.name): risk.coincidence for risk in risks(asked) if risk.at_once}
