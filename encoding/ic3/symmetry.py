@@ -64,8 +64,13 @@ class Exchange:
     other: Value
 
     def __call__(self, value: Value, sort: Sort) -> Value:
-        """Return what a value, of that sort, becomes. Of a set, each member becomes another."""
+        """Return what a value, of that sort, becomes; an empty text if the sort has no such value.
+
+        Of a set, each member becomes another.
+        """
         if isinstance(sort, SubsetSort):
+            if value not in sort.parts:
+                return value
             return sort.named(frozenset(self(member, sort.of) for member in sort.parts[value]))
         if type(value) is not type(self.one) or (type(value) is int and sort is not self.sort):
             return value

@@ -236,8 +236,8 @@ class SubsetSort(Sort):
         return dict(zip(self.values, map(frozenset, _subsets(self.of, self.size)), strict=True))
 
     def named(self, members: frozenset[Value]) -> Value:
-        """Return the value that has these members."""
-        return self._names[members]
+        """Return the value that has these members; an empty text if there is none."""
+        return self._names.get(members, "")
 
     @cached_property
     def _names(self) -> dict[frozenset[Value], Value]:

@@ -37,7 +37,9 @@ from fencepost.encoding.language import (
     labels,
     variable,
 )
+from fencepost.encoding.language.sorts import subsets_of_size
 from fencepost.encoding.language.system import Invariant
+from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import SpentError
 from support.bare import Bare
@@ -294,3 +296,28 @@ def test_an_exchange_of_numbers_that_moves_a_threshold_is_not_used() -> None:
     assert sorted(map(abs, only)) == list(range(len(relation.atoms) + 1))
     assert {(symmetry.image(one, only), symmetry.image(other, only)) for one, other in steps} == steps
     assert symmetry.image(relation.initial, only) == relation.initial
+
+
+class Shared(StateSpace):
+    """Two sorts that share a label, and sets of the smaller one."""
+
+    def __init__(self) -> None:
+        self.many = labels("many", "p", 2)
+        self.up = family(BOOL, self.many)
+        self.chosen = subsets_of_size("chosen", labels("few", "p", 1), 1)
+
+
+def rise(s: Shared, chosen: Parameter, one: Parameter) -> Action:
+    """Go up."""
+    return Action(when=~s.up[one], then=[s.up[one].set(True)], actor=one, note="with {chosen}")
+
+
+def test_an_exchange_that_makes_a_set_without_a_name_is_no_symmetry() -> None:
+    """The sets of p1 have no set {p2}. IC3 once ended with a KeyError.
+
+    Planted: the empty set stands for a set without a name.
+    """
+    s = Shared()
+    claim = Property("some", "x", holds=lift(True), witness=s.up["p1"], witness_meaning="w")
+    system = System(s, (each(rise, s, s.chosen, s.many),), (claim,))
+    assert list(symmetry.candidates(Symbolic(system))) == []
