@@ -211,7 +211,7 @@ def test_a_file_without_a_grid_or_with_another_table_is_refused(tmp_path: Path) 
         ("bookkeeper-4.13-up-to-3", 20, 34),
         pytest.param("bookkeeper-up-to-5", 140, 360, marks=pytest.mark.slow),
         pytest.param("bookkeeper-up-to-7", 4032, 3108, marks=pytest.mark.long),
-        pytest.param("regression-solvers", 465, 0, marks=pytest.mark.long),
+        pytest.param("regression-solvers", 490, 0, marks=pytest.mark.long),
     ],
 )
 def test_the_grids_that_ship_ask_for_what_their_page_says(name: str, cases: int, invalid: int) -> None:
