@@ -16,6 +16,7 @@ from fencepost.encoding.language.terms import TRUE, Term
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.layers import durability
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.quorums.storages import STORAGES
 from support.instances import checked_all
 
 ONE = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
@@ -281,7 +282,7 @@ def test_a_mistake_in_what_a_flush_writes_is_seen(
     storage: str, flushes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At least one cell of the page's table is then different."""
-    monkeypatch.setitem(getattr(durability, flushes), storage, always)
+    monkeypatch.setitem(getattr(durability, flushes), STORAGES[storage].index, always)
     replayer_of.cache_clear()
     wrong = []
     for _, steps, kept in CELLS:
