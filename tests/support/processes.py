@@ -80,10 +80,10 @@ def awaited(look: Callable[[], list[Found]], process: subprocess.Popen[str]) -> 
 
 
 def begun(process: subprocess.Popen[str], seconds: float = 2.5) -> None:
-    """Wait until a command and its children have used so many CPU seconds, however busy the machine is."""
+    """Wait until a command and its children, ended ones too, have used so many CPU seconds on any machine."""
 
     def used() -> list[float]:
-        times = [stat(pid)[11:13] for pid in (process.pid, *children(process.pid))]
+        times = [stat(pid)[11:15] for pid in (process.pid, *children(process.pid))]
         ticks = sum(int(ticks) for pair in times for ticks in pair)
         return [ticks] if ticks >= seconds * os.sysconf("SC_CLK_TCK") else []
 
