@@ -16,7 +16,8 @@ from enum import Enum
 
 from fencepost.encoding.language import (
     BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
-    exists, family, forall, integers, labels, members, message, parameter, sequences, subsets, switch, variable,
+    exists, family, forall, integers, labels, members, message, parameter, sequences, subsets,
+    switch, variable,
 )
 
 
@@ -232,7 +233,7 @@ MISTAKES = {
     "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
     "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
-    "syntax": ("def build(p):", "def build(p:", "line 38: "),
+    "syntax": ("def build(p):", "def build(p:", "line 40: "),
     "an import": ("from enum import Enum", "from enum import Enam", "ImportError"),
     "a long message": (
         "    s = State(p)",
@@ -388,7 +389,7 @@ MISTAKES = {
     ),
     "a name of a part": (
         "self.closed = variable(BOOL)",
-        "self.closed = variable(BOOL); self.log_length = 1; self.log = variable(sequences(self.entry, most=1))",
+        "self.log_length = 1; self.closed = variable(BOOL); self.log = variable(sequences(BOOL, most=1))",
         "log_length: log makes a state variable of that name, and the state space has an attribute",
     ),
     "a list of the state space that an action changes": (

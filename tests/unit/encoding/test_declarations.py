@@ -144,6 +144,12 @@ class Named(NamedTuple):
     wanted: Any
 
 
+class Renamed(NamedTuple):
+    """A tuple with another name."""
+
+    wanted: Any
+
+
 class Asking(StateSpace):
     """A definition whose term depends on the type of what it is asked."""
 
@@ -152,7 +158,7 @@ class Asking(StateSpace):
 
     @definition
     def has(self, given: Any) -> Term:
-        wanted = given.wanted if isinstance(given, Pair | Named) else given
+        wanted = given.wanted if isinstance(given, Pair | Named | Renamed) else given
         return any_of([self.b == v if isinstance(v, bool) else self.n == v for v in wanted])
 
 
@@ -162,7 +168,7 @@ class Asking(StateSpace):
         (frozenset({True}), frozenset({1})),
         (Pair((True,)), Pair((1,))),
         (Pair(frozenset({True})), Pair(frozenset({1}))),
-        (Named((1,)), ((1,),)[0]),
+        (Named((1,)), Renamed((1,))),
     ],
     ids=["frozenset", "dataclass", "nested", "namedtuple"],
 )
