@@ -21,6 +21,7 @@ from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
     Sort,
     Value,
+    braced,
     explain_no_sort,
     integers,
     must_be_plain_words,
@@ -249,8 +250,9 @@ def _items(kind: Sequences, given: Any) -> tuple[Value, ...]:
     if isinstance(given, str):
         raise ModelError(f"initial={given!r} is a text; write a tuple, such as ({given!r},)")
     if isinstance(given, AbstractSet | Mapping):
+        value = braced(sorted(given, key=show)) if isinstance(given, AbstractSet) else repr(given)
         raise ModelError(
-            f"initial={given!r:.80} is a {type(given).__name__}, which has no order; write a tuple"
+            f"initial={value:.80} is a {type(given).__name__}, which has no order; write a tuple"
         )
     items: tuple[Value, ...] = tuple(given)
     if len(items) > kind.most or any(item not in kind.of for item in items):
