@@ -118,7 +118,8 @@ def _every_loss_is_named(system: System) -> None:
 def _receivers_read_the_loss(system: System) -> None:
     """Raise ModelError for an action that reads a loss, and may receive a message that is lost.
 
-    Its guard must be false, for all arguments, if the losses of all messages that it may receive are true.
+    If the losses of all messages that it may receive are true, a part of its guard must be false, or depend
+    on the state alone.
     """
     readers = {schema: line(read) for schema, read in _choices_read(system)}
     kinds = {s.action.received.kind for s in readers if s.action.received is not None}
@@ -133,7 +134,7 @@ def _receivers_read_the_loss(system: System) -> None:
             identity = _identity(message, given)
             candidates = losses if () in identity else [identity, *unknown]
             lost = {p for c in candidates if _may_equal(c, identity) for p in losses.get(c, ())}
-            if lost and not any(is_false(_with_losses(c, given, lost)) for c in choosing):
+            if lost and not any(_may_exclude(c, given, lost) for c in choosing):
                 action = GroundAction(schema, tuple(given.values()))
                 loss = min(named(*place) for place in lost)
                 raise ModelError(
@@ -181,6 +182,14 @@ def _may_equal(one: _Identity, other: _Identity) -> bool:
     return len(one) == len(other) and all(
         a == b or a == () or b == () for a, b in zip(one, other, strict=True)
     )
+
+
+def _may_exclude(term: Term, given: Mapping[Parameter, Value], lost: Collection[_Place]) -> bool:
+    """Return whether the term is false with these losses true, or reads one of them beside the state."""
+    left, before = _with_losses(term, given, lost), _with_losses(term, given, ())
+    fewer = sum(map(_is_choice, subterms(left))) < sum(map(_is_choice, subterms(before)))
+    reads_state = any(isinstance(t, Read) and not _is_choice(t) for t in subterms(left))
+    return is_false(left) or (reads_state and fewer)
 
 
 def _with_losses(term: Term, given: Mapping[Parameter, Value], lost: Collection[_Place]) -> Term:
