@@ -116,7 +116,7 @@ def _every_loss_is_named(system: System) -> None:
 
 
 def _receivers_read_the_loss(system: System) -> None:
-    """Raise ModelError for an action that reads a loss, and may receive a message that is lost.
+    """Raise ModelError for an action whose guard reads a loss, and which may receive a lost message.
 
     If the losses of all messages that it may receive are true, a part of its guard must be false, or depend
     on the state alone.
@@ -129,12 +129,17 @@ def _receivers_read_the_loss(system: System) -> None:
         message = schema.action.received
         if message is None or _never_happens(schema):
             continue
-        choosing = [c for c in conjuncts(schema.action.when) if any(map(_is_choice, subterms(c)))]
+        own = {sent.lost.family for _, sent in schema.sent() if sent.lost is not None}
+        choosing = [
+            c
+            for c in conjuncts(schema.action.when)
+            if any(isinstance(t, Read) and _is_choice(t) and t.family not in own for t in subterms(c))
+        ]
         for given in _arguments(schema.parameters):
             identity = _identity(message, given)
             candidates = losses if () in identity else [identity, *unknown]
             lost = {p for c in candidates if _may_equal(c, identity) for p in losses.get(c, ())}
-            if lost and not any(_may_exclude(c, given, lost) for c in choosing):
+            if choosing and lost and not any(_may_exclude(c, given, lost) for c in choosing):
                 action = GroundAction(schema, tuple(given.values()))
                 loss = min(named(*place) for place in lost)
                 raise ModelError(
