@@ -10,17 +10,36 @@ choice.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.actions import GroundAction, Schema
+from fencepost.encoding.language.fold import is_false, simplified
 from fencepost.encoding.language.messages import Message
-from fencepost.encoding.language.patterns import conjuncts, same, same_place, subterms
+from fencepost.encoding.language.patterns import conjuncts, plain_index, rebuilt, same, same_place, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.state import named
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Constant, Equal, Family, If, Not, Parameter, Read, Term, Update
+from fencepost.encoding.language.terms import (
+    TRUE,
+    Constant,
+    Equal,
+    Family,
+    If,
+    Not,
+    Parameter,
+    Quantified,
+    Read,
+    Term,
+    Update,
+    all_of,
+    any_of,
+    children,
+    lift,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,7 @@ class _Mark:
 def sent_at_most_once(system: System) -> None:
     """Raise ModelError unless every sending that can be lost is proved to happen at most once."""
     _every_loss_is_named(system)
+    _receivers_read_the_loss(system)
     marks: dict[Family, set[_Mark]] = {}
     first: dict[Family, str] = {}
     for schema in system.schemas:
@@ -95,11 +115,113 @@ def _every_loss_is_named(system: System) -> None:
             )
 
 
+def _receivers_read_the_loss(system: System) -> None:
+    """Raise ModelError for an action whose guard reads a loss, and which may receive a lost message.
+
+    If the losses of all messages that it may receive are true, a part of its guard must be false, or depend
+    on the state alone.
+    """
+    readers = {schema: line(read) for schema, read in _choices_read(system)}
+    kinds = {s.action.received.kind for s in readers if s.action.received is not None}
+    losses = _losses_by_message(system, kinds)
+    unknown = [identity for identity in losses if () in identity]
+    for schema, read in readers.items():
+        message = schema.action.received
+        if message is None or _never_happens(schema):
+            continue
+        own = {sent.lost.family for _, sent in schema.sent() if sent.lost is not None}
+        choosing = [
+            c
+            for c in conjuncts(schema.action.when)
+            if any(isinstance(t, Read) and _is_choice(t) and t.family not in own for t in subterms(c))
+        ]
+        for given in _arguments(schema.parameters):
+            identity = _identity(message, given)
+            candidates = losses if () in identity else [identity, *unknown]
+            lost = {p for c in candidates if _may_equal(c, identity) for p in losses.get(c, ())}
+            if choosing and lost and not any(_may_exclude(c, given, lost) for c in choosing):
+                action = GroundAction(schema, tuple(given.values()))
+                loss = min(named(*place) for place in lost)
+                raise ModelError(
+                    f"{action.name} reads {read}, and may receive {message.kind} when its loss "
+                    f"{loss} is true: add the negation of that loss "
+                    "to the guard, or name with lost= in the sending the loss that the receiver reads"
+                )
+
+
+_Place: TypeAlias = tuple[Family, tuple[Value, ...]]
+_Identity: TypeAlias = tuple[tuple[Value, ...] | str, ...]
+
+
+def _losses_by_message(system: System, kinds: Collection[str]) -> dict[_Identity, set[_Place]]:
+    """Return the losses that the sendings of these kinds name, by what identifies a message."""
+    found: dict[_Identity, set[_Place]] = {}
+    for schema in system.schemas:
+        for bound, message in schema.sent():
+            if message.lost is None or message.kind not in kinds:
+                continue
+            for given in _arguments((*schema.parameters, *bound)):
+                index = [plain_index(term, given) for term in message.lost.index]
+                values = [i or s.values for i, s in zip(index, message.lost.family.over, strict=True)]
+                places = ((message.lost.family, place) for place in itertools.product(*values))
+                found.setdefault(_identity(message, given), set()).update(places)
+    return found
+
+
+def _arguments(parameters: Sequence[Parameter]) -> Iterator[dict[Parameter, Value]]:
+    """Yield all combinations of values of the parameters; none if a sort has any size."""
+    if all(p.sort.counted for p in parameters):
+        for values in itertools.product(*(p.sort for p in parameters)):
+            yield dict(zip(parameters, values, strict=True))
+
+
+def _identity(message: Message, given: Mapping[Parameter, Value]) -> _Identity:
+    """Return what identifies a message. A part that depends on the state is an empty tuple."""
+    about = (part for name in sorted(message.about) for part in (name, message.about[name]))
+    terms = (message.sender, message.receiver, *about)
+    return message.kind, *(t if isinstance(t, str) else plain_index(t, given) for t in terms)
+
+
+def _may_equal(one: _Identity, other: _Identity) -> bool:
+    """Return whether the two may be one message: whether their known parts are equal."""
+    return len(one) == len(other) and all(
+        a == b or a == () or b == () for a, b in zip(one, other, strict=True)
+    )
+
+
+def _may_exclude(term: Term, given: Mapping[Parameter, Value], lost: Collection[_Place]) -> bool:
+    """Return whether the term is false with these losses true, or reads one of them beside the state."""
+    left, before = _with_losses(term, given, lost), _with_losses(term, given, ())
+    fewer = sum(map(_is_choice, subterms(left))) < sum(map(_is_choice, subterms(before)))
+    reads_state = any(isinstance(t, Read) and not _is_choice(t) for t in subterms(left))
+    return is_false(left) or (reads_state and fewer)
+
+
+def _with_losses(term: Term, given: Mapping[Parameter, Value], lost: Collection[_Place]) -> Term:
+    """Return the term for these arguments, simplified, with these losses true."""
+    match term:
+        case Parameter():
+            return lift(given[term]) if term in given else term
+        case Quantified(quantifier="forall" | "exists" as quantifier, bound=bound, body=body):
+            join = all_of if quantifier == "forall" else any_of
+            return simplified(join(*(_with_losses(body, {**given, bound: v}, lost) for v in bound.sort)))
+    made = rebuilt(term, tuple(_with_losses(part, given, lost) for part in children(term)))
+    if isinstance(made, Read) and _is_choice(made):
+        place = made.family, tuple(i.value for i in made.index if isinstance(i, Constant))
+        unknown = len(place[1]) < len(made.index) and any(family is made.family for family, _ in lost)
+        return TRUE if place in lost or unknown else made
+    return simplified(made)
+
+
+def _is_choice(term: Term) -> bool:
+    return isinstance(term, Read) and term.family.fault is not None
+
+
 def _choices_read(system: System) -> Iterator[tuple[Schema, Read]]:
     """Yield each action that reads a choice, in its guard, updates or messages, with what it reads."""
     for schema in system.schemas:
         for term in subterms(*(term for _, terms in schema.scopes for term in terms)):
-            if isinstance(term, Read) and term.family.fault is not None:
+            if isinstance(term, Read) and _is_choice(term):
                 yield schema, term
 
 

@@ -238,7 +238,8 @@ def slots(item: Schema | Group, given: Mapping[str, Value]) -> Iterable[tuple[Sc
         raise ModelError(
             f"in_turn {item.by}: every action in it needs an argument of that name, and one action has none"
         )
-    for value in dict.fromkeys(itertools.chain(*ranges)):
+    typed = {(type(value), value): value for value in itertools.chain(*ranges)}  # 1 is equal to True
+    for value in typed.values():
         for member in item.members:
             yield from slots(member, {**given, item.by: value})
 

@@ -9,12 +9,9 @@ from typing import Any
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import families_read
-from fencepost.encoding.language.sorts import Sort
+from fencepost.encoding.language.sorts import MOST_PLACES, Sort
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.safe_text import is_name, one_line
-
-MOST_PLACES = 100_000
-"""Largest number of state variables, and of ground actions: far more than any proved instance has."""
 
 LONGEST_NAME = 100
 """Largest number of bytes of a name that becomes part of a file's name."""

@@ -6,20 +6,22 @@ first value of their sort, so two sequences are equal if all their parts are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import Partial, if_, implies, undefined
-from fencepost.encoding.language.initial_values import OneOf
+from fencepost.encoding.language.initial_values import OneOf, taken_once
 from fencepost.encoding.language.patterns import is_within, sorts_of
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
     Sort,
     Value,
+    braced,
     explain_no_sort,
     integers,
     must_be_plain_words,
@@ -241,6 +243,23 @@ class SequenceVariable(Sequence):
         return (self._length.set(length, when), *items)
 
 
+def _items(kind: Sequences, given: Any) -> tuple[Value, ...]:
+    """Return the items of a sequence at first. Raises ModelError."""
+    if isinstance(given, OneOf):
+        raise ModelError("initial: a sequence begins with one value; write a tuple, such as (1, 2)")
+    if isinstance(given, str):
+        raise ModelError(f"initial={given!r} is a text; write a tuple, such as ({given!r},)")
+    if isinstance(given, AbstractSet | Mapping):
+        value = braced(sorted(given, key=show)) if isinstance(given, AbstractSet) else repr(given)
+        raise ModelError(
+            f"initial={value:.80} is a {type(given).__name__}, which has no order; write a tuple"
+        )
+    items: tuple[Value, ...] = tuple(given)
+    if len(items) > kind.most or any(item not in kind.of for item in items):
+        raise ModelError(f"initial={items!r:.80}: write at most {kind.most} values of {kind.of.name}")
+    return items
+
+
 class SequenceFamily(Whole[Family]):
     """State variables whose values are sequences, one for each index."""
 
@@ -250,16 +269,7 @@ class SequenceFamily(Whole[Family]):
         """Declare the items and the length for each index. Raises ModelError."""
         self.kind = kind
 
-        def first(*index: Value) -> tuple[Value, ...]:
-            given: Any = initial(*index) if callable(initial) else initial or ()
-            if isinstance(given, OneOf):
-                raise ModelError("initial: a sequence begins with one value; write a tuple, such as (1, 2)")
-            if isinstance(given, str):
-                raise ModelError(f"initial={given!r} is a text; write a tuple, such as ({given!r},)")
-            items: tuple[Value, ...] = tuple(given)
-            if len(items) > kind.most or any(item not in kind.of for item in items):
-                raise ModelError(f"initial={items!r:.80}: write at most {kind.most} values of {kind.of.name}")
-            return items
+        first = taken_once(() if initial is None else initial, over, lambda given: _items(kind, given))
 
         def item(*index: Value) -> Value:
             items, position = first(*index[:-1]), index[-1]

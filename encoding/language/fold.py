@@ -189,10 +189,10 @@ class Folding:
         before = children(term)
         after = tuple(map(self.term, before))
         same = all(a is b for a, b in zip(after, before, strict=True))
-        return _simplified(term if same else rebuilt(term, after))
+        return simplified(term if same else rebuilt(term, after))
 
 
-def _simplified(term: Term) -> Term:
+def simplified(term: Term) -> Term:
     """Return the term simplified by its constant operands, which may make it a constant."""
     match term:
         case Not(operand=Constant(value=value)):

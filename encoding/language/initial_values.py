@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from math import prod
+from typing import Any, TypeAlias, TypeVar
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.sorts import Sort, Value
+from fencepost.encoding.language.sorts import MOST_PLACES, Sort, Value, show
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,30 @@ def one_of(*values: Value) -> OneOf:
     if not values:
         raise ModelError("one_of() names no value; name the initial values, or write initial=anything")
     return OneOf(values)
+
+
+Taken = TypeVar("Taken")
+
+
+def taken_once(initial: Any, over: tuple[Sort, ...], take: Callable[[Any], Taken]) -> Callable[..., Taken]:
+    """Return `initial=`, read by `take`, as a function of the index.
+
+    A function is called once for each index, at the declaration: later it may give other values. Indices of
+    sorts of any size, and too many indices, are not listed. Raises ModelError for a function that returns
+    None, and what `take` raises.
+    """
+
+    def at(*index: Value) -> Taken:
+        given = initial(*index) if callable(initial) else initial
+        if given is None:
+            where = f" for {', '.join(map(show, index))}" if index else ""
+            raise ModelError(f"initial= is a function that returns None{where}; return an initial value")
+        return take(given)
+
+    if not callable(initial):
+        value = at()
+        return lambda *_: value
+    if not all(sort.counted for sort in over) or prod(map(len, over)) > MOST_PLACES:
+        return at
+    table = {index: at(*index) for index in itertools.product(*over)}
+    return lambda *index: table[index]

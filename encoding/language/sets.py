@@ -6,13 +6,13 @@ sort. An argument of an action, and the variable of a quantifier, is one of all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import is_one_of
-from fencepost.encoding.language.initial_values import OneOf
+from fencepost.encoding.language.initial_values import OneOf, taken_once
 from fencepost.encoding.language.quantifiers import argument, bind, count, everywhere, exists, forall
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
@@ -183,8 +183,13 @@ class SetFamily(Whole[Family]):
     def __init__(self, kind: Subsets, over: tuple[Sort, ...], initial: InitialSet) -> None:
         """Declare one Boolean for each index and each value of the sort."""
         self.of = kind.of
-        at_first = None if initial is None else _membership(kind.of, initial)
-        super().__init__(over, Family(BOOL, (*over, kind.of), at_first, None))
+        first = taken_once(() if initial is None else initial, over, lambda given: _members(kind.of, given))
+
+        def is_member(*index: Value) -> bool | OneOf:
+            members = first(*index[:-1])
+            return members if isinstance(members, OneOf) else index[-1] in members
+
+        super().__init__(over, Family(BOOL, (*over, kind.of), None if initial is None else is_member, None))
 
     def variable(self, index: tuple[TermLike, ...]) -> SetVariable:
         """Return the set at an index."""
@@ -204,30 +209,23 @@ class SetFamily(Whole[Family]):
         return index[-1] in self.plain(text)
 
 
-def _membership(
-    of: Sort, initial: OneOf | Iterable[Value] | Callable[..., OneOf | Iterable[Value]]
-) -> Callable[..., bool | OneOf]:
-    """Return whether a value is in the set at first, as a function of the index. Raises ModelError."""
-
-    def is_member(*index: Value) -> bool | OneOf:
-        members = initial(*index[:-1]) if callable(initial) else initial
-        if isinstance(members, OneOf):
-            if members.values:
-                raise ModelError(
-                    "initial=one_of(…) names no sets; write initial=anything, and which sets in `beginning`"
-                )
-            return members
-        if isinstance(members, str):
-            raise ModelError(f"initial={members!r} is a text; write a set, such as {{{members!r}}}")
-        members = tuple(members)
-        for member in members:
-            if of.counted and member not in of:
-                raise ModelError(
-                    f"initial: {member!r:.80} is not in {of.name}; valid: {', '.join(map(str, of))}"
-                )
-        return index[-1] in members
-
-    return is_member
+def _members(of: Sort, given: OneOf | Iterable[Value]) -> OneOf | tuple[Value, ...]:
+    """Return the members of a set at first. Raises ModelError."""
+    if isinstance(given, OneOf):
+        if given.values:
+            raise ModelError(
+                "initial=one_of(…) names no sets; write initial=anything, and which sets in `beginning`"
+            )
+        return given
+    if isinstance(given, str):
+        raise ModelError(f"initial={given!r} is a text; write a set, such as {{{given!r}}}")
+    if isinstance(given, Mapping):
+        raise ModelError(f"initial={given!r:.80} is a table; write the set of the members alone")
+    members = tuple(given)
+    for member in members:
+        if of.counted and member not in of:
+            raise ModelError(f"initial: {member!r:.80} is not in {of.name}; valid: {', '.join(map(str, of))}")
+    return members
 
 
 @argument.register

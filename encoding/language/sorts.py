@@ -21,6 +21,9 @@ Value: TypeAlias = bool | int | str | Enum
 MOST_VALUES = 1000
 """Largest number of values of a sort: far more than any proved instance has bookies, entries or fragments."""
 
+MOST_PLACES = 100_000
+"""Largest number of state variables, and of ground actions: far more than any proved instance has."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sort:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial, update_wrapper, wraps
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError
@@ -18,7 +19,7 @@ from fencepost.encoding.language.bounded_sequences import (
     SequenceVariable,
 )
 from fencepost.encoding.language.channels import Channel
-from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf
+from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value, show
@@ -38,6 +39,8 @@ def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily 
         return SetFamily(domain, over, initial)
     if isinstance(domain, Sequences):
         return SequenceFamily(domain, over, initial)
+    if callable(initial) and all(isinstance(sort, Sort) for sort in over):
+        initial = taken_once(initial, over, lambda value: value)
     return Family(domain, over, initial, None)
 
 
@@ -101,8 +104,25 @@ class _Frozen(ABCMeta):
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
         """Return a new state space, frozen."""
         state = super().__call__(*arguments, **named)
+        own = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+        own = {n: v for n, v in own.items() if isinstance(v, list | dict | set) and not n.startswith("__")}
+        for name, value in (own | state.__dict__).items():
+            if name not in ("_families", "_definitions"):
+                state.__dict__[name] = _fixed(value)
         state.__dict__["_is_frozen"] = True
         return state
+
+
+def _fixed(value: object) -> object:
+    """Return a copy that nothing changes: a tuple of a list, a read-only dict. Definitions may read it."""
+    match value:
+        case list():
+            return tuple(map(_fixed, value))
+        case dict():
+            return MappingProxyType({key: _fixed(own) for key, own in value.items()})
+        case set():
+            return frozenset(value)
+    return value
 
 
 class StateSpace(metaclass=_Frozen):
@@ -138,6 +158,11 @@ class StateSpace(metaclass=_Frozen):
         if isinstance(value, Whole | Channel):
             value.name = name
             for suffix, part in zip(value.suffixes, value.families, strict=True):
+                if suffix and hasattr(self, f"{name}{suffix}"):
+                    raise ModelError(
+                        f"{name}{suffix}: {name} makes a state variable of that name, and the state space "
+                        "has an attribute of that name already; rename one"
+                    )
                 self._declare(f"{name}{suffix}", part)
                 if suffix:
                     super().__setattr__(f"{name}{suffix}", part if part.over else part[()])
@@ -208,7 +233,11 @@ def _typed(argument: object) -> object:
         case Term():
             return Term, id(argument)
         case tuple():
-            return tuple(map(_typed, argument))
+            return type(argument), tuple(map(_typed, argument))
+        case frozenset():
+            return type(argument), frozenset(map(_typed, argument))
+        case _ if is_dataclass(argument) and not isinstance(argument, type | Sort | RefusesPython):
+            return type(argument), tuple(_typed(getattr(argument, f.name)) for f in fields(argument))
     return type(argument), argument
 
 

@@ -16,7 +16,8 @@ from enum import Enum
 
 from fencepost.encoding.language import (
     BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
-    exists, family, forall, integers, labels, members, message, parameter, switch, variable,
+    exists, family, forall, integers, labels, members, message, parameter, sequences, subsets,
+    switch, variable,
 )
 
 
@@ -36,6 +37,7 @@ class State(StateSpace):
         self.sent = family(BOOL, self.entry)
         self.phase = variable(members(Phase))
         self.closed = variable(BOOL)
+        self.limits = [1]
 
     @definition
     def is_quiet(self):
@@ -231,7 +233,7 @@ MISTAKES = {
     "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
     "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
-    "syntax": ("def build(p):", "def build(p:", "line 38: "),
+    "syntax": ("def build(p):", "def build(p:", "line 40: "),
     "an import": ("from enum import Enum", "from enum import Enam", "ImportError"),
     "a long message": (
         "    s = State(p)",
@@ -369,6 +371,31 @@ MISTAKES = {
         "self.closed = variable(BOOL)",
         'self.closed = variable(BOOL); self.other = variable(Sort("Phase", ("open", "closed")))',
         "sort Phase: two different sorts have that name",
+    ),
+    "an initial function without return": (
+        "family(BOOL, self.entry)",
+        "family(BOOL, self.entry, initial=lambda e: None)",
+        "initial= is a function that returns None for 1; return an initial value",
+    ),
+    "a set as a sequence": (
+        "self.closed = variable(BOOL)",
+        "self.closed = variable(BOOL); self.log = variable(sequences(self.entry, most=1), initial={1})",
+        "initial={1} is a set, which has no order; write a tuple",
+    ),
+    "a table as a set": (
+        "self.closed = variable(BOOL)",
+        "self.closed = variable(BOOL); self.some = variable(subsets(self.entry), initial={1: False})",
+        "initial={1: False} is a table; write the set of the members alone",
+    ),
+    "a name of a part": (
+        "self.closed = variable(BOOL)",
+        "self.log_length = 1; self.closed = variable(BOOL); self.log = variable(sequences(BOOL, most=1))",
+        "log_length: log makes a state variable of that name, and the state space has an attribute",
+    ),
+    "a list of the state space that an action changes": (
+        "    return Action(",
+        "    s.limits[0] = 2\n    return Action(",
+        "'tuple' object does not support item assignment",
     ),
     "a sort named like a type": (
         "integers(1, p.entries)",
