@@ -16,7 +16,8 @@ from enum import Enum
 
 from fencepost.encoding.language import (
     BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
-    exists, family, forall, integers, labels, members, message, parameter, switch, variable,
+    exists, family, forall, if_, integers, is_prefix, labels, members, message, optional, parameter,
+    sequence_of, sequences, switch, variable,
 )
 
 
@@ -231,7 +232,7 @@ MISTAKES = {
     "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
     "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
-    "syntax": ("def build(p):", "def build(p:", "line 38: "),
+    "syntax": ("def build(p):", "def build(p:", "line 39: "),
     "an import": ("from enum import Enum", "from enum import Enam", "ImportError"),
     "a long message": (
         "    s = State(p)",
@@ -306,6 +307,34 @@ MISTAKES = {
         "(s.phase == Phase.OPEN)",
         '(s.phase == "opem")',
         "send compares phase == opem, and opem is not a value of phase; valid: open, closed",
+    ),
+    "a typo in a branch": (
+        "(s.phase == Phase.OPEN)",
+        '(s.phase == if_(s.closed, "opem", s.phase))',
+        "opem is not a value of phase; valid: open, closed",
+    ),
+    "a typo in a branch of a branch": (
+        "holds=~s.sent[1]",
+        'holds=if_(s.closed, s.phase, if_(s.sent[1], s.phase, "opem")) != s.phase',
+        "opem is not a value of phase",
+    ),
+    "a typo in a sequence": (
+        "holds=~s.sent[1]",
+        'holds=sequence_of(members(Phase), s.phase) != sequence_of(members(Phase), "opem")',
+        "opem is not a value of",
+    ),
+    "a typo in a prefix": (
+        "holds=~s.sent[1]",
+        'holds=is_prefix(sequence_of(members(Phase), "opem"), sequence_of(members(Phase), s.phase))',
+        "opem is not a value of",
+    ),
+    "a label for nobody": (
+        "holds=~s.sent[1]",
+        (
+            'holds=exists(optional(labels("n", "n", 2)), lambda v: (v == "none")'
+            ' | exists(labels("n", "n", 2), lambda n: (n == v) & (n != "none")))'
+        ),
+        "none is not a value of n~",
     ),
     "a label for a member": (
         "(s.phase == Phase.OPEN)",
