@@ -28,7 +28,7 @@ from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.dead_text import dead_actions, dead_properties
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.parameters import Option, assign, options
-from fencepost.encoding.language.refused_operators import OPERAND_OF_IS, guarded_source, operand_of_is
+from fencepost.encoding.language.refused_operators import GUARDS, guarded_source
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
 
@@ -317,7 +317,7 @@ def load(path: Path) -> Protocol:
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
     name = f"fencepost_protocol_{path.stem}"
     module = ModuleType(name)
-    module.__dict__.update({"__file__": str(path), OPERAND_OF_IS: operand_of_is})
+    module.__dict__.update({"__file__": str(path), **GUARDS})
     sys.modules[name] = module
     try:
         source = guarded_source(path.read_bytes(), str(path))

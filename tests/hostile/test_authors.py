@@ -263,6 +263,17 @@ MISTAKES = {
         "cannot be looked up in a set or a dict",
     ),
     "is": ("(s.phase == Phase.OPEN)", "(s.phase is not Phase.OPEN)", "write == and !="),
+    "is not None": ("(s.phase == Phase.OPEN)", "(s.phase is not None)", "a term is never None"),
+    "is None, by a name": (
+        "(s.phase == Phase.OPEN)",
+        "(lambda phase: phase is None)(s.phase)",
+        "a term is never None: `is` compares Python objects, never values of the state: write == and !=",
+    ),
+    "~ of a plain Boolean": (
+        "(s.phase == Phase.OPEN)",
+        "((s.phase == Phase.OPEN) if ~(1 > 0) else True)",
+        "~True is the number -2: a plain Boolean is negated by not",
+    ),
     "match": (
         "    return Action(",
         "    match s.closed:\n        case True:\n            pass\n    return Action(",
@@ -465,6 +476,25 @@ def test_a_mistake_is_explained_with_what_to_write_instead(
     line = refused(capsys, "simulate", path, "--runs", "1")
     assert says in line
     assert "quiet" in line
+
+
+def test_an_argument_that_may_be_missing_is_compared_with_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    helper = """
+def both(one, more=None, *, also=None):
+    last = None
+    last = one if last is None else last
+    one = one if more is None else one & more
+    one = one if also is None else one & also
+    return one & last if ~1 else one
+
+
+def send("""
+    text = RIGHT.replace("def send(", helper.lstrip())
+    path.write_text(text.replace("~s.sent[entry] & (", "both(~s.sent[entry], ~s.closed, also=~s.closed) & ("))
+    assert run(["simulate", str(path), "--runs", "1"]) == 0, capsys.readouterr()
 
 
 @pytest.mark.parametrize(
