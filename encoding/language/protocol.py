@@ -27,7 +27,7 @@ from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.dead_text import dead_actions, dead_properties
 from fencepost.encoding.language.fold import folded
-from fencepost.encoding.language.parameters import Option, assign, options
+from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
 from fencepost.encoding.language.refused_operators import GUARDS, guarded_source
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
@@ -69,7 +69,10 @@ class Protocol:
                 f"{self.name}: defaults= is not an instance of a dataclass; "
                 "write @dataclass(frozen=True) class Parameters: …, and defaults=Parameters()"
             )
-        options(self.defaults)
+        try:
+            check_defaults(self.defaults)
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from error
         for text in ("summary", "unmodelled"):
             must_be(f"{self.name}: {text}=", getattr(self, text), str, "write a text of one line")
         must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")

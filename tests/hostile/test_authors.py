@@ -93,6 +93,77 @@ MISTAKES = {
         "when=None",
         "when= is None; write a term",
     ),
+    "when is a number": (
+        "when=~s.sent[entry]",
+        "when=entry if True else s.closed",
+        "when= is a term of type int",
+    ),
+    "when of a message is a label": (
+        'actor="w")',
+        'actor="w", sent=[message("add", "w", "b", when=s.phase)])',
+        "add: when= is a term of type Phase; compare it with something",
+    ),
+    "a trap is a label": (
+        'witness_meaning="sent"',
+        'witness_meaning="sent", traps={"stuck": s.phase}',
+        "all-quiet: traps=: stuck is a term of type Phase; compare it with something",
+    ),
+    "a default that is too small": (
+        "Parameters(), build",
+        "Parameters(entries=0), build",
+        "defaults=: entries=0: must be 1 or more",
+    ),
+    "a default that is no number": (
+        "Parameters(), build",
+        "Parameters(entries=True), build",
+        "defaults=: entries=True: a whole number is needed",
+    ),
+    "a default that is no value of the switch": (
+        'entries: int = parameter(1, "entries that are sent")',
+        (
+            'entries: int = parameter(1, "sent"); fence: str = switch(("no", "yes"), "a", "b")\n'
+            "    def __post_init__(self): object.__setattr__(self, 'fence', 'n0')"
+        ),
+        "defaults=: fence=n0: not a value of this switch; valid: no, yes",
+    ),
+    "parameters that are not frozen": (
+        "@dataclass(frozen=True)",
+        "@dataclass",
+        "defaults= is not frozen; write @dataclass(frozen=True) class Parameters",
+    ),
+    "parameters that change themselves": (
+        'entries: int = parameter(1, "entries that are sent")',
+        (
+            'entries: int = parameter(2, "entries that are sent")\n'
+            "    def __post_init__(self): object.__setattr__(self, 'entries', 1)"
+        ),
+        "entries=2: the parameters change it to 1; refuse a value by require()",
+    ),
+    "a fault without a name": (
+        "self.closed = variable(BOOL)",
+        'self.closed = variable(BOOL); self.lost = choice(fault="")',
+        "choice(fault=''): a fault needs a name; write choice(fault='lost')",
+    ),
+    "an action's fault without a name": (
+        'actor="w")',
+        'actor="w", fault="")',
+        "fault= is ''; write the name",
+    ),
+    "two values of one text": (
+        'CLOSED = "closed"',
+        'CLOSED = "1"; SHUT = 1',
+        "sort Phase: Phase.CLOSED and Phase.SHUT are both written 1; give each value its own text",
+    ),
+    "two names of one member": (
+        'CLOSED = "closed"',
+        'CLOSED = "closed"; SHUT = "closed"',
+        "members of Phase: SHUT is another name of CLOSED; give each member its own value",
+    ),
+    "members that say themselves if they are equal": (
+        'CLOSED = "closed"',
+        'CLOSED = "closed"\n    __hash__ = Enum.__hash__\n    def __eq__(self, other): return True',
+        "sort Phase: the class Phase has an __eq__ of its own; remove it",
+    ),
     "no parameter()": (
         'parameter(1, "entries that are sent")',
         "1",
@@ -494,7 +565,7 @@ def both(one, more=None, *, also=None):
 def send("""
     text = RIGHT.replace("def send(", helper.lstrip())
     path.write_text(text.replace("~s.sent[entry] & (", "both(~s.sent[entry], ~s.closed, also=~s.closed) & ("))
-    assert run(["simulate", str(path), "--runs", "1"]) == 0, capsys.readouterr()
+    assert run(["simulate", str(path), "--runs", "1"]) == 1, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
