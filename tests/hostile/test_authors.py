@@ -588,6 +588,16 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
     assert "\x1b" not in output.out + output.err
 
 
+def test_an_explanation_cannot_change_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "quiet.py"
+    change = "lambda trace: trace.states[-1].clear() or trace.steps[0].changes.clear() or 'Changed.'"
+    path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={change}'))
+    assert run(["simulate", str(path), "--runs", "1"]) == 1
+    output = capsys.readouterr().out
+    assert "Changed." in output
+    assert "False: sent[1] is yes since step 1." in output
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [
