@@ -262,7 +262,7 @@ class Instance:
         """
         protocol = self.protocol
         actions = () if protocol.ships else dead_actions(self.written)
-        return (*actions, *dead_properties(self._declared))
+        return (*actions, *dead_properties(self.written, self._declared))
 
     @property
     def changed_switches(self) -> dict[str, str]:

@@ -635,8 +635,13 @@ def test_a_name_that_is_no_protocol(
             "holds=~s.closed",
             "all-quiet is true by its text: no action sets what it reads",
         ),
+        (
+            "holds=~s.sent[1]",
+            "holds=s.sent[1] | True",
+            "all-quiet is true by its text: its formula is true in every state",
+        ),
     ],
-    ids=["a guard", "an update", "a property"],
+    ids=["a guard", "an update", "a property", "a formula"],
 )
 def test_text_that_says_nothing_is_named_beside_the_verdict(
     right: str, wrong: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
