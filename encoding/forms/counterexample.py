@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -238,11 +239,14 @@ OF_PATH = Property("path", "a path violates nothing", TRUE, TRUE, "it is a path"
 
 
 def explained(prop: Property, trace: Trace) -> str:
-    """Return the property's explanation of a trace. If it fails, return the failure as text."""
+    """Return the property's explanation of a trace. If it fails, return the failure as text.
+
+    The author's code gets a copy: a state that it changes stays as it was replayed.
+    """
     if prop.explain is None:
         return ""
     try:
-        sentence: object = prop.explain(trace)
+        sentence: object = prop.explain(deepcopy(trace))
         if not isinstance(sentence, str):
             raise TypeError(f"explain returned {sentence!r:.80}; return a sentence")
         return sentence

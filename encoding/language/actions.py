@@ -15,6 +15,7 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import (
     count_combinations,
     must_be,
+    must_be_condition,
     must_be_list,
 )
 from fencepost.encoding.language.definedness import checked
@@ -60,6 +61,7 @@ class Action:
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
         must_be("when=", self.when, (Term, bool), "write a term over the state, such as ~s.closed")
+        must_be_condition("when=", lift(self.when))
         must_be("then=", self.then, (list, tuple), "write a list of updates, such as [s.closed.set(True)]")
         object.__setattr__(self, "then", tuple(_flat(self.then)))
         for update in self.then:
@@ -69,6 +71,8 @@ class Action:
             raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
         must_be("note=", self.note, str, "write a text")
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
+        if self.fault == "":
+            raise ModelError("fault= is ''; write the name of a fault, such as 'crashes', or leave it out")
         object.__setattr__(self, "sent", tuple(self.sent))
         self._take_over_effects()
 

@@ -59,10 +59,10 @@ def check_claim(kind: str, name: object, **conditions: object) -> None:
     """Raise ModelError unless the name fits a file's name and the conditions are Boolean terms."""
     must_be_file_name(kind, name)
     for field, condition in conditions.items():
-        _must_be_condition(f"{name}: {field}=", condition)
+        must_be_condition(f"{name}: {field}=", condition)
 
 
-def _must_be_condition(where: str, value: object) -> None:
+def must_be_condition(where: str, value: object) -> None:
     """Raise ModelError unless the value is a Boolean term. A plain `False` or `None` is not a term."""
     must_be(where, value, Term, "write a term over the state, such as ~s.lost or forall(s.entry, …)")
     assert isinstance(value, Term)
@@ -74,7 +74,7 @@ def _must_be_condition(where: str, value: object) -> None:
 
 def check_beginning(condition: object) -> None:
     """Raise ModelError unless the condition on initial states is a Boolean term that reads no choice."""
-    _must_be_condition("beginning=", condition)
+    must_be_condition("beginning=", condition)
     assert isinstance(condition, Term)
     for family in sorted(families_read(condition), key=lambda family: family.name):
         if family.fault is not None:

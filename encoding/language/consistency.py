@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 
 from fencepost.encoding.errors import ModelError
@@ -15,6 +15,7 @@ from fencepost.encoding.language.terms import (
     Constant,
     Equal,
     Family,
+    If,
     Parameter,
     Read,
     Term,
@@ -69,7 +70,8 @@ def check_comparisons(
 ) -> None:
     """Raise ModelError for a comparison with a value that the other side cannot have.
 
-    A label may be one of another part of the same sort: a recoverer is compared with the writer.
+    A label may be one of another part of the same sort: a recoverer is compared with the writer. The label
+    for nobody may be a branch of a conditional term, but a term that is never nobody is not compared with it.
     """
     seen = set[int]()
     parts = [(name, list(new_subterms(terms, seen))) for name, terms in terms_by_name]
@@ -79,12 +81,31 @@ def check_comparisons(
             if isinstance(term, Equal):
                 for one, other in ((term.left, term.right), (term.right, term.left)):
                     if isinstance(one, Constant) and not isinstance(other, Constant):
-                        _may_be_equal(name, term, other, one.value, sorts)
+                        _may_be_equal(name, term, other, one.value, _related(other, sorts, one.value))
+                    elif isinstance(one, If) and other.type not in ("bool", "int"):
+                        for value in _values_of_branches(one):
+                            _may_be_equal(name, term, other, value, _related(other, sorts))
 
 
-def _may_be_equal(where: str, equal: Equal, term: Term, value: Value, sorts: Iterable[Sort]) -> None:
+def _related(term: Term, sorts: Iterable[Sort], nobody: Value | None = None) -> list[Sort]:
+    """Return the sorts of the labels with which the term may be compared, but for those of this nobody."""
+    if term.type in ("bool", "int"):
+        return []
+    return [sort for sort in sorts if sort.type == term.type and (nobody is None or sort.nobody != nobody)]
+
+
+def _values_of_branches(term: Term) -> Iterator[Value]:
+    """Yield the plain values among the branches of a conditional term."""
+    match term:
+        case If(then=then, otherwise=otherwise):
+            yield from _values_of_branches(then)
+            yield from _values_of_branches(otherwise)
+        case Constant(value=value):
+            yield value
+
+
+def _may_be_equal(where: str, equal: Equal, term: Term, value: Value, related: Iterable[Sort]) -> None:
     found = list(sorts_of(term))
-    related = [] if term.type in ("bool", "int") else [sort for sort in sorts if sort.type == term.type]
     if not found or any(sort is None or not sort.counted or value in sort for sort in (*found, *related)):
         return
     valid = one_line(", ".join(show(v) for sort in found if sort for v in sort), 60)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
+from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant, Term, lift
 
@@ -26,11 +27,14 @@ def dead_actions(written: System) -> Iterator[str]:
             yield f"{schema.name} never sets {families}: the condition is false for all arguments"
 
 
-def dead_properties(folded: System) -> Iterator[str]:
-    """Yield a remark for each property that is true in every state, because no action sets what it reads."""
-    for prop in folded.properties:
-        if _is(True, prop.holds):
-            yield f"{prop.name} is true by its text: no action sets what it reads"
+def dead_properties(written: System, folded: System) -> Iterator[str]:
+    """Yield a remark for each property that is true in every state, with the reason."""
+    for before, after in zip(written.properties, folded.properties, strict=True):
+        if _is(True, after.holds):
+            fixed = constants(written)
+            unset = any(family in fixed for family in families_read(before.holds))
+            reason = "no action sets what it reads" if unset else "its formula is true in every state"
+            yield f"{before.name} is true by its text: {reason}"
 
 
 def _is(value: bool, term: Term) -> bool:

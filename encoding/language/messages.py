@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.author_errors import must_be_condition
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, Update, lift
@@ -65,9 +66,13 @@ def message(
     stays: bool = False,
     effect: ChannelStep | None = None,
 ) -> Message:
-    """Return a `Message`. Plain values may stand for terms. Raises ModelError if `lost` is no choice."""
+    """Return a `Message`. Plain values may stand for terms.
+
+    Raises ModelError if `lost` is no choice, or `when` is no condition.
+    """
     if lost is not None and not (isinstance(lost, Read) and lost.family.fault is not None):
         raise ModelError(f"{kind}: lost= is no loss; write lost=s.write_lost[…], a choice of the state")
+    must_be_condition(f"{kind}: when=", lift(when))
     lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
     return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when), stays, effect)
 

@@ -58,7 +58,8 @@ class Option:
             return text
         number = whole(text)
         if number is None:
-            raise BadInput(f"{self.name}={text}: a whole number is needed, such as {self.default or 1}")
+            example = self.default if type(self.default) is int and self.default > 0 else 1
+            raise BadInput(f"{self.name}={text}: a whole number is needed, such as {example}")
         if number < self.least:
             raise BadInput(f"{self.name}={number}: must be {self.least} or more")
         if number > self.most:
@@ -96,6 +97,36 @@ def options(parameters: type[Any] | object) -> list[Option]:
     return found
 
 
+def check_defaults(defaults: object) -> None:
+    """Raise ModelError unless the dataclass is frozen, and each of its values is one that may be set."""
+    if not type(defaults).__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise ModelError("defaults= is not frozen; write @dataclass(frozen=True) class Parameters: …")
+    for option in options(defaults):
+        try:
+            if option.parse(str(option.default)) != option.default or isinstance(option.default, bool):
+                raise BadInput(
+                    f"{option.name}={option.default!r:.80}: is no text of a switch or whole number"
+                )
+        except BadInput as error:
+            raise ModelError(f"defaults=: {error}") from error
+    written = {field.name: field.default for field in dataclasses.fields(defaults)}  # type: ignore[arg-type]
+    try:
+        made = dataclasses.replace(defaults, **written)  # type: ignore[type-var]
+    except BadInput:
+        return
+    _must_keep(made, written)
+
+
+def _must_keep(made: object, given: Mapping[str, object]) -> None:
+    """Raise ModelError if the parameters changed one of the values that they were given."""
+    for name, value in given.items():
+        if (kept := getattr(made, name)) != value:
+            raise ModelError(
+                f"{name}={value}: the parameters change it to {kept!r:.80}; refuse a value by require(), "
+                "and compute another one in build"
+            )
+
+
 def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
     """Return `base` with these settings. Raises BadInput for a setting that is unknown or invalid."""
     known = {option.name: option for option in options(base)}
@@ -108,7 +139,9 @@ def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
         if name in changes:
             raise BadInput(f"{name}={text}: set twice; set it once")
         changes[name] = known[name].parse(text)
-    return dataclasses.replace(base, **changes)  # type: ignore[type-var]
+    made = dataclasses.replace(base, **changes)  # type: ignore[type-var]
+    _must_keep(made, changes)
+    return made
 
 
 def require(rule: str, holds: bool, values: Mapping[str, object], valid: str) -> None:

@@ -27,8 +27,8 @@ from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.dead_text import dead_actions, dead_properties
 from fencepost.encoding.language.fold import folded
-from fencepost.encoding.language.parameters import Option, assign, options
-from fencepost.encoding.language.refused_operators import OPERAND_OF_IS, guarded_source, operand_of_is
+from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
+from fencepost.encoding.language.refused_operators import GUARDS, guarded_source
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
 
@@ -70,7 +70,10 @@ class Protocol:
                 f"{self.name}: defaults= is not an instance of a dataclass; "
                 "write @dataclass(frozen=True) class Parameters: …, and defaults=Parameters()"
             )
-        options(self.defaults)
+        try:
+            check_defaults(self.defaults)
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from error
         must_be(f"{self.name}: summary=", self.summary, str, "write a text of one line")
         if not callable(self.unmodelled):
             must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
@@ -270,7 +273,7 @@ class Instance:
         """
         protocol = self.protocol
         actions = () if protocol.ships else dead_actions(self.written)
-        return (*actions, *dead_properties(self._declared))
+        return (*actions, *dead_properties(self.written, self._declared))
 
     @property
     def changed_switches(self) -> dict[str, str]:
@@ -328,7 +331,7 @@ def load(path: Path) -> Protocol:
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
     name = f"fencepost_protocol_{path.stem}"
     module = ModuleType(name)
-    module.__dict__.update({"__file__": str(path), OPERAND_OF_IS: operand_of_is})
+    module.__dict__.update({"__file__": str(path), **GUARDS})
     sys.modules[name] = module
     try:
         source = guarded_source(path.read_bytes(), str(path))

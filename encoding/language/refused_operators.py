@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Collection, Iterator
 from typing import NoReturn
 
 _ENGINE = {"copy", "copyreg", "pickle", "dataclasses", "typing", "reprlib", "pdb"}
@@ -64,13 +65,37 @@ _ASKING = {"callable", "getattr", "hasattr", "id", "isinstance", "type"}
 """The functions of Python that ask about the object and would take a term without a word."""
 _OF_ENGINE = {"__class__", "family", "free", "index", "sort", "type"}
 """The attributes of terms that an author may take for the value."""
+_OBJECTS = "`is` and `match` compare"
+
+
+def _names_for_none(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a file sets to None, as a default or by an assignment."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.arguments(posonlyargs=first, args=args, defaults=defaults):
+                both = [*zip(reversed([*first, *args]), reversed(defaults), strict=False)]
+                both += [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if d]
+                yield from (argument.arg for argument, default in both if _is_none(default))
+            case ast.Assign(targets=targets, value=value) if _is_none(value):
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=None)):
+                yield name
+
+
+def _is_none(operand: ast.expr) -> bool:
+    return isinstance(operand, ast.Constant) and operand.value is None
 
 
 class _Guard(ast.NodeTransformer):
     """A rewriting of what asks about a Python object, such as `a is b`, into calls that refuse terms.
 
-    No term is None, so a comparison with None stays as it is.
+    No term is None. So a comparison with None is guarded too, but for names that the file itself sets to
+    None: there the question is whether a term is given.
     """
+
+    def __init__(self, optional: Collection[str]) -> None:
+        """Take the names that may be None."""
+        self.optional = optional
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return the call with its first argument guarded, if it asks about an object."""
@@ -91,10 +116,19 @@ class _Guard(ast.NodeTransformer):
         self.generic_visit(node)
         operands = [node.left, *node.comparators]
         compares_objects = any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
-        if not compares_objects or any(isinstance(o, ast.Constant) and o.value is None for o in operands):
+        given = any(isinstance(operand, ast.Name) and operand.id in self.optional for operand in operands)
+        if not compares_objects or (given and any(map(_is_none, operands))):
             return node
-        guarded = [_guarded(operand) for operand in operands]
+        said = "a term is never None: `is` compares" if any(map(_is_none, operands)) else _OBJECTS
+        guarded = [_guarded(operand, said) for operand in operands]
         return ast.copy_location(ast.Compare(guarded[0], node.ops, guarded[1:]), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Return the operator with its operand guarded, if it is `~`."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Invert):
+            node.operand = _call(OPERAND_OF_INVERT, node.operand)
+        return node
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         """Return the statement with its subject guarded: a pattern such as True compares objects."""
@@ -103,13 +137,17 @@ class _Guard(ast.NodeTransformer):
         return node
 
 
-def _guarded(operand: ast.expr, said: str = "`is` and `match` compare") -> ast.expr:
-    call = ast.Call(ast.Name(OPERAND_OF_IS, ast.Load()), [operand, ast.Constant(said)], [])
-    return ast.copy_location(call, operand)
+def _guarded(operand: ast.expr, said: str = _OBJECTS) -> ast.expr:
+    return _call(OPERAND_OF_IS, operand, ast.Constant(said))
+
+
+def _call(function: str, operand: ast.expr, *more: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(function, ast.Load()), [operand, *more], []), operand)
 
 
 OPERAND_OF_IS = "__fencepost_operand_of_is__"
-"""The name under which a protocol's file finds `operand_of_is`."""
+OPERAND_OF_INVERT = "__fencepost_operand_of_invert__"
+"""The names under which a protocol's file finds `operand_of_is` and `operand_of_invert`."""
 
 
 def operand_of_is(value: object, said: str) -> object:
@@ -119,8 +157,22 @@ def operand_of_is(value: object, said: str) -> object:
     return value
 
 
+def operand_of_invert(value: object) -> object:
+    """Return an object that the author's code negates by `~`. Raises TypeError for a plain Boolean."""
+    if isinstance(value, bool):
+        raise TypeError(f"~{value} is the number {-1 - value}: a plain Boolean is negated by not")
+    return value
+
+
+GUARDS = {OPERAND_OF_IS: operand_of_is, OPERAND_OF_INVERT: operand_of_invert}
+"""The functions that a guarded file calls, by the names under which it finds them."""
+
+
 def guarded_source(source: bytes, path: str) -> ast.Module:
-    """Return a protocol's file, parsed; `is` and `match` refuse terms. Raises SyntaxError, ValueError."""
+    """Return a protocol's file, parsed; `is` and `match` refuse terms, and `~` refuses plain Booleans.
+
+    Raises SyntaxError, ValueError.
+    """
     tree = ast.parse(source, path)
-    _Guard().visit(tree)
+    _Guard(frozenset(_names_for_none(tree))).visit(tree)
     return ast.fix_missing_locations(tree)

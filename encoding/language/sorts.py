@@ -25,6 +25,19 @@ MOST_PLACES = 100_000
 """Largest number of state variables, and of ground actions: far more than any proved instance has."""
 
 
+_EQUALITIES = (object.__eq__, int.__eq__, str.__eq__)
+"""The comparisons that tell the members of an Enum apart, or those of an IntEnum or a StrEnum."""
+
+
+def show(value: object) -> str:
+    """Return a plain value as text for people and JSON."""
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
 @dataclass(frozen=True, eq=False)
 class Sort:
     """A non-empty set of values: the domain of a variable, or an index set for quantifiers.
@@ -54,6 +67,10 @@ class Sort:
         for kind, value in kinds.items():
             if not (kind in (bool, int, str) or issubclass(kind, Enum)):
                 raise ModelError(f"sort {self.name}: value {value!r:.80}; {_VALUES}")
+            if kind.__eq__ not in _EQUALITIES:
+                raise ModelError(
+                    f"sort {self.name}: the class {kind.__name__} has an __eq__ of its own; remove it"
+                )
         if len(kinds) > 1:
             raise ModelError(
                 f"sort {self.name}: {' and '.join(f'{v!r:.40}' for v in kinds.values())} are of two types; "
@@ -61,7 +78,14 @@ class Sort:
             )
         if not self.listed or len(set(self.listed)) != len(self.listed):
             raise ValueError(f"sort {self.name}: values {self.listed} must be distinct, and at least one")
+        shown: dict[str, Value] = {}
         for value in self.listed:
+            other = shown.setdefault(show(value), value)
+            if other is not value:
+                raise ModelError(
+                    f"sort {self.name}: {other} and {value} are both written {show(value)}; "
+                    "give each value its own text"
+                )
             label = value.value if isinstance(value, Enum) else value
             if isinstance(label, str) and not is_name(label):
                 raise ModelError(f"sort {self.name}: value {label!r}; write a word of printable characters")
@@ -158,9 +182,15 @@ def of_any_size(name: str) -> Sort:
 
 
 def members(enum: type[Enum]) -> Sort:
-    """Return the sort of the members of an Enum, in the order of their definition."""
+    """Return the sort of the members of an Enum, in the order of their definition. Raises ModelError."""
     if not (isinstance(enum, type) and issubclass(enum, Enum)):
         raise ModelError(f"members of {enum!r:.80}, which is not an Enum; give the class itself")
+    for name, member in enum.__members__.items():
+        if name != member.name:
+            raise ModelError(
+                f"members of {enum.__name__}: {name} is another name of {member.name}; "
+                "give each member its own value"
+            )
     return Sort(enum.__name__, tuple(enum))
 
 
@@ -262,15 +292,6 @@ def subsets_of_size(
     if comb(len(of), size) > MOST_VALUES:
         raise _too_large(name, comb(len(of), size))
     return SubsetSort(name, tuple(map(written, _subsets(of, size))), of=of, size=size)
-
-
-def show(value: object) -> str:
-    """Return a plain value as text for people and JSON."""
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
 
 
 def _subsets(of: Sort, size: int | None = None) -> Iterator[tuple[Value, ...]]:

@@ -56,7 +56,12 @@ def variable(domain: Any, initial: Any = None) -> Any:
 
 
 def choice(*over: Sort, fault: str) -> Family:
-    """Declare a choice for each index: a fault decided before the first step, such as a lost message."""
+    """Declare a choice for each index: a fault decided before the first step, such as a lost message.
+
+    Raises ModelError for a fault without a name.
+    """
+    if not isinstance(fault, str) or not fault:
+        raise ModelError(f"choice(fault={fault!r:.80}): a fault needs a name; write choice(fault='lost')")
     return Family(BOOL, over, None, fault)
 
 

@@ -15,6 +15,7 @@ from fencepost.encoding.language.author_errors import (
     count_combinations,
     must_be,
     must_be_call,
+    must_be_condition,
     must_be_list,
     must_be_number,
     must_be_table,
@@ -68,6 +69,8 @@ class Property:
         if self.explain is not None:
             must_be_call(f"{self.name}: explain=", self.explain, "give a function from a trace to a text")
         must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
+        for trap, condition in self.traps.items():
+            must_be_condition(f"{self.name}: traps=: {trap}", condition)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from enum import Enum
 
 from fencepost.encoding.language import (
     BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
-    exists, family, forall, integers, labels, members, message, parameter, sequences, subsets,
-    switch, variable,
+    exists, family, forall, if_, integers, is_prefix, labels, members, message, optional, parameter,
+    sequence_of, sequences, subsets, switch, variable,
 )
 
 
@@ -93,6 +93,77 @@ MISTAKES = {
         "when=~s.sent[entry] & (s.phase == Phase.OPEN)",
         "when=None",
         "when= is None; write a term",
+    ),
+    "when is a number": (
+        "when=~s.sent[entry]",
+        "when=entry if True else s.closed",
+        "when= is a term of type int",
+    ),
+    "when of a message is a label": (
+        'actor="w")',
+        'actor="w", sent=[message("add", "w", "b", when=s.phase)])',
+        "add: when= is a term of type Phase; compare it with something",
+    ),
+    "a trap is a label": (
+        'witness_meaning="sent"',
+        'witness_meaning="sent", traps={"stuck": s.phase}',
+        "all-quiet: traps=: stuck is a term of type Phase; compare it with something",
+    ),
+    "a default that is too small": (
+        "Parameters(), build",
+        "Parameters(entries=0), build",
+        "defaults=: entries=0: must be 1 or more",
+    ),
+    "a default that is no number": (
+        "Parameters(), build",
+        "Parameters(entries=True), build",
+        "defaults=: entries=True: a whole number is needed",
+    ),
+    "a default that is no value of the switch": (
+        'entries: int = parameter(1, "entries that are sent")',
+        (
+            'entries: int = parameter(1, "sent"); fence: str = switch(("no", "yes"), "a", "b")\n'
+            "    def __post_init__(self): object.__setattr__(self, 'fence', 'n0')"
+        ),
+        "defaults=: fence=n0: not a value of this switch; valid: no, yes",
+    ),
+    "parameters that are not frozen": (
+        "@dataclass(frozen=True)",
+        "@dataclass",
+        "defaults= is not frozen; write @dataclass(frozen=True) class Parameters",
+    ),
+    "parameters that change themselves": (
+        'entries: int = parameter(1, "entries that are sent")',
+        (
+            'entries: int = parameter(2, "entries that are sent")\n'
+            "    def __post_init__(self): object.__setattr__(self, 'entries', 1)"
+        ),
+        "entries=2: the parameters change it to 1; refuse a value by require()",
+    ),
+    "a fault without a name": (
+        "self.closed = variable(BOOL)",
+        'self.closed = variable(BOOL); self.lost = choice(fault="")',
+        "choice(fault=''): a fault needs a name; write choice(fault='lost')",
+    ),
+    "an action's fault without a name": (
+        'actor="w")',
+        'actor="w", fault="")',
+        "fault= is ''; write the name",
+    ),
+    "two values of one text": (
+        'CLOSED = "closed"',
+        'CLOSED = "1"; SHUT = 1',
+        "sort Phase: Phase.CLOSED and Phase.SHUT are both written 1; give each value its own text",
+    ),
+    "two names of one member": (
+        'CLOSED = "closed"',
+        'CLOSED = "closed"; SHUT = "closed"',
+        "members of Phase: SHUT is another name of CLOSED; give each member its own value",
+    ),
+    "members that say themselves if they are equal": (
+        'CLOSED = "closed"',
+        'CLOSED = "closed"\n    __hash__ = Enum.__hash__\n    def __eq__(self, other): return True',
+        "sort Phase: the class Phase has an __eq__ of its own; remove it",
     ),
     "no parameter()": (
         'parameter(1, "entries that are sent")',
@@ -264,6 +335,17 @@ MISTAKES = {
         "cannot be looked up in a set or a dict",
     ),
     "is": ("(s.phase == Phase.OPEN)", "(s.phase is not Phase.OPEN)", "write == and !="),
+    "is not None": ("(s.phase == Phase.OPEN)", "(s.phase is not None)", "a term is never None"),
+    "is None, by a name": (
+        "(s.phase == Phase.OPEN)",
+        "(lambda phase: phase is None)(s.phase)",
+        "a term is never None: `is` compares Python objects, never values of the state: write == and !=",
+    ),
+    "~ of a plain Boolean": (
+        "(s.phase == Phase.OPEN)",
+        "((s.phase == Phase.OPEN) if ~(1 > 0) else True)",
+        "~True is the number -2: a plain Boolean is negated by not",
+    ),
     "match": (
         "    return Action(",
         "    match s.closed:\n        case True:\n            pass\n    return Action(",
@@ -308,6 +390,34 @@ MISTAKES = {
         "(s.phase == Phase.OPEN)",
         '(s.phase == "opem")',
         "send compares phase == opem, and opem is not a value of phase; valid: open, closed",
+    ),
+    "a typo in a branch": (
+        "(s.phase == Phase.OPEN)",
+        '(s.phase == if_(s.closed, "opem", s.phase))',
+        "opem is not a value of phase; valid: open, closed",
+    ),
+    "a typo in a branch of a branch": (
+        "holds=~s.sent[1]",
+        'holds=if_(s.closed, s.phase, if_(s.sent[1], s.phase, "opem")) != s.phase',
+        "opem is not a value of phase",
+    ),
+    "a typo in a sequence": (
+        "holds=~s.sent[1]",
+        'holds=sequence_of(members(Phase), s.phase) != sequence_of(members(Phase), "opem")',
+        "opem is not a value of",
+    ),
+    "a typo in a prefix": (
+        "holds=~s.sent[1]",
+        'holds=is_prefix(sequence_of(members(Phase), "opem"), sequence_of(members(Phase), s.phase))',
+        "opem is not a value of",
+    ),
+    "a label for nobody": (
+        "holds=~s.sent[1]",
+        (
+            'holds=exists(optional(labels("n", "n", 2)), lambda v: (v == "none")'
+            ' | exists(labels("n", "n", 2), lambda n: (n == v) & (n != "none")))'
+        ),
+        "none is not a value of n~",
     ),
     "a label for a member": (
         "(s.phase == Phase.OPEN)",
@@ -465,6 +575,25 @@ def test_a_mistake_is_explained_with_what_to_write_instead(
     assert "quiet" in line
 
 
+def test_an_argument_that_may_be_missing_is_compared_with_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    helper = """
+def both(one, more=None, *, also=None):
+    last = None
+    last = one if last is None else last
+    one = one if more is None else one & more
+    one = one if also is None else one & also
+    return one & last if ~1 else one
+
+
+def send("""
+    text = RIGHT.replace("def send(", helper.lstrip())
+    path.write_text(text.replace("~s.sent[entry] & (", "both(~s.sent[entry], ~s.closed, also=~s.closed) & ("))
+    assert run(["simulate", str(path), "--runs", "1"]) == 1, capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("explain", "says"),
     [
@@ -483,6 +612,16 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
     output = capsys.readouterr()
     assert says in output.out
     assert "\x1b" not in output.out + output.err
+
+
+def test_an_explanation_cannot_change_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "quiet.py"
+    change = "lambda trace: trace.states[-1].clear() or trace.steps[0].changes.clear() or 'Changed.'"
+    path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={change}'))
+    assert run(["simulate", str(path), "--runs", "1"]) == 1
+    output = capsys.readouterr().out
+    assert "Changed." in output
+    assert "False: sent[1] is yes since step 1." in output
 
 
 @pytest.mark.parametrize(
@@ -522,8 +661,13 @@ def test_a_name_that_is_no_protocol(
             "holds=~s.closed",
             "all-quiet is true by its text: no action sets what it reads",
         ),
+        (
+            "holds=~s.sent[1]",
+            "holds=s.sent[1] | True",
+            "all-quiet is true by its text: its formula is true in every state",
+        ),
     ],
-    ids=["a guard", "an update", "a property"],
+    ids=["a guard", "an update", "a property", "a formula"],
 )
 def test_text_that_says_nothing_is_named_beside_the_verdict(
     right: str, wrong: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
