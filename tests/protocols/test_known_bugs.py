@@ -83,7 +83,7 @@ def test_bugs_are_chosen_by_name_with_or_without_the_sign_that_a_shell_takes_for
         ("#4097", ["#3005", "#3005-3/2/2"]),
         ("544", ["#4812"]),
         ("PR 4557", ["#4651"]),
-        ("PR-3341", ["flushed-fence-db"]),
+        ("PR-3341", ["flushed-fence-db", "returned-copy-checkpoint"]),
         ("6505", ["pulsar#6505"]),
         ("581", ["early-commit"]),
         ("2615", ["#2615"]),

@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.settings import Settings
-from fencepost.quorums.sources import read_source
+from fencepost.quorums.sources import read_files, read_source
 
 BROKER = """\
 ### --- Managed Ledger --- ###
@@ -67,7 +67,7 @@ def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
     text = HELM.replace(
         "  configData:\n", "  configData:\n    PULSAR_PREFIX_managedLedgerDefaultEnsembleSize: 5\n"
     )
-    assert read_source(written(tmp_path, "values.yaml", text)).settings.ensemble == 5
+    assert read_files([str(written(tmp_path, "values.yaml", text))]).chosen("ensemble")[0] == 5
 
 
 @pytest.mark.parametrize(
