@@ -67,7 +67,7 @@ def faulty(seed: int) -> System:
     system = generate(seed, posts=True)
     posts, *others = system.schemas
     schemas = [
-        replace(schema, action=replace(schema.action, fault=FAULTS.get(number, "")))
+        replace(schema, action=replace(schema.action, fault=FAULTS.get(number)))
         for number, schema in enumerate(others, 1)
     ]
     assert len(schemas) == ACTIONS
