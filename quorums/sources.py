@@ -85,8 +85,7 @@ def _is_pulsars(file: ConfigFile) -> bool:
         fact.component == BROKER
         or (fact.component is None and fact.key in of_broker)
         or fact.path[-1].startswith("PULSAR_")
-        or (fact.path[0] not in NAMED and PULSARS & {name.lower() for name in fact.path[:-1]})
-        or (fact.path[0] not in NAMED and any(name.lower() in BOOKIES for name in fact.path[:-1]))
+        or (fact.path[0] not in NAMED and (PULSARS | {*BOOKIES}) & {name.lower() for name in fact.path[:-1]})
         or OF_PULSAR.search(str(fact.value))
         for fact in file.facts
     )

@@ -24,7 +24,7 @@ CHANGES = ("commit change", "commit and continue", "end change", "abandon change
 
 @dataclass(frozen=True)
 class Aims:
-    """What a run puts off."""
+    """The things that a run puts off, and the action with which it ends."""
 
     ending: str
     """The action with which the run shall end; other endings are put off."""

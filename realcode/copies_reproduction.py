@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.forms.counterexample import OF_PATH
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, Trace, TraceStep, plain
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
@@ -18,7 +19,7 @@ from fencepost.realcode.drive.code import NoSeam, Parted, RefusedByCode
 from fencepost.realcode.drive.copies import CopiesCode, take
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
-from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, started, steps_of
+from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, followed, started
 
 
 def is_of_copies(trace: Trace) -> bool:
@@ -53,21 +54,13 @@ def _must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
 
 def _said_by(system: System, trace: Trace) -> list[Observations]:
     """Return the model's observations before the first step and after each step it can take."""
-    replayer = Replayer(system, trace.subject)
-    states = replayer.follow([], [])
-    for action in steps_of(system, trace.steps):
-        if action is None:
-            break
-        try:
-            states.append(replayer.after(action, states))
-        except NotAnExecution:
-            break
+    concrete, states = followed(system, trace)
     copies = system.state
     assert isinstance(copies, Copies)
 
-    def seen(state: object) -> Observations:
-        def value(term: object) -> Json:
-            return plain(replayer.concrete.evaluate(term, {}, state))  # type: ignore[arg-type]
+    def seen(state: State) -> Observations:
+        def value(term: Term) -> Json:
+            return plain(concrete.evaluate(term, {}, state))
 
         ensemble = ", ".join(str(value(copies.ensemble[1, i])) for i in copies.position)
         found: dict[str, Json] = {"ensemble from 1": ensemble}

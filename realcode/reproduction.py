@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import OF_PATH
 from fencepost.encoding.language.actions import GroundAction
@@ -208,19 +210,24 @@ def _has(step: TraceStep) -> bool:
 
 def _said_by(system: System, trace: Trace) -> list[Observations]:
     """Return the model's observations before the first step and after each step it can take."""
+    concrete, states = followed(system, trace)
+    ledger = system.state
+    assert isinstance(ledger, Ledger)
+    return [model_observations(ledger, concrete, state) for state in states]
+
+
+def followed(system: System, trace: Trace) -> tuple[Concrete, list[State]]:
+    """Return the model's states before the first step and after each step it can take, and their reader."""
     replayer = Replayer(system, trace.subject)
-    actions, choices = steps_of(system, trace.steps), _true_choices(system, trace)
-    states = replayer.follow([], choices)
-    for action in actions:
+    states = replayer.follow([], _true_choices(system, trace))
+    for action in steps_of(system, trace.steps):
         try:
             if action is None:
                 break
             states.append(replayer.after(action, states))
         except NotAnExecution:
             break
-    ledger = system.state
-    assert isinstance(ledger, Ledger)
-    return [model_observations(ledger, replayer.concrete, state) for state in states]
+    return replayer.concrete, states
 
 
 def steps_of(system: System, steps: Iterable[TraceStep]) -> list[GroundAction | None]:

@@ -79,10 +79,10 @@ def _worst(advice: Advice) -> str:
     added = _added(advice)
     apart = "whatever the journal's settings, " if added and worst.name not in added else ""
     public = " (a public report, not searched for)" if worst is not found else ""
-    return f"{apart}{worst.name}{public} loses an acknowledged entry {WHEN[worst.coincidence]}"
+    return f"{apart}{worst.name}{public} loses an acknowledged entry {LOST_IF[worst.coincidence]}"
 
 
-WHEN = {
+LOST_IF = {
     "nothing": "with nothing special",
     "slow-bookie": "if a slow bookie or a late message comes at the wrong moment",
     "crash": "if a crash comes at the wrong moment",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction, Schema
@@ -133,7 +133,7 @@ def _receivers_read_the_loss(system: System) -> None:
         choosing = [
             c
             for c in conjuncts(schema.action.when)
-            if any(isinstance(t, Read) and _is_choice(t) and t.family not in own for t in subterms(c))
+            if any(_is_choice(t) and t.family not in own for t in subterms(c))
         ]
         for given in _arguments(schema.parameters):
             identity = _identity(message, given)
@@ -206,14 +206,15 @@ def _with_losses(term: Term, given: Mapping[Parameter, Value], lost: Collection[
             join = all_of if quantifier == "forall" else any_of
             return simplified(join(*(_with_losses(body, {**given, bound: v}, lost) for v in bound.sort)))
     made = rebuilt(term, tuple(_with_losses(part, given, lost) for part in children(term)))
-    if isinstance(made, Read) and _is_choice(made):
+    if _is_choice(made):
         place = made.family, tuple(i.value for i in made.index if isinstance(i, Constant))
         unknown = len(place[1]) < len(made.index) and any(family is made.family for family, _ in lost)
         return TRUE if place in lost or unknown else made
     return simplified(made)
 
 
-def _is_choice(term: Term) -> bool:
+def _is_choice(term: Term) -> TypeGuard[Read]:
+    """Return whether the term reads a choice."""
     return isinstance(term, Read) and term.family.fault is not None
 
 
@@ -221,7 +222,7 @@ def _choices_read(system: System) -> Iterator[tuple[Schema, Read]]:
     """Yield each action that reads a choice, in its guard, updates or messages, with what it reads."""
     for schema in system.schemas:
         for term in subterms(*(term for _, terms in schema.scopes for term in terms)):
-            if isinstance(term, Read) and _is_choice(term):
+            if _is_choice(term):
                 yield schema, term
 
 

@@ -193,7 +193,7 @@ def test_rounds_wait_for_some_seconds_only(
 
 @dataclass(eq=False)
 class Part:
-    """What an engine, or one of its workers, says of itself to the order of the engines."""
+    """An engine or one of its workers, with the facts that the order of the engines asks for."""
 
     suits: bool = True
     is_alone: bool = False
