@@ -30,6 +30,7 @@ from fencepost.encoding.language.quantifiers import (
     forall_over,
     maximum,
 )
+from fencepost.encoding.language.record_values import Record, Records, records
 from fencepost.encoding.language.sets import (
     Subset,
     full,
@@ -66,6 +67,8 @@ __all__ = [
     "Property",
     "Protocol",
     "Read",
+    "Record",
+    "Records",
     "Sequence",
     "Sequences",
     "Sort",
@@ -111,6 +114,7 @@ __all__ = [
     "optional",
     "overlap",
     "parameter",
+    "records",
     "require",
     "sequence_of",
     "sequences",

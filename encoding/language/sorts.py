@@ -221,16 +221,16 @@ def type_of(value: Value) -> str:
 _VALUES = "a value is a bool, an int, a label (a string) or a member of an Enum"
 
 
-_MARKS = set(",:{}[]")
+_MARKS = ",:{}[]"
 """The characters with which sets and sequences are written."""
 
 
-def must_be_plain_words(sort: Sort, where: str) -> None:
-    """Raise ModelError if a value of the sort has a character with which sets and sequences are written."""
+def must_be_plain_words(sort: Sort, where: str, marks: str = _MARKS) -> None:
+    """Raise ModelError if a value of the sort has a character with which the whole is written."""
     for value in sort.listed or ():
         label = value.value if isinstance(value, Enum) else value
-        if isinstance(label, str) and _MARKS & set(label):
-            raise ModelError(f"{where}: the value {label!r} has one of , : {{ }} [ ]; rename it")
+        if isinstance(label, str) and set(marks) & set(label):
+            raise ModelError(f"{where}: the value {label!r} has one of {' '.join(marks)}; rename it")
 
 
 @dataclass(frozen=True)
