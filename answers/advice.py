@@ -105,6 +105,8 @@ class Advice:
     accepted: frozenset[str]
     pulsar: PulsarRelease | None = None
     """The release of Pulsar that was asked about."""
+    unread: str = ""
+    """A warning that names the release answered instead of one that was not read; empty otherwise."""
 
     def here(self, found: RiskFinding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""

@@ -15,9 +15,9 @@ from typing import Any
 
 import javaproperties
 
-from fencepost.encoding.documents import SETTINGS, parse_yaml_documents, read_text, shown
+from fencepost.encoding.documents import SETTINGS, RepeatedKey, parse_yaml_documents, read_text, shown
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, METADATA
+from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, METADATA
 
 HINT = "give a broker.conf, a bk_server.conf, Helm values, a docker-compose file or Kubernetes resources"
 
@@ -114,6 +114,8 @@ class ConfigFile:
     is_yaml: bool
     comments: frozenset[str] = frozenset()
     """The keys that stand in comments of a file of Java properties, as in a stock bk_server.conf."""
+    notes: tuple[str, ...] = ()
+    """Sentences about the file itself."""
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -127,6 +129,8 @@ def read_config(path: Path) -> ConfigFile:
             if not isinstance(document, dict | None):
                 raise BadInput(f"{path}: is {shown(document)}, not an object with sections and keys; {HINT}")
         return ConfigFile(tuple(fact for one in documents if one for fact in _document(one)), True)
+    except RepeatedKey as error:
+        raise BadInput(str(error) if str(error).startswith(f"{path}: ") else f"{path}: {error}") from error
     except javaproperties.InvalidUEscapeError as error:
         raise BadInput(f"{path}: is no file of Java properties ({error}); {HINT}") from error
 
@@ -140,10 +144,23 @@ def properties(text: str) -> dict[str, str]:
 
 
 def _properties(text: str) -> ConfigFile:
-    """Return the facts of a file of Java properties, and the keys in its comments."""
-    facts = tuple(Fact(None, (key,), value) for key, value in properties(text).items())
-    comments = (one.value for one in javaproperties.parse(text) if isinstance(one, javaproperties.Comment))
-    return ConfigFile(facts, False, frozenset(said.partition("=")[0].strip() for said in comments))
+    """Return the facts of a file of Java properties, the keys in its comments, and notes on repeated keys."""
+    values: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    comments, notes, line = set[str](), list[str](), 1
+    for one in javaproperties.parse(text.removeprefix("\ufeff")):
+        if isinstance(one, javaproperties.Comment):
+            comments.add(one.value.partition("=")[0].strip())
+        elif isinstance(one, javaproperties.KeyValue):
+            if values.get(one.key, one.value) != one.value and one.key in CONFIG_KEYS:
+                notes.append(
+                    f"{one.key} is given twice: {shown(values[one.key])} in line {lines[one.key]}, and "
+                    f"{shown(one.value)} in line {line}. Java takes the last."
+                )
+            values[one.key], lines[one.key] = one.value, line
+        line += len(one.source.splitlines())
+    facts = tuple(Fact(None, (key,), value) for key, value in values.items())
+    return ConfigFile(facts, False, frozenset(comments), tuple(notes))
 
 
 # YAML.
@@ -194,15 +211,17 @@ def _section(section: Mapping[Any, Any], component: str | None, path: tuple[str,
             for number, item in enumerate(_mappings(value)):
                 yield from _section(item, inner, (*path, name, str(number)))
         elif name.lower() in PLAIN_SECTIONS and isinstance(value, str) and "\n" in value:
-            yield from _section(_held(value), component, (*path, name))
+            yield from _section(_held(value, (*path, name)), component, (*path, name))
         else:
             yield Fact(inner if value is None else component, (*path, name), value)
 
 
-def _held(text: str) -> Mapping[Any, Any]:
+def _held(text: str, path: tuple[str, ...]) -> Mapping[Any, Any]:
     """Return the keys in a text that a section has as its value: YAML, or Java properties."""
     try:
-        documents = parse_yaml_documents(text, "", HINT)
+        documents = parse_yaml_documents(text, f"in the text of {'.'.join(path)}", HINT)
+    except RepeatedKey:
+        raise
     except BadInput:
         documents = []
     return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else properties(text)

@@ -105,6 +105,7 @@ def _is_of_bookies(file: ConfigFile) -> bool:
 
 def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
     """Yield a sentence for each thing that is known of keys that no model has, and their places."""
+    yield from file.notes
     by_sentence: dict[str, list[str]] = {}
     for name, fact in unmodelled.items():
         key = CONFIG_KEYS[name]

@@ -32,8 +32,15 @@ def headline(advice: Advice) -> str:
 def answered(advice: Advice) -> list[str]:
     """Return the sentences of the answer. The first one has the worst loss, the next what makes it a yes.
 
-    The ones after them explain the worst loss, the setting of the journal, and the public losses.
+    The ones after them explain the worst loss, the setting of the journal, and the public losses. A warning
+    about a release that was not read comes before these.
     """
+    said = _sentences(advice)
+    warned = [advice.unread[:1].upper() + advice.unread[1:]] if advice.unread else []
+    return [*said[:2], *warned, *said[2:]]
+
+
+def _sentences(advice: Advice) -> list[str]:
     setup = subject(advice.setup)
     undecided = [f"Not decided: {_undecided(advice)}."] if advice.open else []
     match advice.answer:

@@ -1012,7 +1012,11 @@ def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -
             ["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--release", "9.9.9"],
             "9.9.9: not one of the 48 releases",
         ),
-        (["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "1"], "--accept 1: no such known bug"),
+        (["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "1"], "--accept 1: no such loss; valid: "),
+        (
+            ["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "Bare-Fense"],
+            "--accept Bare-Fense: no such loss (did you mean bare-fence?); valid: BOOKKEEPER-799, ",
+        ),
         (["-e", "3", "-w", "3", "-a", "2", "-n", "2"], "ensemble 3 exceeds the 2 bookies"),
     ],
 )
@@ -1021,6 +1025,14 @@ def test_bad_input_is_one_line(arguments: list[str], said: str, capsys: pytest.C
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["PR 4607", "pr4607", "#4607", "4607", "Pr-4607", "pull/4607"])
+def test_a_public_loss_is_named_in_any_way(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted: capitals matter; a pull request needs its blank."""
+    assert accepted([name]) == {"PR 4607"}
+    assert run(["known", name]) == ExitCode.BAD_INPUT
+    assert "PR 4607 is a public loss that no model has" in capsys.readouterr().err
 
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -331,3 +331,71 @@ def test_a_brokers_word_for_true_is_true_alone(asking: Asking, capsys: pytest.Ca
     key = "bookkeeperClientRackawarePolicyEnabled"
     assert run(["advise", *given({"broker.conf": f"{key}=on\n"}), *SIZES]) == ExitCode.BAD_INPUT
     assert capsys.readouterr().err == f"fencepost: broker.conf: {key} is 'on'; it must be true or false\n"
+
+
+# A key given twice.
+
+TWICE = """\
+bookkeeper:
+  configData:
+    journalSyncData: "false"
+    journalMaxSizeMB: "2048"
+    journalSyncData: "true"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            TWICE,
+            "v.yaml: 'journalSyncData' is given twice in one mapping (lines 3 and 5); give each key once",
+        ),
+        ("a: {x: 1, x: 2}\n", "v.yaml: 'x' is given twice in one mapping (line 1); give each key once"),
+        ("a: 1\n---\nbroker: {}\nb: [{c: 1,\n c: 1}]\n", "'c' is given twice in one mapping (lines 4 and 5)"),
+        (
+            "bookkeeper:\n  configData: |\n    a: 1\n    a: 2\n",
+            "v.yaml: in the text of bookkeeper.configData: 'a' is given twice in one mapping (lines 1 and 2)",
+        ),
+    ],
+)
+def test_a_key_that_stands_twice_in_one_mapping_is_refused(
+    text: str, said: str, asking: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last one counted in silence."""
+    assert run(["advise", *given({"v.yaml": text}), *SIZES]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    assert (said in error, error.count("\n")) == (True, 1)
+
+
+def test_a_key_that_is_merged_in_may_be_given_again(asking: Asking) -> None:
+    """Planted: keys are counted after the merge, or a key twice in two mappings is refused."""
+    text = (
+        "x: &x {configData: {journalSyncData: 'true'}, replicaCount: 3}\n"
+        "y: &y {<<: *x, configData: {journalSyncData: 'false'}}\nbookkeeper: {<<: *y, replicaCount: 4}\n"
+    )
+    setup = asking.advise({"v.yaml": text}, *SIZES[:6]).setup
+    assert (setup.sync, setup.bookies) == (False, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "bookiePort=3181\njournalSyncData=false\n\n# x\njournalSyncData = true\n",
+            "journalSyncData is given twice: 'false' in line 2, and 'true' in line 5. Java takes the last.",
+        ),
+        (
+            "a=\\\n  b\njournalSyncData=false\njournalSyncData=true\n",
+            "'false' in line 3, and 'true' in line 4.",
+        ),
+        ("journalSyncData=true\njournalSyncData=true\n", ""),
+        ("bookiePort=3181\nbookiePort=3182\n", ""),
+    ],
+)
+def test_a_key_that_stands_twice_in_properties_is_told(asking: Asking, text: str, note: str) -> None:
+    """Planted: equal values are told; a key that has nothing to do with durability is told."""
+    answer = asking.advise({"bk_server.conf": text}, *SIZES)
+    assert answer.setup.sync
+    (said,) = notes(answer) or [""]
+    assert note in said and bool(note) == bool(said)
