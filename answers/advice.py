@@ -12,6 +12,7 @@ from fencepost.answers.risks import COINCIDENCES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
+from fencepost.quorums.chart_places import CHARTS_PERSISTENCE
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.setters import Setter
 from fencepost.quorums.sources import Source
@@ -105,6 +106,8 @@ class Advice:
     accepted: frozenset[str]
     pulsar: PulsarRelease | None = None
     """The release of Pulsar that was asked about."""
+    persistence: str = ""
+    """The setting by which disks outlive their pods, in the keys of the files; empty if no file has one."""
     unread: str = ""
     """A warning that names the release answered instead of one that was not read; empty otherwise."""
 
@@ -151,7 +154,7 @@ class Advice:
             risk.bug.wrong,
             risk.coincidence,
             risk.events,
-            risk.action,
+            self._in_own_keys(risk.action),
             state,
             name in self.accepted,
             found,
@@ -168,13 +171,17 @@ class Advice:
             said,
             loss.coincidence,
             "",
-            loss.action,
+            self._in_own_keys(loss.action),
             LossState.PUBLIC,
             accepted,
             source=loss.source,
             when=loss.when,
             seen=loss.seen,
         )
+
+    def _in_own_keys(self, action: str) -> str:
+        """Return an action with the keys of the files in place of those of Pulsar's chart."""
+        return action.replace(CHARTS_PERSISTENCE, self.persistence) if self.persistence else action
 
     def _of_rest(self) -> Loss:
         state = self._state(self.rest)

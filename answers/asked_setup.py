@@ -17,8 +17,9 @@ from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
 from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.joined_files import read_files
 from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Files, read_files
+from fencepost.quorums.sources import Files
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
@@ -95,6 +96,7 @@ def asked_setup(
         set_by=set_by,
         accepted=accepted(accept),
         pulsar=in_pulsar,
+        persistence=said.persistence(),
         unread=in_pulsar.warning if in_pulsar else _not_read(wanted, known),
     )
 
