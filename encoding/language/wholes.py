@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar, Generic, TypeVar
 
+from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value
 
@@ -36,7 +37,7 @@ class Whole(RefusesPython, ABC, Generic[Part]):
             parts: Any = self.families[0]
             return parts[given]
         if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+            raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         return self.variable(given)
 
     def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
