@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import Partial, if_, implies, undefined
 from fencepost.encoding.language.initial_values import OneOf, taken_once
@@ -129,11 +129,11 @@ class Sequence(RefusesPython):
 
 def _must_fit(one: Sequence, other: object) -> None:
     if not isinstance(other, Sequence):
-        raise TypeError(
+        raise refusal(
             f"a sequence of {one.kind.of.name} is needed here; write sequence_of({one.kind.of.name}, …)"
         )
     if one.kind.of != other.kind.of:
-        raise TypeError(
+        raise refusal(
             f"a sequence of {one.kind.of.name} and one of {other.kind.of.name} cannot be compared or set"
         )
 
@@ -174,7 +174,7 @@ def at(of: Sequence, position: TermLike) -> Item:
     _must_be_one("at(…)", of)
     term, positions = as_type(position, "int"), of.kind.positions
     if isinstance(term, Constant) and term.value not in positions:
-        raise TypeError(f"at({of.name}, {term.value}): positions are 1 to {of.kind.most}")
+        raise refusal(f"at({of.name}, {term.value}): positions are 1 to {of.kind.most}")
     least = all(
         sort is not None and sort.counted and isinstance(sort.values[0], int) and sort.values[0] >= 1
         for sort in sorts_of(term)

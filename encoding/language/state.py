@@ -10,7 +10,7 @@ from functools import cached_property, partial, update_wrapper, wraps
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, overload
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import count_combinations
 from fencepost.encoding.language.bounded_sequences import (
     InitialSequence,
@@ -168,7 +168,7 @@ class StateSpace(metaclass=_Frozen):
         if any(family.name == name for family in self.families):
             raise ModelError(f"{name}: is declared twice; rename one")
         if isinstance(value, Family | Whole | Channel) and hasattr(StateSpace, name):
-            raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
+            raise refusal(f"{name}: a state space has an attribute of that name; choose another")
         if isinstance(value, Whole | Channel):
             value.name = name
             for suffix, part in zip(value.suffixes, value.families, strict=True):
@@ -279,7 +279,7 @@ class _BoundDefinition(RefusesPython):
         return self.method(*arguments)
 
     def __eq__(self, _: object) -> bool:
-        raise TypeError("a definition is compared before it is called; write s.name(…) with its arguments")
+        raise refusal("a definition is compared before it is called; write s.name(…) with its arguments")
 
     __hash__ = object.__hash__
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value
 
@@ -35,7 +36,7 @@ class Whole(RefusesPython, ABC, Generic[Part]):
         if len(given) == len(self.over) + 1:
             return self.variable(given[:-1])[given[-1]]
         if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+            raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         return self.variable(given)
 
     def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
