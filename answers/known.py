@@ -53,7 +53,7 @@ def full_names(
 def _nearest(table: Sequence[Named], name: str) -> str:
     """Return " (did you mean X or Y?)" with the names most like this one, or nothing if none is."""
     valid = {known.name.lower(): known.name for known in table}
-    near = get_close_matches(name.lower()[:LONGEST], valid, n=3)
+    near = get_close_matches(name.lower()[:LONGEST], valid, n=3, cutoff=0.8)
     return f" (did you mean {' or '.join(valid[one] for one in near)}?)" if near else ""
 
 

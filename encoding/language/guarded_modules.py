@@ -164,8 +164,9 @@ def _type(given: object) -> object:
 
 def _text(given: object, mode: str) -> object:
     """Return a text that the author's code runs, guarded as its file is."""
-    is_text = isinstance(given, str | bytes)
-    return _code(given.encode() if isinstance(given, str) else given, "<text>", mode) if is_text else given
+    if isinstance(given, str):
+        given = given.encode()
+    return _code(given, "<text>", mode) if isinstance(given, bytes) else given
 
 
 def _import(
@@ -229,7 +230,7 @@ _GUARDS: Mapping[str, object] = {
 
 
 def _code(source: bytes, path: str, mode: str = "exec") -> CodeType:
-    tree = ast.parse(source, path, mode)
+    tree: Any = ast.parse(source, path, mode)
     _Guard(frozenset(_names_for_none(tree))).visit(tree)
     code: CodeType = compile(ast.fix_missing_locations(tree), path, mode, dont_inherit=True)
     return code

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be_table
 from fencepost.encoding.language.initial_values import Initial, OneOf, taken_once
 from fencepost.encoding.language.quantifiers import argument
@@ -64,7 +64,7 @@ class Records:
     def __call__(self, **given: TermLike) -> Record:
         """Return the record with these values. Raises TypeError unless each field has one."""
         if given.keys() != set(self.names):
-            raise TypeError(f"a {self.name} is made of a value for each field, not of {', '.join(given)}")
+            raise refusal(f"a {self.name} is made of a value for each field, not of {', '.join(given)}")
         return Record(self, {name: _valid(given[name], name, sort) for name, sort in self.fields})
 
     def first(self) -> Record:
@@ -111,7 +111,7 @@ def _first(name: str, given: Any, sort: Sort) -> Initial:
 def _valid(value: TermLike, name: str, sort: Sort) -> Term:
     term = as_type(value, sort.type)
     if isinstance(term, Constant) and sort.counted and term.value not in sort:
-        raise TypeError(f"{name}={show(term.value)}: is not in {sort.name}")
+        raise refusal(f"{name}={show(term.value)}: is not in {sort.name}")
     return term
 
 
@@ -151,7 +151,7 @@ def fitting(value: Any, kind: Kind) -> Any:
     if isinstance(kind, Sort):
         return as_type(value, kind.type)
     if not isinstance(value, Record) or value.kind != kind:
-        raise TypeError(
+        raise refusal(
             f"a {kind.name} is needed here; write its type with a value for each field, such as s.entry(…)"
         )
     return value
