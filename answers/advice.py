@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.answers.public_losses import PublicLoss
-from fencepost.answers.risk_search import RiskFinding
+from fencepost.answers.risk_search import NOT_ASKED, RiskFinding
 from fencepost.answers.risks import COINCIDENCES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
@@ -135,7 +135,14 @@ class Advice:
 
     @property
     def answer(self) -> AdviceAnswer:
-        """The answer: the losses decide that were found or are public, and those that are open."""
+        """The answer: the losses decide that were found or are public, and those that are open.
+
+        While nothing was searched for, a public loss that can be ruled out does not make it a no.
+        """
+        unsearched = all(found.reason == NOT_ASKED for found in (self.rest, *(f for _, f in self.losing)))
+        can_be_met = (one.coincidence not in UNAVOIDABLE and one.finding is None for one in self.deciding)
+        if self.open and unsearched and all(can_be_met):
+            return AdviceAnswer.UNKNOWN
         return judged((loss.coincidence for loss in self.deciding), bool(self.open))
 
     def _state(self, found: RiskFinding) -> LossState:
