@@ -98,8 +98,8 @@ class Visiting:
 class EndInSight:
     """The announcement that an enumeration goes on, because the sizes of its levels promise an end."""
 
-    is_soon: bool
-    """Whether the other engines should wait for it."""
+    work: int
+    """The states to expect in all, as work: an image under a symmetry counts too."""
 
 
 @dataclass(frozen=True)

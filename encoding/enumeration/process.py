@@ -24,8 +24,8 @@ from fencepost.encoding.language.system import Property, System
 PLAIN = 5_000
 """The number of nodes that are visited without symmetry. Most small instances have no more."""
 
-SOON = 6
-"""The end is soon if no more than so many times the first nodes are expected: about ten seconds."""
+SOON = 240_000
+"""The end is soon if no more than the work for so many nodes is expected: about ten seconds."""
 
 TASK = "enumeration"
 """The name of this process, and of its task in progress."""
@@ -102,10 +102,10 @@ class _Enumeration:
                 if not self._open:
                     return
                 if extent is not None and mark is not None and spent + each * len(visits) >= mark:
-                    most = extent.most if mark >= extent.first else min(extent.most, SOON * extent.first)
+                    most = extent.most if mark >= extent.first else min(extent.most, SOON)
                     outlook = _outlook(visits, spent, each, most)
                     if outlook is not None:
-                        yield EndInSight(outlook <= SOON * extent.first)
+                        yield EndInSight(outlook)
                     elif mark >= extent.first:
                         return
                     mark = extent.first if mark < extent.first else mark + extent.first
