@@ -25,7 +25,7 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_modules import (
     authors_line,
@@ -283,13 +283,13 @@ class Instance:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """The parts of the protocol's text that say nothing here; every output with a verdict names them.
+        """The parts of the protocol's text to look at again; every output with a verdict names them.
 
         The presets that ship have rules that their switches turn off. Of these only properties are named.
         """
         protocol = self.protocol
-        actions = () if protocol.ships else dead_actions(self.written)
-        return (*actions, *dead_properties(self.written, self._declared))
+        own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
+        return (*own, *dead_properties(self.written, self._declared))
 
     @property
     def changed_switches(self) -> dict[str, str]:
