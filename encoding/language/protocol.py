@@ -30,6 +30,7 @@ from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_modules import (
     authors_line,
     authors_modules_are_guarded,
+    guard_modules_of,
     run_guarded,
 )
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
@@ -106,6 +107,7 @@ class Protocol:
 
         Variables and names are the same as in the folded system.
         """
+        guard_modules_of(self.build)
         with self._in_one_line():
             built, made = self._built(parameters)
             if not self.ships and self._built(parameters)[1] != made:
