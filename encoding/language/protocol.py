@@ -25,11 +25,12 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_modules import (
     authors_line,
     authors_modules_are_guarded,
+    guard_modules_of,
     run_guarded,
 )
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
@@ -106,6 +107,7 @@ class Protocol:
 
         Variables and names are the same as in the folded system.
         """
+        guard_modules_of(self.build)
         with self._in_one_line():
             built, made = self._built(parameters)
             if not self.ships and self._built(parameters)[1] != made:
@@ -283,13 +285,13 @@ class Instance:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """The parts of the protocol's text that say nothing here; every output with a verdict names them.
+        """The parts of the protocol's text to look at again; every output with a verdict names them.
 
         The presets that ship have rules that their switches turn off. Of these only properties are named.
         """
         protocol = self.protocol
-        actions = () if protocol.ships else dead_actions(self.written)
-        return (*actions, *dead_properties(self.written, self._declared))
+        own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
+        return (*own, *dead_properties(self.written, self._declared))
 
     @property
     def changed_switches(self) -> dict[str, str]:

@@ -647,6 +647,21 @@ def test_a_name_that_is_no_protocol(
     assert says in refused(capsys, command, name)
 
 
+ASKED = "self.asked = variable(BOOL); self.left = variable(BOOL); self.ask_lost = choice(fault='lost'); "
+TIME_OUT = """
+def ask(s):
+    sent = [message("ask", "w", "r", lost=s.ask_lost)]
+    return Action(when=~s.asked, then=[s.asked.set(True)], actor="w", sent=sent)
+
+
+def give_up(s):
+    return Action(when=s.asked & s.ask_lost & ~s.left, then=[s.left.set(True)], actor="w")
+
+
+"""
+"""A message that may be lost, and a time-out that happens only then; no action of the file takes them."""
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "remark"),
     [
@@ -666,17 +681,26 @@ def test_a_name_that_is_no_protocol(
             "holds=s.sent[1] | True",
             "all-quiet is true by its text: its formula is true in every state",
         ),
+        (
+            "each(send, s, s.entry),",
+            "each(send, s, s.entry), each(give_up, s), each(ask, s)",
+            (
+                "give up depends on ask_lost, which no process sees: if it receives the message, name it in "
+                "received=; if it is a time-out, it may also happen without a loss"
+            ),
+        ),
     ],
-    ids=["a guard", "an update", "a property", "a formula"],
+    ids=["a guard", "an update", "a property", "a formula", "a loss"],
 )
 def test_text_that_says_nothing_is_named_beside_the_verdict(
     right: str, wrong: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "quiet.py"
-    path.write_text(RIGHT)
+    text = RIGHT.replace("def build", f"{TIME_OUT}def build").replace("self.limits", f"{ASKED}self.limits")
+    path.write_text(text)
     run(["check", str(path), "--format", "json"])
     assert json.loads(capsys.readouterr().out)["remarks"] == []
-    path.write_text(RIGHT.replace(right, wrong))
+    path.write_text(text.replace(right, wrong))
     run(["check", str(path)])
     assert f"\nremark: {remark}\n" in capsys.readouterr().out
     run(["check", str(path), "--format", "json"])
