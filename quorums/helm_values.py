@@ -11,6 +11,13 @@ from fencepost.encoding.documents import parse_yaml_documents
 HELD_IN = ("Application", "ApplicationSet", "HelmRelease")
 """The kinds of resources that hold the values of a chart."""
 
+READ_KINDS = {
+    *HELD_IN,
+    *("ConfigMap", "StatefulSet", "Deployment", "DaemonSet", "Pod"),
+    *("PulsarCluster", "PulsarBroker", "BookkeeperCluster", "BookKeeperCluster"),
+}
+"""The kinds of resources that are read."""
+
 Values = Mapping[str, Any]
 
 

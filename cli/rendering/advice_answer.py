@@ -36,7 +36,7 @@ def answered(advice: Advice) -> list[str]:
     about a release that was not read comes before these.
     """
     said = _sentences(advice)
-    warned = [advice.unread[:1].upper() + advice.unread[1:]] if advice.unread else []
+    warned = [advice.warning[:1].upper() + advice.warning[1:]] if advice.warning else []
     return [*said[:2], *warned, *said[2:]]
 
 
