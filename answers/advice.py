@@ -105,6 +105,8 @@ class Advice:
     accepted: frozenset[str]
     pulsar: PulsarRelease | None = None
     """The release of Pulsar that was asked about."""
+    remark: str = ""
+    """Whether the answers were computed earlier, or why those that ship are not used; else empty."""
 
     def here(self, found: RiskFinding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""
