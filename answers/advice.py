@@ -110,6 +110,8 @@ class Advice:
     """The setting by which disks outlive their pods, in the keys of the files; empty if no file has one."""
     warning: str = ""
     """Sentences about a release or about keys that were not read; empty if there are none."""
+    remark: str = ""
+    """Whether the answers were computed earlier, or why those that ship are not used; else empty."""
 
     def here(self, found: RiskFinding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""

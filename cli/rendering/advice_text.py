@@ -32,7 +32,7 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     unasked = [loss.name for loss in advice.losses if loss.finding and loss.finding.reason == NOT_ASKED]
     told_of = [one for one in advice.losses if one.state is not LossState.ABSENT and one.name not in unasked]
     absent = [loss.name for loss in advice.losses if loss.state is LossState.ABSENT]
-    lines = [*answered(advice), *_steps(advice)]
+    lines = [*answered(advice), *([advice.remark] if advice.remark else []), *_steps(advice)]
     lines += ["", "Better", *(f"  {line}" for line in better_lines(advice))] if advice.deciding else []
     lines += ["", "Losses, the one that needs the least first"]
     lines += [f"  {RATES}"] if told_of else []

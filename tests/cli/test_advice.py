@@ -588,7 +588,9 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
 
     monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    *before, advice = advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0)
+    *before, advice = advice_on(
+        unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0, fresh=True
+    )
     assert set(asked) == {(1, CONFLICTS)}
     names = [risk.bug.name for risk, _ in advice.losing]
     assert names == [risk.bug.name for risk in risks(setup_) if risk.loses]
@@ -611,7 +613,7 @@ def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fencepost.answers.advice_search.shown", nothing_found)
     monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    list(advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0))
+    list(advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0, fresh=True))
     copies = ["recover-twice", "collector-beside-recover", "lost-session"]
     assert asked[asked.index("") + 1 :] == ["#4651", "stale-ensemble", *copies, "#3005"]
 
