@@ -512,17 +512,17 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
     return violated, proved, wrong
 
 
-def by_rounds(system: System) -> Truth:
+def by_rounds(system: System, most: int = MOST_CONFLICTS) -> Truth:
     """Return the same as `explored`, by as many rounds as cover every execution; steps are not counted.
 
-    Raises SpentError if that takes more than `MOST_CONFLICTS` conflicts.
+    Raises SpentError if that takes more than `most` conflicts.
     """
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, Cache(None)).blockers()
     outputs = {**claims, "/witness": wanted.witness}
-    purse = Purse(MOST_CONFLICTS)
+    purse = Purse(most)
     session = RoundSolver(template(symbolic, blockers, outputs), "cadical", purse=purse)
     complete(session)
     last, output = session.rounds, session.unrolling.output
