@@ -84,14 +84,20 @@ def service_facts(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
         if service.get(key):
             yield Fact(component, (*path, key), service[key], name)
     volumes = service.get("volumes")
-    mounted = [str(one).partition(":")[0] for one in volumes] if isinstance(volumes, list) else []
+    volumes = volumes if isinstance(volumes, list) else []
+    mounted = [
+        str(one.get("source")) if isinstance(one, dict) else str(one).partition(":")[0] for one in volumes
+    ]
     if component in (BOOKIE, BROKER) and any(one.endswith(CONFIG_FILES) for one in mounted):
         yield Fact(
             component, (*path, "volumes"), [one for one in mounted if one.endswith(CONFIG_FILES)], name
         )
     variables = service.get("environment")
     if isinstance(variables, dict):
-        variables = [{"name": name, "value": value} for name, value in variables.items()]
+        variables = [
+            {"name": key, "valueFrom" if value is None else "value": value}
+            for key, value in variables.items()
+        ]
     for fact in variables_of(variables or [], component, (*path, "environment"), name):
         yield replace(fact, value=_interpolated(fact.value))
 

@@ -105,6 +105,9 @@ def _refuse_unread(path: Path, file: ConfigFile, unread: Sequence[str]) -> None:
         raise BadInput(f"{path}: a resource of kind {kinds[0]} is not read; {hint}")
     if unread:
         raise BadInput(f"{path}: {unread[0].rstrip('.')}; {HINT}")
+    for fact in file.facts:
+        if fact.key in ("valueFiles", "valuesFrom"):
+            raise BadInput(f"{path}: {fact.where} is not read; give {_short(fact.value)} instead")
     if not file.facts and file.kinds & {*HELD_IN}:
         raise BadInput(f"{path}: {kinds[0]} has no values of a chart; {HINT}")
 

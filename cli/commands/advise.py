@@ -19,6 +19,7 @@ from fencepost.cli.process.handover import bound_time, elapsed, timeout_option
 from fencepost.cli.rendering.advice_document import as_json
 from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
+from fencepost.cli.rendering.check_text import WIDTH, text_width
 from fencepost.cli.rendering.output import form_option_of, output_option
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST
@@ -92,8 +93,10 @@ def command(
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
     unasked = asked_setup(journal=_on(journal), sync=_on(sync), checks=_on(checks), **asked)
 
+    width = text_width() if output is None else WIDTH
+
     def concluded(advice: Advice) -> Conclusion:
-        text = as_text(advice, commands) if form == "text" else FORMS[form](advice)
+        text = as_text(advice, commands, width) if form == "text" else FORMS[form](advice)
         printed, written = placed(text, output)
         return Conclusion(int(CODES[advice.answer]), printed, files=written)
 

@@ -370,7 +370,8 @@ def test_the_headline_names_the_loss_that_needs_the_least() -> None:
     )
     (worst,) = [one for one in PUBLIC_LOSSES if one.coincidence == "nothing"][:1]
     more = headline(replace(said, public=[worst]))
-    assert f"{worst.name} (a public report, not searched for) loses an acknowledged entry with" in more
+    public = f"{worst.name} ({worst.short}; a public report, not searched for)"
+    assert f"{public} loses an acknowledged entry in normal operation." in more
 
 
 def test_one_crash_loses_what_one_bookie_acknowledges() -> None:
@@ -392,8 +393,8 @@ def test_no_change_is_promised_to_be_a_yes_while_a_question_is_open() -> None:
     begun = replace(said, rest=replace(SETTLED, verdict=Verdict.UNDECIDED))
     assert "it may be a yes, with conditions: ask again with this change." in headline(begun)
     alone = headline(replace(begun, losing=[]))
-    assert ": #3604 (a public report, not searched for) loses an acknowledged entry with nothing sp" in alone
-    assert "special; the search has not ended." in alone
+    assert ": #3604 (compaction mixes the bytes of an entry log; a public report, not searched for)" in alone
+    assert " loses an acknowledged entry in normal operation; the search has not ended." in alone
 
 
 def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> None:
@@ -672,6 +673,23 @@ def test_what_was_found_is_handed_over_before_the_time_is_over(
     assert (handed[-1].code, len(handed)) == (code, found + 1)
     assert handed[-1].printed.startswith(begins)
     assert "Not asked, because the time was over: " in handed[-1].printed
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "columns", "widest"), [(True, "80", 80), (True, "20", 40), (False, "80", 110)]
+)
+def test_a_terminal_of_80_columns_has_no_longer_lines(
+    is_terminal: bool, columns: str, widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines of 110 columns were broken twice. Planted: the terminal's width is not asked for."""
+    handed: list[Conclusion] = []
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("os.isatty", lambda file: is_terminal)
+    monkeypatch.setattr("fencepost.cli.commands.advise.hand_over", handed.append)
+    monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", killed_after(0, "#4701"))
+    run(["advise", "-e", "2", "-w", "2", "-a", "2", "-n", "2", "--storage", "db"])
+    lengths = [len(line) for line in handed[0].printed.splitlines() if " " in line.strip()]
+    assert widest - 8 <= max(lengths) <= widest
 
 
 def test_the_time_is_bounded_once_there_is_something_to_print(monkeypatch: pytest.MonkeyPatch) -> None:

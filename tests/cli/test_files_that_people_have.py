@@ -519,6 +519,14 @@ def test_the_values_in_resources_of_argo_cd_and_flux(
     assert elsewhere in " ".join(notes(answer)) and bool(elsewhere) == bool(notes(answer))
 
 
+def test_a_parameter_of_too_many_parts_is_refused(asking: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted: each part is a level of the values."""
+    name = ".".join("a" * 3000)
+    text = f"kind: Application\nspec: {{source: {{helm: {{parameters: [{{name: {name}, value: x}}]}}}}}}\n"
+    assert run(["advise", *given({"app.yaml": text}), *SIZES]) == ExitCode.BAD_INPUT
+    assert "app.yaml: a name in helm.parameters has 3000 parts; at most 100" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -614,7 +622,7 @@ def test_of_two_storages_none_is_the_weaker(asking: Asking, capsys: pytest.Captu
     assert run(["advise", *given(files), *SIZES]) == ExitCode.BAD_INPUT
     assert capsys.readouterr().err == (
         "fencepost: b/bk.conf: ledgerStorageClass is db for a/bk.conf, and sorted for b/bk.conf; none of "
-        "them is the weaker, so ask for each on its own\n"
+        "them is the weaker, so ask for each with --storage\n"
     )
     assert asking.advise(files, *SIZES, "--storage", "db").setup.storage == "db"
 
@@ -735,6 +743,11 @@ patches: [{patch: "- {op: replace, path: /data/journalSyncData, value: 'false'}"
         ),
         (
             "app.yaml",
+            "kind: Application\nspec: {source: {helm: {valueFiles: [a.yaml, b.yaml]}}}\n",
+            "helm.valueFiles is not read; give a.yaml, b.yaml instead",
+        ),
+        (
+            "app.yaml",
             "kind: Application\nspec: {source: {path: x}}\n",
             "Application has no values of a chart; give",
         ),
@@ -789,6 +802,13 @@ services:
     volumes: ["./bk.conf:/conf/bk.conf", "data:/data"]
     environment: [BK_journalSyncData]
 """
+LONG_FORMS = """\
+services:
+  bookie:
+    image: apache/bookkeeper:4.16.6
+    volumes: [{type: bind, source: ./bk.conf, target: /conf/bk.conf}]
+    environment: {BK_journalSyncData: null}
+"""
 OF_A_MAP = """\
 kind: StatefulSet
 metadata: {name: bookie}
@@ -817,6 +837,11 @@ spec:
             "services.bookie.environment.BK_journalSyncData.valueFrom has journalSyncData in a form that",
         ),
         (
+            LONG_FORMS,
+            "services.bookie.volumes is not read; it mounts ./bk.conf; give that with --from too.",
+            "services.bookie.environment.BK_journalSyncData.valueFrom has journalSyncData in a form that",
+        ),
+        (
             OF_A_MAP,
             "containers.bookie.envFrom is not read; give the ConfigMap settings with --from too.",
             "containers.bookie.env.journalSyncData.valueFrom has journalSyncData in a form that is not read.",
@@ -829,7 +854,7 @@ spec:
         ),
         (CHART, "", ""),
     ],
-    ids=["bitnami", "compose", "kubernetes", "ansible", "standalone", "chart"],
+    ids=["bitnami", "compose", "long forms", "kubernetes", "ansible", "standalone", "chart"],
 )
 def test_a_key_that_is_not_read_beside_others_is_warned_of_in_the_answer(
     text: str, noted: str, warned: str, asking: Asking
