@@ -199,7 +199,7 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
 
 
 def _departure(
-    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course
+    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course[Code]
 ) -> Departure:
     last, at = taken[-1], len(taken)
     name, (model, code) = next(iter(last.differs.items()), ("", (None, None)))
