@@ -10,14 +10,13 @@ from functools import cached_property
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import counted_by_nodes
-from fencepost.encoding.engine.messages import EndInSight, Visited, Visiting
+from fencepost.encoding.engine.messages import EndInSight, FoundPath, Visited, Visiting
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
 from fencepost.encoding.enumeration.outlook import expected_nodes
 from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.system import Property, System
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fencepost.encoding.engine.events import StepsAtLeast
-from fencepost.encoding.engine.messages import EndInSight, Visited
+from fencepost.encoding.engine.messages import EndInSight, FoundPath, Visited
+from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.enumeration.process import SOON, TASK, Extent, enumerate_states
-from fencepost.encoding.ic3.finder import FoundPath
-from fencepost.encoding.ic3.found_proof import PathReplay
-from fencepost.encoding.induction.proof_obligations import Never, Statement
+from fencepost.encoding.induction.proof_obligations import Never, Statement, property_of
 from fencepost.encoding.solving.workers import Worker
 
 FIRST = 40_000
@@ -103,7 +102,7 @@ class StateEnumeration:
                 self.expected = self.expected or work
             case FoundPath(property=str(name), actions=actions):
                 claim = self._claims[name]
-                PathReplay(self._work).report(message, claim)
+                PathReplay(self._work).report(message, property_of(claim), isinstance(claim, Never))
                 if not isinstance(claim, Never):
                     self._work.knowledge.hear(StepsAtLeast(name, len(actions)))
             case Visited():

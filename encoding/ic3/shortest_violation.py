@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Engine, Work
-from fencepost.encoding.ic3.finder import FoundPath
-from fencepost.encoding.ic3.found_proof import PathReplay
 from fencepost.encoding.ic3.step_bounds import TASK, shorten
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.workers import Worker
@@ -68,7 +68,7 @@ class ShortestViolation:
         """Replay a shorter path, or record a lower bound."""
         assert self._searching is not None
         if isinstance(message, FoundPath):
-            PathReplay(self._work).report(message, self._searching[1])
+            PathReplay(self._work).report(message, self._searching[1].name)
         else:
             self._work.knowledge.hear(message)
 

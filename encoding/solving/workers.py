@@ -7,6 +7,7 @@ ends, and a worker that has workers of its own ends them too.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -209,6 +210,7 @@ def _serve(
 
         limit = int(gib * 2**30)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    gc.freeze()  # what the parent had made stays: no collection has to look through it again
     global _parent
     _parent = connection
     ended = Ended()

@@ -62,6 +62,13 @@ def test_levels_that_grow_alike_promise_no_end() -> None:
     assert expected_nodes([2**level for level in range(12)], 1_000_000) is None
 
 
+def test_a_growth_that_stops_falling_promises_no_end() -> None:
+    """Planted: the mean factor of the last levels alone. It promises 260,000 nodes of a space without end."""
+    growths = (2.86, 2.68, 2.31, 2.03, 1.92)
+    levels = list(accumulate(growths, lambda size, growth: round(size * growth), initial=100))
+    assert expected_nodes(levels, 500_000) is None
+
+
 def test_more_nodes_than_asked_are_none() -> None:
     assert expected_nodes(within(LOGLESS, 40_000), 50_000) is None
     assert expected_nodes(LOGLESS, 100_000) == 66_260
@@ -269,7 +276,7 @@ def test_rounds_that_find_nothing_soon_let_ic3_have_a_turn() -> None:
 
     def rounds_work(by_rounds: float, by_proofs: float) -> bool:
         at._spent.update({rounds: by_rounds, finding: by_proofs})
-        return by.may_work(rounds)
+        return bool(by.may_work(rounds))
 
     assert rounds_work(order.GLIMPSE / 2, 0.0)
     assert not rounds_work(order.GLIMPSE, 0.0)
