@@ -125,7 +125,8 @@ class State(StateSpace):
         self.server = labels("server", "s", p.servers)
         self.place = integers(1, p.transactions)
         self.way = Sort("way", ("down", "up"))
-        self.position = integers(1, 2 * p.transactions + 1)
+        self.positions = range(1, 2 * p.transactions + 2)
+        self.position = integers(1, len(self.positions))
         places, epochs, nobody = integers(0, p.transactions), integers(0, p.epochs), optional(self.server)
 
         self.oracle = variable(nobody)
@@ -156,6 +157,11 @@ class State(StateSpace):
         """Return the length of a history."""
         return count(self.place, lambda k: self.history[server, k] > 0)
 
+    @definition
+    def last_epoch(self, server: TermLike) -> Term:
+        """Return the epoch of the last transaction of a history; 0 if there is none."""
+        return maximum(self.place, lambda k: self.history[server, k])
+
     def arrives(self, way: str, follower: TermLike, kind: Kind) -> Term:
         """Return whether the first message of a channel is of a kind."""
         return self.kind[way, follower, 1] == kind
@@ -166,10 +172,10 @@ class State(StateSpace):
 
     def receive(self, way: str, follower: TermLike) -> list[Any]:
         """Return the updates that take the first message of a channel away."""
-        kind, about, last = self.kind, self.about, len(self.position)
+        kind, about, last = self.kind, self.about, len(self.positions)
         return [
             update
-            for p in self.position
+            for p in self.positions
             for update in (
                 kind[way, follower, p].set(kind[way, follower, p + 1] if p < last else Kind.NONE),
                 about[way, follower, p].set(about[way, follower, p + 1] if p < last else 0),
@@ -187,7 +193,7 @@ class State(StateSpace):
 
         return [
             update
-            for p in self.position
+            for p in self.positions
             for update in (
                 self.kind[way, follower, p].set(kind, when=is_end(p) & when),
                 self.about[way, follower, p].set(place, when=is_end(p) & when),
@@ -219,7 +225,7 @@ class State(StateSpace):
         updates = []
         for s in self.server:
             down = self.is_down(s, cause)
-            changed = [
+            changed: list[tuple[Any, TermLike]] = [
                 (self.role[s], Role.LOOKING),
                 (self.phase[s], Phase.DISCOVERY),
                 (self.half[s], False),
@@ -332,7 +338,7 @@ def is_better(s: State, other: TermLike, own: TermLike) -> Term:
     longer = s.length(other) > s.length(own)
     if s.parameters.recovery == "length":
         return longer
-    last, mine = (maximum(s.place, lambda k, q=q: s.history[q, k]) for q in (other, own))
+    last, mine = s.last_epoch(other), s.last_epoch(own)
     more = (last > mine) | ((last == mine) & longer)
     return (s.current[other] > s.current[own]) | ((s.current[other] == s.current[own]) & more)
 
@@ -426,7 +432,7 @@ def write(s: State, leader: Parameter) -> Action:
         when=serves & (s.length(leader) < s.parameters.transactions),
         then=[
             update
-            for k in s.place
+            for k in range(1, s.parameters.transactions + 1)
             for update in (
                 s.history[leader, k].set(s.current[leader], when=s.length(leader) == k - 1),
                 s.acks[leader, k].add(leader, when=s.length(leader) == k - 1),
