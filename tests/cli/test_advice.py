@@ -527,7 +527,7 @@ def test_the_setting_of_the_journal_is_not_blamed_for_other_losses(journal: bool
     """
     said = headline(every_loss(setup((3, 3, 2), 4, "4.17.4", journal=journal, sync=False)))
     setting = "journalSyncData=false" if journal else "journalWriteData=false and journalSyncData=false"
-    assert f"BookKeeper 4.17.4, and {setting}: whatever the journal's settings, #3604 (a public" in said
+    assert f"BookKeeper 4.17.4, and {setting}: whatever the journal's settings, #3604 (compaction" in said
     added = ["BP-46-2", "journalWriteData=false", "journalSyncData=false"]
     of_setting = said.partition("This setting of the journal adds ")[2].partition(". ")[0]
     assert set(of_setting.replace(" and ", ", ").split(", ")) == set(added[:1] + added[1 + journal :])
