@@ -20,6 +20,7 @@ from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
     must_be_file_name,
+    must_be_line,
     must_be_list,
     must_be_table,
 )
@@ -79,9 +80,9 @@ class Protocol:
             check_defaults(self.defaults)
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
-        must_be(f"{self.name}: summary=", self.summary, str, "write a text of one line")
+        must_be_line(f"{self.name}: summary=", self.summary)
         if not callable(self.unmodelled):
-            must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
+            must_be_line(f"{self.name}: unmodelled=", self.unmodelled)
         must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")
         if self.in_release is not None:
             must_be_call(f"{self.name}: in_release=", self.in_release, "give a function, or leave it out")
@@ -164,7 +165,12 @@ class Protocol:
 
     def left_out(self, parameters: Any) -> str:
         """Return the line that says what the model leaves out with these parameters; empty if none does."""
-        return self.unmodelled(parameters) if callable(self.unmodelled) else self.unmodelled
+        if not callable(self.unmodelled):
+            return self.unmodelled
+        with self._in_one_line():
+            said = self.unmodelled(parameters)
+            must_be_line("the result of unmodelled", said)
+        return said
 
     def subject(self, parameters: Any, system: System | None = None) -> Subject:
         """Return the names and values under which an instance is reported.
