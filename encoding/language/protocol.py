@@ -161,14 +161,15 @@ class Protocol:
                 f"--release {release}: {self.name} is not a release's code; "
                 "leave it out, or check `bookkeeper`"
             )
-        return self.in_release(release, parameters)
+        with self._in_one_line():
+            found = self.in_release(release, parameters)
+            must_be("the result of in_release", found, type(self.defaults), "return the parameters")
+        return found
 
     def left_out(self, parameters: Any) -> str:
         """Return the line that says what the model leaves out with these parameters; empty if none does."""
-        if not callable(self.unmodelled):
-            return self.unmodelled
         with self._in_one_line():
-            said = self.unmodelled(parameters)
+            said = self.unmodelled(parameters) if callable(self.unmodelled) else self.unmodelled
             must_be_line("the result of unmodelled", said)
         return said
 
@@ -342,10 +343,9 @@ def load(path: Path) -> Protocol:
         raise BadInput(f"{path}: no such file; {_VALID_FILE}")
     if path.suffix != ".py":
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
-    name = f"fencepost_protocol_{path.stem}"
-    module = ModuleType(name)
+    module = ModuleType(f"fencepost_protocol_{path.stem}")
     module.__file__ = str(path)
-    sys.modules[name] = module
+    sys.modules[module.__name__] = module
     try:
         with authors_modules_are_guarded(), refusals_are_kept():
             run_guarded(module, path)

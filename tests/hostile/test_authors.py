@@ -532,6 +532,16 @@ MISTAKES = {
         "self.closed = variable(BOOL); self.open = variable(BOOL, initial=one_of(one_of(True)))",
         "open: initial= is a OneOf; write one value",
     ),
+    "the switches of a release cannot be said": (
+        "build)",
+        'build, in_release=lambda release, p: 1 / 0, newest="1.0")',
+        "ZeroDivisionError: division by zero; correct the protocol's code",
+    ),
+    "the switches of a release are no parameters": (
+        "build)",
+        'build, in_release=lambda release, p: None, newest="1.0")',
+        "the result of in_release is None; return the parameters",
+    ),
     "what is left out is no text": (
         "build)",
         "build, unmodelled=lambda p: 3)",
@@ -671,6 +681,20 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
     output = capsys.readouterr()
     assert says in output.out
     assert "\x1b" not in output.out + output.err
+
+
+def test_what_a_protocol_prints_is_no_part_of_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    path.write_text(
+        'print("from the file")' + RIGHT.replace("    s = State(p)", "    s = State(p); print('built')")
+    )
+    assert run(["simulate", str(path), "--runs", "1", "--format", "json"]) == 1
+    output = capsys.readouterr()
+    assert json.loads(output.out)["protocol"] == "quiet"
+    assert "from the file\n" in output.err
+    assert "built\n" in output.err
 
 
 def test_an_explanation_cannot_change_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
