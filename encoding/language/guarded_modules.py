@@ -15,7 +15,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -218,13 +218,14 @@ _FINDER = _Finder()
 
 @contextmanager
 def authors_modules_are_guarded() -> Iterator[None]:
-    """Load the author's modules guarded while the block runs."""
+    """Load the author's modules guarded while the block runs. What they print goes to stderr."""
     if _FINDER in sys.meta_path:
         yield
         return
     sys.meta_path.insert(0, _FINDER)
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
         sys.meta_path.remove(_FINDER)
 
