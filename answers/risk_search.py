@@ -108,9 +108,10 @@ class RiskQuestion:
     def _counterexample(self, verdict: Verdict, trace: Trace | None) -> Counterexample | None:
         if trace is None:
             return None
-        (prop,) = self.instance.properties(trace.property)
+        system = self.instance.written
+        (prop,) = choose(system, (trace.property,))
         sentence = f"{trace.property}: {verdict.value}"
-        return Counterexample(trace, self.instance.system, prop, sentence, self.instance.changed_switches)
+        return Counterexample(trace, system, prop, sentence, self.instance.changed_switches)
 
 
 def searched(

@@ -21,7 +21,7 @@ from fencepost.answers.usual import ROW, model_of, questions, setup_of, small_qu
 from fencepost.answers.without_recoverer import violations_by_the_writer
 from fencepost.answers.without_spare import violations_by_rounds, violations_without_spare
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys
+from fencepost.encoding.documents import Key, has_keys, whole
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.properties.catalogue import find
@@ -79,10 +79,10 @@ def setups(table: Mapping[str, Any]) -> Iterator[Setup]:
 
 
 def _sizes(given: str) -> Configuration:
-    try:
-        return Configuration(*map(int, given.split("/")))
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"advice = {given!r}: is no E/WQ/AQ; write one as '3/2/2'") from error
+    match [whole(part) for part in given.split("/")]:
+        case [int() as ensemble, int() as write_quorum, int() as ack_quorum]:
+            return Configuration(ensemble, write_quorum, ack_quorum)
+    raise BadInput(f"advice = {given!r}: is no E/WQ/AQ; write one as '3/2/2'")
 
 
 def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
