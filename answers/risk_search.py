@@ -115,7 +115,7 @@ class RiskQuestion:
 
 
 def searched(
-    instance: Instance, properties: Sequence[str], first: Shortcut | None, limits: Limits
+    instance: Instance, properties: tuple[str, ...], first: Shortcut | None, limits: Limits
 ) -> tuple[Verdict, str, Trace | None]:
     """Search an instance with the shortcut first; return the worst verdict, its reason and a trace."""
     limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
