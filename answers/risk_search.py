@@ -108,13 +108,14 @@ class RiskQuestion:
     def _counterexample(self, verdict: Verdict, trace: Trace | None) -> Counterexample | None:
         if trace is None:
             return None
-        (prop,) = self.instance.properties(trace.property)
+        system = self.instance.written
+        (prop,) = choose(system, (trace.property,))
         sentence = f"{trace.property}: {verdict.value}"
-        return Counterexample(trace, self.instance.system, prop, sentence, self.instance.changed_switches)
+        return Counterexample(trace, system, prop, sentence, self.instance.changed_switches)
 
 
 def searched(
-    instance: Instance, properties: Sequence[str], first: Shortcut | None, limits: Limits
+    instance: Instance, properties: tuple[str, ...], first: Shortcut | None, limits: Limits
 ) -> tuple[Verdict, str, Trace | None]:
     """Search an instance with the shortcut first; return the worst verdict, its reason and a trace."""
     limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)

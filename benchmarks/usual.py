@@ -21,6 +21,7 @@ from typing import Any
 from fencepost.answers.setups import Setup
 from fencepost.answers.usual import PLACE, setup_of
 from fencepost.encoding.documents import SETTINGS, parse_json, parse_toml, read_text
+from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.advice_cases import cases_of, setups, unadvised, usual_row
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
@@ -112,4 +113,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BadInput as error:
+        sys.exit(f"usual: {error}")

@@ -21,7 +21,7 @@ from fencepost.answers.usual import ROW, model_of, questions, setup_of, small_qu
 from fencepost.answers.without_recoverer import violations_by_the_writer
 from fencepost.answers.without_spare import violations_by_rounds, violations_without_spare
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys
+from fencepost.encoding.documents import Key, has_keys, whole
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.properties.catalogue import find
@@ -34,12 +34,8 @@ from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.rows import ERROR, Row, unanswered
 from fencepost.sweeps.sweep_cases import ADVICE, SweepCase
 
-JOURNALS = {
-    "on": {},
-    "unsynced": {"sync": False},
-    "off": {"journal": False},
-}
-"""The settings of a setup by the values of the key `journal`."""
+JOURNALS = {"on": (True, True), "unsynced": (True, False), "off": (False, True)}
+"""Whether the journal is on, and whether it is synced, by the values of the key `journal`."""
 
 SPARES = {"ensemble": 0, "ensemble+1": 1}
 """The number of spare bookies by the values of the key `bookies`."""
@@ -75,14 +71,15 @@ def setups(table: Mapping[str, Any]) -> Iterator[Setup]:
         sizes, releases, spares, storages, journals
     ):
         bookies = one.ensemble + SPARES[spare]
-        yield Setup(one, bookies, release, storage=storage, **JOURNALS[journal])
+        is_on, is_synced = JOURNALS[journal]
+        yield Setup(one, bookies, release, journal=is_on, storage=storage, sync=is_synced)
 
 
 def _sizes(given: str) -> Configuration:
-    try:
-        return Configuration(*map(int, given.split("/")))
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"advice = {given!r}: is no E/WQ/AQ; write one as '3/2/2'") from error
+    match [whole(part) for part in given.split("/")]:
+        case [int() as ensemble, int() as write_quorum, int() as ack_quorum]:
+            return Configuration(ensemble, write_quorum, ack_quorum)
+    raise BadInput(f"advice = {given!r}: is no E/WQ/AQ; write one as '3/2/2'")
 
 
 def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
@@ -121,7 +118,7 @@ def ask(case: SweepCase, timeout: float) -> Row:
     first = FIRST[settings.pop("first")]
     limits = limits_of(timeout)
     instance = find(case.protocol).instance(settings.items())
-    verdict, reason, trace = searched(instance, case.property.split("+"), first, limits)
+    verdict, reason, trace = searched(instance, tuple(case.property.split("+")), first, limits)
     found = {"trace": json.dumps(trace.to_json()), "steps": len(trace.steps)} if trace else {}
     return {**unanswered(verdict.value, reason, time.perf_counter() - begun), **found}
 
