@@ -90,9 +90,8 @@ def model_of(asked: Mapping[str, RiskQuestion]) -> str:
 
 def setup_of(setup: Setup) -> dict[str, Any]:
     """Return the setup as a row has it. All that decides its questions is in it."""
-    return setup.sizes | k.from_record(
-        {name: key for name, key in SETUP.items() if name not in setup.sizes}, setup
-    )
+    sizes = setup.sizes
+    return {name: sizes[name] if name in sizes else getattr(setup, name) for name in SETUP}
 
 
 def rows() -> list[dict[str, Any]]:
