@@ -30,6 +30,7 @@ from fencepost.encoding.language.quantifiers import (
     forall_over,
     maximum,
 )
+from fencepost.encoding.language.queues import queues
 from fencepost.encoding.language.sets import (
     Subset,
     full,
@@ -111,6 +112,7 @@ __all__ = [
     "optional",
     "overlap",
     "parameter",
+    "queues",
     "require",
     "sequence_of",
     "sequences",

@@ -22,6 +22,7 @@ from fencepost.encoding.language.definedness import checked
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
+from fencepost.encoding.language.queued import Queued, queue_changes
 from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.terms import (
@@ -78,9 +79,12 @@ class Action:
 
     def _take_over_effects(self) -> None:
         """Add the guards and updates of messages of channels to those of the action. Raises ModelError."""
+        at_queues: dict[bool, list[Queued]] = {True: [], False: []}
         for message in (self.received, *self.sent):
             if not isinstance(message, Message) or message.effect is None:
                 continue
+            if message.effect.queued is not None:
+                at_queues[message.effect.is_sending].append(message.effect.queued)
             if message.effect.is_sending is (message is self.received):
                 raise ModelError(
                     f"{message.kind}: write received=s.{message.kind}.deliver(…) and "
@@ -88,6 +92,9 @@ class Action:
                 )
             object.__setattr__(self, "when", all_of(message.effect.guard, self.when))
             object.__setattr__(self, "then", (*message.effect.updates, *self.then))
+        for fit, updates in queue_changes(next(iter(at_queues[False]), None), at_queues[True]):
+            object.__setattr__(self, "when", all_of(self.when, fit))
+            object.__setattr__(self, "then", (*self.then, *updates))
         sent = tuple(replace(m, effect=None) if isinstance(m, Message) else m for m in self.sent)
         object.__setattr__(self, "sent", sent)
         if self.received is not None:

@@ -20,6 +20,7 @@ from fencepost.encoding.language.bounded_sequences import (
 )
 from fencepost.encoding.language.channels import Channel
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
+from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value, show
@@ -158,9 +159,9 @@ class StateSpace(metaclass=_Frozen):
             )
         if any(family.name == name for family in self.families):
             raise ModelError(f"{name}: is declared twice; rename one")
-        if isinstance(value, Family | Whole | Channel) and hasattr(StateSpace, name):
+        if isinstance(value, Family | Whole | Channel | Queues) and hasattr(StateSpace, name):
             raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
-        if isinstance(value, Whole | Channel):
+        if isinstance(value, Whole | Channel | Queues):
             value.name = name
             for suffix, part in zip(value.suffixes, value.families, strict=True):
                 if suffix and hasattr(self, f"{name}{suffix}"):
