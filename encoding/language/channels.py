@@ -151,13 +151,14 @@ class Channel(RefusesPython):
             )
         condition = as_type(when, "bool")
         unsent = ~self.is_sent(*index) if self.once else TRUE
-        skips = self._if_sent == "skip"
-        free = all_of(*([] if skips else [unsent]), *self._later_ones_unsent(index))
+        if self._if_sent == "skip":
+            condition, unsent = all_of(condition, unsent), TRUE
+        free = all_of(unsent, *self._later_ones_unsent(index))
         always = isinstance(condition, Constant) and condition.value is True
         guard = free if always or free is TRUE else any_of(~condition, free)
         lost = self._read("lost", index) if "lost" in self.parts else None
-        sent_if = condition if always and not skips else all_of(condition, unsent)
-        marks = self._marks(index, sent_if if skips else condition, says)
+        sent_if = condition if always else all_of(condition, unsent)
+        marks = self._marks(index, condition, says)
         arrives = sent_if if lost is None else sent_if & ~lost
         queued = None if self.queued is None else self.queued(index, arrives)
         return self._message(index, says, ChannelStep(True, guard, marks, queued), lost, sent_if)

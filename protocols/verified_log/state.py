@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 
-from fencepost.encoding.language.channels import Channel, Derived, End, channel
+from fencepost.encoding.language.channels import Channel, channel
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, maximum
 from fencepost.encoding.language.queues import queues
@@ -20,7 +21,7 @@ from fencepost.encoding.language.sorts import (
     subsets_of_size,
 )
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
-from fencepost.encoding.language.terms import Constant, Family, Read, Term, TermLike, any_of, as_type, lift
+from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, lift
 from fencepost.protocols.verified_log.parameters import LogParameters
 
 NOTHING = 0
@@ -102,7 +103,6 @@ class Log(StateSpace):
         coordinators = [COORDINATOR] if p.coordinator == "yes" else []
         consumers = self.consumer.values if p.consumers else ()
         self.machine = Sort("machine", (*self.producer, *coordinators, *self.node, *consumers))
-        self.channels: list[Channel] = []
         self.maybe_producer = optional(self.producer, NOBODY)
         self.entry = integers(1, p.producers * p.entries)
         self.segment = integers(1, p.segments)
@@ -169,100 +169,82 @@ class Log(StateSpace):
 
     def _mail(self) -> None:
         p = self.parameters
+        kind = partial(channel, lossy=p.losses == "yes", if_sent="skip")
         written = {"segment": self.segment, "entry": self.entry, "node": self.node}
         writer = self.producer, self._writer
         self.sealed = family(BOOL, *written.values())
-        self.append = self._kind("append", writer, "node", written)
-        self.append_answer = self._kind("append answer", "node", writer, written, {"sealed": self.sealed})
+        self.append = kind("append", writer, "node", about=written)
+        self.append_answer = kind(
+            "append answer", "node", writer, about=written, says={"sealed": self.sealed}
+        )
         if p.consumers:
-            self._consumers()
+            self._consumers(kind)
         if p.coordinator == "yes":
-            self._segments()
+            self._segments(kind)
         if p.takeover == "yes":
-            self._takeovers()
+            self._takeovers(kind)
         if p.resends:
             self.time = integers(1, p.resends)
             self.timed_out = family(BOOL, self.time)
         if p.network != "bag":
             by_link = p.network == "link"
             self.queue = queues(
-                self.machine, self.channels, room=p.queue, by_link=by_link, gone=self.hears_no_more
+                self.machine, self.channels, room=p.queue, by_link=by_link, gone=self._is_gone
             )
 
-    def _kind(
-        self,
-        kind: str,
-        sender: End,
-        receiver: End,
-        about: Mapping[str, Sort],
-        says: Mapping[str, Family | Derived] | None = None,
-        notes_losses: bool = False,
-    ) -> Channel:
-        """Return a channel, and put it among the channels of the log."""
-        made = channel(
-            kind,
-            sender,
-            receiver,
-            about=about,
-            says=says,
-            lossy=self.parameters.losses == "yes",
-            notes_losses=notes_losses,
-            if_sent="skip",
-        )
-        self.channels.append(made)
-        return made
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """The kinds of messages."""
+        return [kind for kind in vars(self).values() if isinstance(kind, Channel)]
 
-    def _segments(self) -> None:
+    def _segments(self, kind: Callable[..., Channel]) -> None:
         """Declare requests for segments, and orders to close them."""
-        p, kind = self.parameters, self._kind
+        p = self.parameters
         attempt, since = integers(1, p.attempts), integers(0, p.segments)
         asked = {"producer": self.producer, "after": since, "attempt": attempt}
         granting = {"producer": self.producer, "segment": self.segment}
         sending = integers(1, p.close_orders)
         closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": sending}
-        content: Mapping[str, Derived] = {
+        self.answered = family(members(LookupAnswer), *asked.values(), initial=LookupAnswer.NONE)
+        answer = {"answer": self.answered}
+        ok, already = ({"answer": lambda *_, a=a: a} for a in (LookupAnswer.OK, LookupAnswer.ALREADY))
+        content = {
             "count": lambda segment, order, *_: self.close_count(segment, order),
             "last": lambda segment, order, *_: self.close_entry(segment, order),
         }
-        self.answered = family(members(LookupAnswer), *asked.values(), initial=LookupAnswer.NONE)
-        self.new_segment = kind(
-            "new segment", "producer", COORDINATOR, asked, {"count": self._reported_count}
-        )
+        count = {"count": self._reported_count}
+        self.new_segment = kind("new segment", "producer", COORDINATOR, about=asked, says=count)
         self.new_segment_answer = kind(
-            "new segment answer", COORDINATOR, "producer", asked, {"answer": self.answered}
+            "new segment answer", COORDINATOR, "producer", about=asked, says=answer
         )
         if p.double_answer == "yes":
             self.second_new_segment_answer = kind(
-                *("second new segment answer", COORDINATOR, "producer", asked),
-                {"answer": lambda *_: LookupAnswer.ALREADY},
+                "second new segment answer", COORDINATOR, "producer", about=asked, says=already
             )
         self.new_segment_granted = kind(
-            *("new segment granted", COORDINATOR, "producer", granting),
-            {"answer": lambda *_: LookupAnswer.OK},
+            "new segment granted", COORDINATOR, "producer", about=granting, says=ok
         )
-        self.close = kind("close", COORDINATOR, "node", closing, content, notes_losses=True)
-        self.close_answer = kind("close answer", "node", COORDINATOR, closing)
+        self.close = kind("close", COORDINATOR, "node", about=closing, says=content, notes_losses=True)
+        self.close_answer = kind("close answer", "node", COORDINATOR, about=closing)
 
-    def _takeovers(self) -> None:
+    def _takeovers(self, kind: Callable[..., Channel]) -> None:
         """Declare requests to take the log over, and orders to suspend a segment."""
-        p, kind = self.parameters, self._kind
+        p = self.parameters
         taking = {"producer": self.producer, "attempt": integers(1, p.attempts)}
-        sending = integers(1, 1 + p.resends)
-        suspending = {"segment": self.segment, "node": self.node, "sending": sending}
+        suspending = {"segment": self.segment, "node": self.node, "sending": integers(1, 1 + p.resends)}
         self.taken_at = family(integers(0, p.segments), *taking.values())
         self.suspended_count = family(integers(0, p.entries), *suspending.values())
         self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
+        last = {"segment": self.taken_at}
         content = {"count": self.suspended_count, "last": self.suspended_entry}
-        self.take_over = kind("take over", "producer", COORDINATOR, taking)
-        self.take_over_answer = kind(
-            "take over answer", COORDINATOR, "producer", taking, {"segment": self.taken_at}
-        )
-        self.suspend = kind("suspend", COORDINATOR, "node", suspending)
-        self.suspend_answer = kind("suspend answer", "node", COORDINATOR, suspending, content)
+        self.take_over = kind("take over", "producer", COORDINATOR, about=taking)
+        self.take_over_answer = kind("take over answer", COORDINATOR, "producer", about=taking, says=last)
+        self.suspend = kind("suspend", COORDINATOR, "node", about=suspending)
+        self.suspend_answer = kind("suspend answer", "node", COORDINATOR, about=suspending, says=content)
 
-    def _consumers(self) -> None:
+    def _consumers(self, kind: Callable[..., Channel]) -> None:
         """Declare the state variables and messages of consumers."""
-        p, kind = self.parameters, self._kind
+        p = self.parameters
         attempt, reading_place = integers(1, p.reads), integers(1, p.entries + 1)
         locating = {"consumer": self.consumer, "segment": self.segment, "attempt": attempt}
         reads = {
@@ -279,13 +261,14 @@ class Log(StateSpace):
         self.seen = family(BOOL, self.consumer, self.entry)
         if p.coordinator == "yes":
             self.found = family(BOOL, *locating.values())
-            self.where = kind("where", "consumer", COORDINATOR, locating)
-            self.where_answer = kind("where answer", COORDINATOR, "consumer", locating, {"found": self.found})
+            found = {"found": self.found}
+            self.where = kind("where", "consumer", COORDINATOR, about=locating)
+            self.where_answer = kind("where answer", COORDINATOR, "consumer", about=locating, says=found)
         self.served = family(members(ServedSegment), *reads.values(), initial=ServedSegment.NONE)
         self.served_entry = family(integers(NOTHING, len(self.entry)), *reads.values())
         content = {"answer": self.served, "entry": self.served_entry}
-        self.read = kind("read", "consumer", "node", reads)
-        self.read_answer = kind("read answer", "node", "consumer", reads, content)
+        self.read = kind("read", "consumer", "node", about=reads)
+        self.read_answer = kind("read answer", "node", "consumer", about=reads, says=content)
 
     def _first_of(self, producer: object) -> int:
         return self.producer.values.index(str(producer)) * self.parameters.entries + 1
@@ -328,17 +311,12 @@ class Log(StateSpace):
         """Return whether the producer has ended: messages that still arrive change nothing."""
         return (self.phase[producer] == ProducerPhase.DONE) | (self.phase[producer] == ProducerPhase.HALTED)
 
-    def hears_no_more(self, machine: Term) -> Term:
-        """Return whether no queue takes messages to the machine any more."""
-        ended = exists(self.producer, lambda p: (machine == p) & self.has_ended(p))
-        crashed = exists(self.node, lambda n: (machine == n) & ~self.up[n])
-        if not self.parameters.consumers:
-            return ended | crashed
-        return any_of(
-            ended,
-            crashed,
-            exists(self.consumer, lambda c: (machine == c) & (self.reading[c] == Reading.DONE)),
-        )
+    def _is_gone(self, machine: Term) -> Term:
+        """Return whether the machine will never receive anything again."""
+        gone = {p: self.has_ended(p) for p in self.producer} | {n: ~self.up[n] for n in self.node}
+        if self.parameters.consumers:
+            gone |= {c: self.reading[c] == Reading.DONE for c in self.consumer}
+        return any_of(*((machine == one) & is_gone for one, is_gone in gone.items()))
 
     def is_next(self, channel: Channel, *index: TermLike) -> Term:
         """Return whether this attempt to send is the next one; the last index counts attempts."""
