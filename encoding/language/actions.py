@@ -47,8 +47,9 @@ class Action:
     Without `when` it may always happen, and without `then` it only sends and receives.
 
     Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
-    performs the action. `received`, `sent` and `note` are for people only. But a message of a channel adds to
-    the guard and to the updates. An action with `fault` costs one fault of that name.
+    performs the action; if it is left out, the receiver of `received` does. `received`, `sent` and `note` are
+    for people only. But a message of a channel adds to the guard and to the updates. An action with `fault`
+    costs one fault of that name.
     """
 
     when: Term = TRUE
@@ -68,6 +69,8 @@ class Action:
         for update in self.then:
             must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
+        if self.received is not None and isinstance(self.actor, str) and not self.actor:
+            object.__setattr__(self, "actor", self.received.receiver)
         if isinstance(self.actor, str) and not self.actor:
             raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
         must_be("note=", self.note, str, "write a text")

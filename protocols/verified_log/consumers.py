@@ -59,7 +59,6 @@ def receive_where_answer(
     return Action(
         when=_locates(s, consumer, segment) & s.found[index] & s.placed[segment, node],
         then=[s.reading[consumer].set(Reading.READ)],
-        actor=consumer,
         received=s.where_answer.deliver(*index),
         sent=[s.read.send(consumer, segment, 1, 1, node)],
     )
@@ -72,7 +71,6 @@ def receive_useless_where_answer(
     index = consumer, segment, attempt
     return Action(
         when=~_locates(s, consumer, segment) | ~s.found[index],
-        actor=consumer,
         received=s.where_answer.deliver(*index),
     )
 
@@ -102,7 +100,6 @@ def receive_entry(
             s.reading[consumer].set(Reading.DONE, when=ends),
             s.mishap["gap"].set(True, when=~fits),
         ],
-        actor=consumer,
         received=s.read_answer.deliver(*index),
         sent=[s.read.send(consumer, segment, place + 1, 1, following, when=~ends)],
     )
@@ -120,7 +117,6 @@ def receive_next_segment(
             s.reads_at[consumer].set(1),
             s.reading[consumer].set(Reading.LOCATE),
         ],
-        actor=consumer,
         received=s.read_answer.deliver(*index),
         sent=[s.where.send(consumer, segment + 1, 1)],
     )
@@ -133,7 +129,6 @@ def receive_useless_read_answer(
     index = consumer, segment, place, attempt, node
     return Action(
         when=~_awaits(s, consumer, segment, place) | (s.served[index] == ServedSegment.NOTHING),
-        actor=consumer,
         received=s.read_answer.deliver(*index),
     )
 

@@ -40,7 +40,6 @@ def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Act
     return Action(
         when=_first_is_known(s, exists_already),
         then=grant.then,
-        actor=COORDINATOR,
         received=s.new_segment.deliver(*index),
         sent=[*answers, *grant.sent],
     )
@@ -62,7 +61,6 @@ def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Par
     no_such = ~taking & ~followed & ~s.granted[segment]
     return Action(
         then=[*closing.then, s.mishap["no_such_segment"].set(True, when=no_such)],
-        actor=COORDINATOR,
         received=s.new_segment.deliver(*index),
         sent=[*answers, *closing.sent],
     )
@@ -143,7 +141,6 @@ def receive_close_answer(
     return Action(
         when=s.is_last(segment) & _is_known(s, placement),
         then=[*grant.then, *_forget(s, index)],
-        actor=COORDINATOR,
         received=s.close_answer.deliver(*index),
         sent=grant.sent,
     )
@@ -157,7 +154,6 @@ def receive_late_close_answer(
     return Action(
         when=s.is_followed(segment),
         then=list(_forget(s, index)),
-        actor=COORDINATOR,
         received=s.close_answer.deliver(*index),
     )
 
@@ -188,7 +184,6 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
             *(s.in_takeover[t].set(s.is_last(t), when=suspends) for t in s.segment),
             *(s.taken_by[t].set(producer, when=suspends & s.is_last(t)) for t in s.segment),
         ],
-        actor=COORDINATOR,
         received=s.take_over.deliver(producer, attempt),
         sent=[
             *grant.sent,
@@ -235,7 +230,6 @@ def open_at_once(
     return Action(
         when=s.is_last(segment) & (s.owner[segment] != producer) & _is_known(s, placement),
         then=grant.then,
-        actor=COORDINATOR,
         received=s.take_over.deliver(producer, attempt),
         sent=grant.sent,
     )
@@ -262,7 +256,6 @@ def receive_suspend_answer(
             *(s.in_takeover[t].set(False) for t in s.segment),
             *(_vouch(s, segment, count, entry, producer) if s.parameters.vouching == "yes" else ()),
         ],
-        actor=COORDINATOR,
         received=s.suspend_answer.deliver(*index),
         sent=[*closing.sent, *grant.sent],
     )
@@ -285,7 +278,6 @@ def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sen
     """Receive the answer of a node that suspended a segment no longer last or no longer taken over."""
     return Action(
         when=s.is_followed(segment) | ~s.in_takeover[segment],
-        actor=COORDINATOR,
         received=s.suspend_answer.deliver(segment, node, sending),
     )
 
@@ -324,7 +316,6 @@ def handle_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Param
     """Tell a consumer the nodes of a segment, or that the segment does not exist yet."""
     index = consumer, segment, attempt
     return Action(
-        actor=COORDINATOR,
         received=s.where.deliver(*index),
         sent=[s.where_answer.send(*index, found=s.granted[segment])],
     )

@@ -31,7 +31,6 @@ def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter)
             *(s.log[node, segment, i].set(entry, when=stores & (length + 1 == i)) for i in s.place),
             s.mishap["node_disorder"].set(True, when=~sealed & ~in_order),
         ],
-        actor=node,
         received=s.append.deliver(*index),
         sent=[s.append_answer.send(*index, when=sealed | in_order, sealed=sealed)],
     )
@@ -50,7 +49,6 @@ def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Paramet
                 True, when=~kept & (s.status[node, segment] == SegmentStatus.CLOSED)
             ),
         ],
-        actor=node,
         received=s.suspend.deliver(*index),
         sent=[s.suspend_answer.send(*index, count=count, last=entry)],
     )
@@ -74,7 +72,6 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
                 s.mishap["cut_committed"].set(True, when=_cuts(s, segment, before, after)),
             ),
         ],
-        actor=node,
         received=s.close.deliver(*index),
         sent=[s.close_answer.send(*index)],
     )
@@ -138,7 +135,6 @@ def handle_read(
     entry = if_(serves, s.entry_at(node, segment, place), NOTHING)
     return Action(
         when=s.up[node],
-        actor=node,
         received=s.read.deliver(*index),
         sent=[s.read_answer.send(*index, answer=answer, entry=entry)],
     )

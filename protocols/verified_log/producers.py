@@ -146,7 +146,7 @@ def _hear(
         for t in s.segment
         for message in _writing(s, producer, t, s.next[producer], begins & gives & (segment == t))
     ]
-    return Action(when=when & ~s.has_ended(producer), then=then, actor=producer, received=received, sent=sent)
+    return Action(when=when & ~s.has_ended(producer), then=then, received=received, sent=sent)
 
 
 def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
@@ -181,7 +181,6 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
     return Action(
         when=~s.has_ended(producer),
         then=then,
-        actor=producer,
         received=s.append_answer.deliver(segment, entry, node),
         sent=sent,
     )

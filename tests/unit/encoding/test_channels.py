@@ -452,7 +452,7 @@ def test_a_sender_may_follow_from_the_index() -> None:
 
     def hear(s: Ring, number: Parameter, node: Parameter) -> Action:
         """Hear a number."""
-        return Action(actor=node, received=s.tell.deliver(number, node))
+        return Action(received=s.tell.deliver(number, node))
 
     s = Ring()
     made = System(s, (each(tell, s, s.number, s.node), each(hear, s, s.number, s.node)), ())
@@ -463,6 +463,7 @@ def test_a_sender_may_follow_from_the_index() -> None:
     (sent,), received = steps[0].sent, steps[1].received
     assert received is not None
     assert [(m.sender, m.receiver) for m in (sent, received)] == [("n2", "n1")] * 2
+    assert steps[1].actor == "n1"
     assert sent.fields == received.fields == {"number": 2, "even": True, "told": True}
 
 
