@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.answers.public_losses import PublicLoss
-from fencepost.answers.risk_search import RiskFinding
+from fencepost.answers.risk_search import NOT_ASKED, RiskFinding
 from fencepost.answers.risks import COINCIDENCES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
+from fencepost.quorums.chart_places import CHARTS_PERSISTENCE
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.setters import Setter
 from fencepost.quorums.sources import Source
@@ -105,6 +106,10 @@ class Advice:
     accepted: frozenset[str]
     pulsar: PulsarRelease | None = None
     """The release of Pulsar that was asked about."""
+    persistence: str = ""
+    """The setting by which disks outlive their pods, in the keys of the files; empty if no file has one."""
+    unread: str = ""
+    """A warning that names the release answered instead of one that was not read; empty otherwise."""
 
     def here(self, found: RiskFinding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""
@@ -130,7 +135,14 @@ class Advice:
 
     @property
     def answer(self) -> AdviceAnswer:
-        """The answer: the losses decide that were found or are public, and those that are open."""
+        """The answer: the losses decide that were found or are public, and those that are open.
+
+        While nothing was searched for, a public loss that can be ruled out does not make it a no.
+        """
+        unsearched = all(found.reason == NOT_ASKED for found in (self.rest, *(f for _, f in self.losing)))
+        can_be_met = (one.coincidence not in UNAVOIDABLE and one.finding is None for one in self.deciding)
+        if self.open and unsearched and all(can_be_met):
+            return AdviceAnswer.UNKNOWN
         return judged((loss.coincidence for loss in self.deciding), bool(self.open))
 
     def _state(self, found: RiskFinding) -> LossState:
@@ -149,7 +161,7 @@ class Advice:
             risk.bug.wrong,
             risk.coincidence,
             risk.events,
-            risk.action,
+            self._in_own_keys(risk.action),
             state,
             name in self.accepted,
             found,
@@ -166,13 +178,17 @@ class Advice:
             said,
             loss.coincidence,
             "",
-            loss.action,
+            self._in_own_keys(loss.action),
             LossState.PUBLIC,
             accepted,
             source=loss.source,
             when=loss.when,
             seen=loss.seen,
         )
+
+    def _in_own_keys(self, action: str) -> str:
+        """Return an action with the keys of the files in place of those of Pulsar's chart."""
+        return action.replace(CHARTS_PERSISTENCE, self.persistence) if self.persistence else action
 
     def _of_rest(self) -> Loss:
         state = self._state(self.rest)

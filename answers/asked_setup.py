@@ -15,10 +15,11 @@ from fencepost.answers.risks import OF_SETTINGS, risks
 from fencepost.answers.setups import Setup
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
-from fencepost.protocols.bookkeeper.releases import NEWEST, listed
+from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
 from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.joined_files import read_files
 from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Files, read_files
+from fencepost.quorums.sources import Files
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
@@ -70,7 +71,8 @@ def asked_setup(
     )
     number = size("bookies", "-n", bookies)
     flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
-    known = listed(value("release", flag, given, NEWEST))
+    wanted = value("release", flag, given, NEWEST)
+    known = newest_read(wanted)
     said = said.known_to(known)
     of_pulsar = said.pulsar or in_pulsar is not None
     setup = Setup(
@@ -89,7 +91,24 @@ def asked_setup(
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
     first = unasked(setup, deployment)
     return replace(
-        first, sources=dict(said.sources), set_by=set_by, accepted=accepted(accept), pulsar=in_pulsar
+        first,
+        sources=dict(said.sources),
+        set_by=set_by,
+        accepted=accepted(accept),
+        pulsar=in_pulsar,
+        persistence=said.persistence(),
+        unread=in_pulsar.warning if in_pulsar else _not_read(wanted, known),
+    )
+
+
+def _not_read(release: str, answered: str) -> str:
+    """Return a warning if another release is answered than the one asked about; else an empty text."""
+    if release == answered:
+        return ""
+    line = "of its line " if ordered(release)[:2] == ordered(answered)[:2] else ""
+    return (
+        f"warning: BookKeeper {release} was not read. The answer is for {answered}, the newest {line}that "
+        f"was; {release} may have fewer losses, or others."
     )
 
 
@@ -112,7 +131,7 @@ def unasked(setup: Setup, deployment: Deployment) -> Advice:
 def accepted(names: Sequence[str]) -> frozenset[str]:
     """Return the losses of these names, which the answer leaves out. Raises BadInput."""
     known = [bug[0] for bug in bugs_of_releases()]
-    return full_names([*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ")
+    return full_names([*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ", "loss")
 
 
 def _features(said: Files) -> frozenset[str]:

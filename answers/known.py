@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Protocol
 
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import LONGEST, BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation, Run, read
 
@@ -29,38 +30,43 @@ class Named(Protocol):
         """The report or fix, with its number."""
 
 
-def full_names(table: Sequence[Named], names: Sequence[str], option: str = "") -> frozenset[str]:
+def full_names(
+    table: Sequence[Named], names: Sequence[str], option: str = "", what: str = "known bug"
+) -> frozenset[str]:
     """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
-    The `#` of an issue may be left out, because a shell takes it for a comment, and the `PR ` of a pull
-    request. The number of an issue or pull request that the source of a bug has stands for the bug. The
-    message begins with `option`.
+    Capitals do not matter. A number stands for the issue or pull request: `#4607`, `4607`, `PR 4607` and
+    `pr4607` are the same, also for a bug whose source has the number. The message begins with `option`.
     """
-    valid = [known.name for known in table]
     wanted: set[str] = set()
     for name in names:
         found = named(table, name)
         if not found:
+            valid = ", ".join(known.name for known in table)
             raise BadInput(
-                f"{option}{name}: no such known bug{did_you_mean(name, valid)}; "
-                f"valid: {', '.join(valid)} (# may be left out)"
+                f"{option}{name}: no such {what}{_nearest(table, name)}; valid: {valid} (# may be left out)"
             )
         wanted |= found
     return frozenset(wanted)
 
 
+def _nearest(table: Sequence[Named], name: str) -> str:
+    """Return " (did you mean X or Y?)" with the names most like this one, or nothing if none is."""
+    valid = {known.name.lower(): known.name for known in table}
+    near = get_close_matches(name.lower()[:LONGEST], valid, n=3, cutoff=0.8)
+    return f" (did you mean {' or '.join(valid[one] for one in near)}?)" if near else ""
+
+
 def named(table: Sequence[Named], name: str) -> set[str]:
-    """Return the one that has this name in the table, or those whose source has the number."""
-    valid = {known.name for known in table}
-    full = next((full for full in (name, f"#{name}", f"PR {name}") if full in valid), None)
-    return {full} if full else _of_source(table, name)
-
-
-def _of_source(table: Sequence[Named], name: str) -> set[str]:
-    """Return the bugs whose source has the issue or pull request of that number, such as 4097 or PR-4557."""
-    said = re.fullmatch(r"(?:#|PR[ -]|issue )?([0-9]{3,6})", name)
-    number = re.compile(rf"(?<![\w.]){said[1]}(?!\w|\.[0-9])") if said else None
-    return {known.name for known in table if number and number.search(known.source)}
+    """Return those that have this name in the table, or else those whose name or source has its number."""
+    lower = name.strip().lower()
+    full = {known.name for known in table if known.name.lower() in (lower, f"#{lower}")}
+    said = re.fullmatch(r"(?:pr|pull|issue)?[ /#-]*([0-9]{3,6})", lower)
+    if full or said is None:
+        return full
+    own = {known.name for known in table if re.fullmatch(rf"(?:#|PR[ -]){said[1]}", known.name)}
+    number = re.compile(rf"(?<![\w.]){said[1]}(?!\w|\.[0-9])")
+    return own or {known.name for known in table if number.search(known.source)}
 
 
 def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectation]:

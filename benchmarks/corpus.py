@@ -151,7 +151,7 @@ def verdict(found: Mapping[str, Any]) -> str:
     said = str(found["verdict"])
     if said == "violated":
         fewest = "fewest" if found["fewest"] == "of-all" else "fewer may be possible"
-        said += f" in {found['steps']} steps ({fewest})"
+        said += f" in {found['steps']} step{'s' * (found['steps'] != 1)} ({fewest})"
     return said
 
 

@@ -136,15 +136,23 @@ def parse_toml(text: str, where: str, hint: str) -> dict[str, Any]:
 
 
 def parse_yaml_documents(text: str, where: str, hint: str) -> list[Any]:
-    """Return the documents in a YAML text, which lines of `---` separate. Raises BadInput.
+    """Return the documents in a YAML text, which lines of `---` separate.
 
-    A value that aliases repeat counts each time.
+    A value that aliases repeat counts each time. Raises BadInput, and RepeatedKey for a key given twice.
     """
     import yaml
 
     try:
         _measure(text)
-        return list(yaml.safe_load_all(text))
+        loader = yaml.SafeLoader(text)
+        documents = []
+        while loader.check_node():
+            node = loader.get_node()
+            _refuse_repeated_keys(node, where)
+            documents.append(loader.construct_document(node))
+        return documents
+    except BadInput:
+        raise
     except RecursionError as error:
         raise BadInput(f"{where}: is nested too deeply; {hint}") from error
     except yaml.YAMLError as error:
@@ -153,6 +161,36 @@ def parse_yaml_documents(text: str, where: str, hint: str) -> list[Any]:
         raise BadInput(f"{where}: is not YAML{line}; {hint}") from error
     except (ValueError, TypeError) as error:  # 5,000 digits, a date in the 13th month, a list as a key
         raise BadInput(f"{where}: is not YAML ({error}); {hint}") from error
+
+
+class RepeatedKey(BadInput):
+    """A key that stands twice in one mapping. YAML forbids it, and many readers take the last in silence."""
+
+
+def _refuse_repeated_keys(root: Any, where: str) -> None:
+    """Raise RepeatedKey if a mapping below this node has a key twice. Keys that `<<` merges do not count."""
+    import yaml
+
+    seen: set[int] = set()
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        is_mapping = isinstance(node, yaml.MappingNode)
+        nodes += [part for pair in node.value for part in pair] if is_mapping else node.value
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value if is_mapping else ():
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            name, line = (key.tag, key.value), key.start_mark.line + 1
+            if name in lines:
+                at = f"line {line}" if lines[name] == line else f"lines {lines[name]} and {line}"
+                raise RepeatedKey(
+                    f"{where}: {shown(key.value)} is given twice in one mapping ({at}); give each key once"
+                )
+            lines[name] = line
 
 
 def _measure(text: str) -> None:

@@ -1,6 +1,7 @@
 """Errors that a user can correct, and errors of the tool itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -16,6 +17,42 @@ class ModelError(BadInput):
 
     The message names the action, the variable and the value. The author of the protocol corrects the text.
     """
+
+    def __init__(self, said: str) -> None:
+        """Take the message. The error is kept while a system is built."""
+        super().__init__(said)
+        _keep(self)
+
+
+_kept: list[list[Exception]] = []
+"""The refusals in each of the blocks that are running, the innermost last."""
+
+
+def _keep(error: Exception) -> None:
+    if _kept:
+        _kept[-1].append(error)
+
+
+def refusal(said: str) -> TypeError:
+    """Return the error that refuses a part of the author's code. It is kept while a system is built."""
+    error = TypeError(said)
+    _keep(error)
+    return error
+
+
+@contextmanager
+def refusals_are_kept() -> Iterator[None]:
+    """Raise what was refused first in the block, also if the author's code caught it and went on."""
+    _kept.append([])
+    try:
+        yield
+    except Exception:
+        if not _kept[-1]:
+            raise
+    finally:
+        refused = _kept.pop()
+    if refused:
+        raise refused[0]
 
 
 class InternalError(RuntimeError):

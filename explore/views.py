@@ -13,7 +13,7 @@ from fencepost.encoding.forms.counterexample import (
     message_line,
 )
 from fencepost.encoding.language.sorts import show
-from fencepost.encoding.language.traces import TraceStep, shown_index
+from fencepost.encoding.language.traces import TraceStep, shown_family, shown_index
 from fencepost.explore.explorer import ActionCall, Explorer, Here, OfferedAction
 from fencepost.explore.paths import Begin, Move, Take
 
@@ -225,6 +225,7 @@ def _families(here: Here, counterexample: Counterexample) -> Iterator[VariableFa
         value = own.get(name, False)  # a choice that is not shown is false
         moved, now = (value != state.get(name, False) for state in (first, before))
         index = ", ".join(map(show, shown_index(variable.family, variable.index)))
-        families.setdefault(variable.family.name, []).append(Value(name, index, show(value), moved, now))
+        shown = families.setdefault(shown_family(variable.family), [])
+        shown.append(Value(name, index, show(value), moved, now))
     for family in sorted(families, key=lambda name: name not in counterexample.noted_families):
         yield VariableFamily(family, family in counterexample.noted_families, tuple(families[family]))

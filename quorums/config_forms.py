@@ -1,23 +1,24 @@
 """Configuration files in the forms that people have, as facts: component, key, value, place in the file.
 
-Forms: Java properties; Helm values, also of an umbrella chart; docker-compose; resources of Kubernetes
-(ConfigMap, StatefulSet, lists of them) and of the operators kaap, Pravega's and StreamNative's. YAML may
-have several documents.
+Forms: Java properties; Helm values, also of an umbrella chart or in resources of Argo CD and Flux;
+docker-compose; resources of Kubernetes (ConfigMap, StatefulSet, lists of them) and of the operators kaap,
+Pravega's and StreamNative's. YAML may have several documents.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import javaproperties
 
-from fencepost.encoding.documents import SETTINGS, parse_yaml_documents, read_text, shown
+from fencepost.encoding.documents import SETTINGS, RepeatedKey, parse_yaml_documents, read_text, shown
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, METADATA
+from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, METADATA
+from fencepost.quorums.helm_values import HELD_IN, held_values
 
 HINT = "give a broker.conf, a bk_server.conf, Helm values, a docker-compose file or Kubernetes resources"
 
@@ -81,6 +82,8 @@ class Fact:
     """None if the file does not say it."""
     path: tuple[str, ...]
     value: Any
+    member: str = ""
+    """The set, service, resource or file to which the value belongs; empty if it is for all bookies."""
 
     @property
     def key(self) -> str:
@@ -114,6 +117,10 @@ class ConfigFile:
     is_yaml: bool
     comments: frozenset[str] = frozenset()
     """The keys that stand in comments of a file of Java properties, as in a stock bk_server.conf."""
+    notes: tuple[str, ...] = ()
+    """Sentences about the file itself."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds of the resources of Kubernetes in the file."""
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -126,9 +133,14 @@ def read_config(path: Path) -> ConfigFile:
         for document in documents:
             if not isinstance(document, dict | None):
                 raise BadInput(f"{path}: is {shown(document)}, not an object with sections and keys; {HINT}")
-        return ConfigFile(tuple(fact for one in documents if one for fact in _document(one)), True)
     except javaproperties.InvalidUEscapeError as error:
         raise BadInput(f"{path}: is no file of Java properties ({error}); {HINT}") from error
+    resources = [one for document in documents if document for one in _resources(document)]
+    try:
+        facts = tuple(fact for one in resources for fact in _document(one))
+    except BadInput as error:  # of a text in a value
+        raise BadInput(f"{path}: {error}") from error
+    return ConfigFile(facts, True, kinds=frozenset(str(one.get("kind", "")) for one in resources))
 
 
 # Java properties.
@@ -140,21 +152,44 @@ def properties(text: str) -> dict[str, str]:
 
 
 def _properties(text: str) -> ConfigFile:
-    """Return the facts of a file of Java properties, and the keys in its comments."""
-    facts = tuple(Fact(None, (key,), value) for key, value in properties(text).items())
-    comments = (one.value for one in javaproperties.parse(text) if isinstance(one, javaproperties.Comment))
-    return ConfigFile(facts, False, frozenset(said.partition("=")[0].strip() for said in comments))
+    """Return the facts of a file of Java properties, the keys in its comments, and notes on repeated keys."""
+    values: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    comments, notes, line = set[str](), list[str](), 1
+    for one in javaproperties.parse(text.removeprefix("\ufeff")):
+        if isinstance(one, javaproperties.Comment):
+            comments.add(one.value.partition("=")[0].strip())
+        elif isinstance(one, javaproperties.KeyValue):
+            if values.get(one.key, one.value) != one.value and one.key in CONFIG_KEYS:
+                notes.append(
+                    f"{one.key} is given twice: {shown(values[one.key])} in line {lines[one.key]}, and "
+                    f"{shown(one.value)} in line {line}. Java takes the last."
+                )
+            values[one.key], lines[one.key] = one.value, line
+        line += len(one.source.splitlines())
+    facts = tuple(Fact(None, (key,), value) for key, value in values.items())
+    return ConfigFile(facts, False, frozenset(comments), tuple(notes))
 
 
 # YAML.
 
 
-def _document(document: Mapping[Any, Any]) -> Iterator[Fact]:
-    """Yield the facts of one YAML document."""
-    kind, services = document.get("kind"), _services(document)
-    if kind == "List" or str(kind).endswith("List"):
+def _resources(document: Mapping[Any, Any]) -> Iterator[Mapping[Any, Any]]:
+    """Yield the resources of a YAML document: those of its list, or the document itself."""
+    if str(document.get("kind")).endswith("List"):
         for item in _mappings(document.get("items")):
-            yield from _document(item)
+            yield from _resources(item)
+    else:
+        yield document
+
+
+def _document(document: Mapping[Any, Any]) -> Iterator[Fact]:
+    """Yield the facts of one YAML document. Raises BadInput for a text in a value that cannot be read."""
+    kind, services = document.get("kind"), _services(document)
+    if kind in HELD_IN:
+        for values, files in held_values(document):
+            yield from _section(values, None, ())
+            yield from (Fact(None, path, value) for path, value in files)
     elif services:
         for name, service in services.items():
             yield from _service(str(name), service)
@@ -174,8 +209,11 @@ def _mappings(value: object) -> list[Mapping[Any, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _section(section: Mapping[Any, Any], component: str | None, path: tuple[str, ...]) -> Iterator[Fact]:
+def _section(
+    section: Mapping[Any, Any], component: str | None, path: tuple[str, ...], member: str = ""
+) -> Iterator[Fact]:
     """Yield the facts of a section and of those below it, without the ones that are switched off."""
+    is_sets = component == BOOKIE and path[-1:] == ("sets",)
     parts = section.get("components")
     off = (
         {str(name).lower() for name, on in parts.items() if _is_false(on)} if isinstance(parts, dict) else ()
@@ -183,26 +221,29 @@ def _section(section: Mapping[Any, Any], component: str | None, path: tuple[str,
     for word, value in section.items():
         name = str(word)
         inner = _component(name, component)
+        of = name if is_sets else member
         if isinstance(value, dict):
             if _is_false(value.get("enabled")):
-                yield Fact(inner, (*path, name, "enabled"), False)
+                yield Fact(inner, (*path, name, "enabled"), False, of)
             elif name.lower() not in off:
-                yield from _section(value, inner, (*path, name))
+                yield from _section(value, inner, (*path, name), of)
         elif name.lower() in VARIABLES and isinstance(value, list):
-            yield from _variables(value, component, (*path, name))
+            yield from _variables(value, component, (*path, name), of)
         elif isinstance(value, list) and _mappings(value) and name != "multiVolumes":
             for number, item in enumerate(_mappings(value)):
-                yield from _section(item, inner, (*path, name, str(number)))
+                yield from _section(item, inner, (*path, name, str(number)), of)
         elif name.lower() in PLAIN_SECTIONS and isinstance(value, str) and "\n" in value:
-            yield from _section(_held(value), component, (*path, name))
+            yield from _section(_held(value, (*path, name)), component, (*path, name), of)
         else:
-            yield Fact(inner if value is None else component, (*path, name), value)
+            yield Fact(inner if value is None else component, (*path, name), value, of)
 
 
-def _held(text: str) -> Mapping[Any, Any]:
+def _held(text: str, path: tuple[str, ...]) -> Mapping[Any, Any]:
     """Return the keys in a text that a section has as its value: YAML, or Java properties."""
     try:
-        documents = parse_yaml_documents(text, "", HINT)
+        documents = parse_yaml_documents(text, f"in the text of {'.'.join(path)}", HINT)
+    except RepeatedKey:
+        raise
     except BadInput:
         documents = []
     return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else properties(text)
@@ -217,15 +258,17 @@ def _is_false(value: object) -> bool:
     return value is False or (isinstance(value, str) and value.strip().lower() == "false")
 
 
-def _variables(variables: list[Any], component: str | None, path: tuple[str, ...]) -> Iterator[Fact]:
+def _variables(
+    variables: list[Any], component: str | None, path: tuple[str, ...], member: str
+) -> Iterator[Fact]:
     """Yield the facts of a list of variables: `NAME=value`, or a name and a value."""
     for variable in variables:
         if isinstance(variable, str):
             name, equals, value = variable.partition("=")
             if equals:
-                yield Fact(component, (*path, name), value)
+                yield Fact(component, (*path, name), value, member)
         elif isinstance(variable, dict) and "name" in variable and "value" in variable:
-            yield Fact(component, (*path, str(variable["name"])), variable["value"])
+            yield Fact(component, (*path, str(variable["name"])), variable["value"], member)
 
 
 # docker-compose.
@@ -251,15 +294,16 @@ def _service(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
     else:
         deploy = service.get("deploy")
         replicas = deploy.get("replicas") if isinstance(deploy, dict) else None
-        yield Fact(component, (*path, "replicas"), replicas or service.get("scale") or 1)
-    yield Fact(component, (*path, "image"), service.get("image"))
-    if service.get("env_file"):
-        yield Fact(component, (*path, "env_file"), service["env_file"])
+        yield Fact(component, (*path, "replicas"), replicas or service.get("scale") or 1, name)
+    yield Fact(component, (*path, "image"), service.get("image"), name)
+    for key in ("env_file", "extends"):
+        if service.get(key):
+            yield Fact(component, (*path, key), service[key], name)
     variables = service.get("environment")
     if isinstance(variables, dict):
         variables = [{"name": name, "value": value} for name, value in variables.items()]
-    for fact in _variables(variables or [], component, (*path, "environment")):
-        yield Fact(component, fact.path, _interpolated(fact.value))
+    for fact in _variables(variables or [], component, (*path, "environment"), name):
+        yield replace(fact, value=_interpolated(fact.value))
 
 
 def _interpolated(value: Any) -> Any:
@@ -289,7 +333,13 @@ def _named(document: Mapping[Any, Any]) -> str:
     labels = metadata.get("labels")
     labels = labels if isinstance(labels, dict) else {}
     label = labels.get("component") or labels.get("app.kubernetes.io/component") or ""
-    return str(label) if label else str(metadata.get("name", ""))
+    return str(label) if label else _own_name(document)
+
+
+def _own_name(document: Mapping[Any, Any]) -> str:
+    """Return the name of a resource, by which it differs from others of its component."""
+    metadata = document.get("metadata")
+    return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 
 
 def _config_map(document: Mapping[Any, Any]) -> Iterator[Fact]:
@@ -300,9 +350,10 @@ def _config_map(document: Mapping[Any, Any]) -> Iterator[Fact]:
         if str(name).endswith((".conf", ".properties")) and isinstance(value, str):
             of_file = _role(str(name).replace("bk_server", "bookie"))
             for key, held in properties(value).items():
-                yield Fact(component if of_file == "other" else of_file, ("data", str(name), key), held)
+                of = component if of_file == "other" else of_file
+                yield Fact(of, ("data", str(name), key), held, str(name))
         else:
-            yield Fact(component, ("data", str(name)), value)
+            yield Fact(component, ("data", str(name)), value, _own_name(document))
 
 
 def _workload(document: Mapping[Any, Any]) -> Iterator[Fact]:
@@ -310,11 +361,12 @@ def _workload(document: Mapping[Any, Any]) -> Iterator[Fact]:
     spec = document.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     component = _role(_named(document))
+    name = _own_name(document)
     if "replicas" in spec:
-        yield Fact(component, ("spec", "replicas"), spec["replicas"])
+        yield Fact(component, ("spec", "replicas"), spec["replicas"], name)
     template = spec.get("template")
     pod = template.get("spec") if isinstance(template, dict) else spec
     for container in _mappings(pod.get("containers") if isinstance(pod, dict) else None):
         variables = container.get("env")
         path = ("containers", str(container.get("name", "")), "env")
-        yield from _variables(variables if isinstance(variables, list) else [], component, path)
+        yield from _variables(variables if isinstance(variables, list) else [], component, path, name)

@@ -32,6 +32,8 @@ class ConfigKey:
     """One sentence about a key that no model has."""
     usual: tuple[str, ...] = ()
     """The values in the files that BookKeeper and Pulsar ship."""
+    protects: bool = False
+    """Whether an unusual value avoids a loss, so that it counts only if all bookies have it."""
 
     def is_unusual(self, value: object) -> bool:
         """Return whether the user must hear of a key with this value that no model has."""
@@ -57,6 +59,7 @@ ROW = {
     "since": k.text(),
     "known": k.text(),
     "usual": k.texts("a list of values"),
+    "protects": k.flag(),
 }
 """The keys of a row of the table."""
 

@@ -11,6 +11,7 @@ from fencepost.encoding.documents import is_a, shown, whole
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_forms import BOOKIES, PLAIN_SECTIONS, Fact
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey
+from fencepost.quorums.members import WEAKEST, weakest
 from fencepost.quorums.setters import REMOVED, Removed
 from fencepost.quorums.storages import OF_CLASS
 
@@ -64,17 +65,31 @@ class Settings:
     """Whether sorted storage is on. If it is off, the default storage is interleaved."""
 
 
-def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]]:
-    """Return the settings in the facts of a file, and the facts that set them. Raises BadInput."""
+def settings_of(
+    path: Path, facts: Sequence[Fact], members: Sequence[str] = ()
+) -> tuple[Settings, list[Fact], list[str]]:
+    """Return the settings in the facts of a file, the facts that set them, and notes. Raises BadInput.
+
+    `members` are the bookies or sets of bookies that may each have values of their own.
+    """
     values: dict[str, Any] = {}
     used: list[Fact] = []
+    notes: list[str] = []
 
     def take(field: str, facts: Iterable[Fact], read: Callable[[Path, Fact], object]) -> None:
         given = list(facts)
+        used.extend(given)
+        if field in WEAKEST or field == "storage":
+            by_member = of_members(given, members, DEFAULTS.get(field))
+            said = {member: REMOVED if f.value is None else read(path, f) for member, f in by_member.items()}
+            if len(set(said.values())) > 1:
+                values[field], note = weakest(field, given[0].key, said)
+                notes.extend([note] if note else [])
+                return
+            given = list(by_member.values()) if said else given
         fact = _one(path, given)
         if fact is not None:
             values[field] = REMOVED if fact.value is None else read(path, fact)
-            used.extend(given)
 
     named = by_key(facts)
     for key in CONFIG_KEYS.values():
@@ -90,7 +105,50 @@ def settings_of(path: Path, facts: Sequence[Fact]) -> tuple[Settings, list[Fact]
     if parts:
         values["bookies"] = sum(_number(path, part) for part in parts)
         used += parts
-    return Settings(**_removed(facts) | values), used
+    return Settings(**_removed(facts) | values), used, notes
+
+
+DEFAULTS = {
+    key.sets: Fact(key.component, (key.name,), key.default)
+    for key in CONFIG_KEYS.values()
+    if key.sets and key.default and key.sets != "storage"
+}
+"""The value of a member without the key, by field. The default storage depends on the system."""
+
+
+def default_of(field: str) -> Any:
+    """Return the value of a bookie whose file does not have the key of this field; None if not known."""
+    default = DEFAULTS.get(field)
+    return None if default is None else READERS[CONFIG_KEYS[default.key].form](Path(), default)
+
+
+def members_of(facts: Sequence[Fact]) -> list[str]:
+    """Return the sets, services and files of which each says all that it sets for its bookies."""
+    whole = [f for f in facts if f.component == BOOKIE and f.member and _says_all(f)]
+    return list(dict.fromkeys(fact.member for fact in whole))
+
+
+def _says_all(fact: Fact) -> bool:
+    return (
+        "sets" in fact.path or fact.path[0] == "services" or (fact.path[0] == "data" and len(fact.path) > 2)
+    )
+
+
+def of_members(facts: Sequence[Fact], members: Sequence[str], default: Fact | None) -> dict[str, Fact]:
+    """Return the fact that counts for each member: its own, else the one for all, else the default.
+
+    The result is empty if no fact belongs to a member, or if one member has two values.
+    """
+    own: dict[str, Fact] = {}
+    for fact in facts:
+        if own.setdefault(fact.member, fact).value != fact.value:
+            return {}
+    if not own.keys() - {""}:
+        return {}
+    for_all = own.pop("", default)
+    found = {member: own.get(member, for_all) for member in (*members, *own)}
+    found = {m: default if fact is not None and fact.value is None else fact for m, fact in found.items()}
+    return {member: fact for member, fact in found.items() if fact is not None}
 
 
 def by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
@@ -151,6 +209,8 @@ def _counts(facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
     given = [fact for fact in facts if fact.component == BOOKIE and fact.key in REPLICAS]
     sets = [fact for fact in given if len(fact.path) > 2 and fact.path[-3] == "sets"]
     services = [fact for fact in given if fact.path[0] == "services"]
+    workloads = [fact for fact in given if fact.path[0] == "spec" and fact.member and fact not in sets]
+    services = services or (workloads if len(workloads) > 1 else [])
     own = [fact for fact in given if fact.section in (*BOOKIES, "spec", "")]
     return ([], sets or services) if sets or services else (own, [])
 

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.config_forms import BOOKIES, HINT, ConfigFile, Fact, read_config
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, plain
+from fencepost.quorums.chart_places import NAMED, parents_of, persistence_of
+from fencepost.quorums.config_forms import (
+    BOOKIES,
+    HINT,
+    VARIABLES,
+    ConfigFile,
+    Fact,
+    read_config,
+)
+from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey, plain
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
-from fencepost.quorums.setters import DEFAULT, Setter, chosen, latest
-from fencepost.quorums.settings import Settings, by_key, facts_of, is_plain, settings_of
+from fencepost.quorums.members import Differing
+from fencepost.quorums.setters import DEFAULT, Setter, chosen
+from fencepost.quorums.settings import (
+    Settings,
+    by_key,
+    facts_of,
+    is_plain,
+    members_of,
+    of_members,
+    settings_of,
+)
 
 OF_BROKERS = frozenset(("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"))
 """Keys by which a file of Java properties is known to be a broker's, besides those of the table."""
@@ -42,6 +59,12 @@ class Source:
     """Sentences about keys that change what is durable and that no model has."""
     values: Mapping[str, Any]
     """The values of these keys, None for one that the file sets to null."""
+    persistence: str = ""
+    """The setting by which disks outlive their pods, in the keys of the file; empty if its form has none."""
+    parents: frozenset[str] = frozenset()
+    """The parents below which its sections stand, as in an umbrella chart; an empty text for the top."""
+    bookie: str | None = None
+    """The name of the bookie whose file of Java properties it is, empty if not said; None for other files."""
 
 
 def read_source(path: Path) -> Source:
@@ -50,9 +73,13 @@ def read_source(path: Path) -> Source:
     keys = {fact.key for fact in file.facts} | file.comments
     if not file.is_yaml and not keys & (OF_BROKERS | OF_BOOKIES | set(CONFIG_KEYS)):
         raise BadInput(f"{path}: has no key of a broker.conf or a bk_server.conf; {HINT}")
-    settings, used = settings_of(path, [fact for fact in file.facts if not fact.has_prefix])
-    prefixed, used_too = settings_of(path, [fact for fact in file.facts if fact.has_prefix or _ends(fact)])
-    unmodelled = _unmodelled(file)
+    members = members_of(file.facts)
+    plain_facts = [fact for fact in file.facts if not fact.has_prefix]
+    settings, used, differ = settings_of(path, plain_facts, members)
+    with_prefix = [fact for fact in file.facts if fact.has_prefix or _ends(fact)]
+    prefixed, used_too, differ_too = settings_of(path, with_prefix, members)
+    unmodelled = _unmodelled(file, members)
+    of_parents = [*used, *used_too, *unmodelled.values()]
     return Source(
         settings,
         prefixed,
@@ -60,8 +87,11 @@ def read_source(path: Path) -> Source:
         _is_of_bookies(file),
         any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
         tuple(dict.fromkeys(fact.where for fact in (*used, *used_too))),
-        tuple(dict.fromkeys(_notes(file, unmodelled))),
+        tuple(dict.fromkeys((*differ, *differ_too, *_notes(file, unmodelled)))),
         {name: fact.value for name, fact in unmodelled.items()} | _tls(file.facts),
+        persistence_of(file),
+        frozenset(parent for fact in of_parents for parent in parents_of(fact)),
+        _bookie(file),
     )
 
 
@@ -72,8 +102,6 @@ def _ends(fact: Fact) -> bool:
 
 PULSARS = frozenset(("components", "proxy", "pulsar_manager", "pulsar_metadata", "toolset"))
 """Sections that only charts of Pulsar have."""
-NAMED = ("services", "containers")
-"""Sections below which a name is that of a service or a container, and not a section of a chart."""
 OF_PULSAR = re.compile(r"org\.apache\.pulsar|metadata-store:|apachepulsar|PulsarCluster|/pulsar")
 """A part of a value that only Pulsar's files have."""
 
@@ -100,11 +128,21 @@ def _is_of_bookies(file: ConfigFile) -> bool:
     ) or bool(own & file.comments)
 
 
+def _bookie(file: ConfigFile) -> str | None:
+    """Return the name that a bookie has in its own file of Java properties; None for another file."""
+    if file.is_yaml or not _is_of_bookies(file):
+        return None
+    named = by_key(file.facts)
+    names = [fact.value for key in ("bookieId", "advertisedAddress") for fact in named.get(key, ())]
+    return str(names[0]) if names else ""
+
+
 # Keys that no model has.
 
 
 def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
     """Yield a sentence for each thing that is known of keys that no model has, and their places."""
+    yield from file.notes
     by_sentence: dict[str, list[str]] = {}
     for name, fact in unmodelled.items():
         key = CONFIG_KEYS[name]
@@ -113,18 +151,22 @@ def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
     for sentence, keys in by_sentence.items():
         yield f"{', '.join(keys)}: {sentence}"
     for fact in file.facts:
-        if (
-            fact.key == "persistence"
-            and fact.component in (None, BOOKIE)
-            and str(fact.value).lower() == "false"
-        ):
+        if fact.key == "persistence" and fact.component in (None, BOOKIE) and plain(fact.value) == "false":
             yield f"{fact.where}=false: {FORMATTED if fact.section == 'volumes' else EMPTIED}"
-        if fact.key == "env_file" and fact.section != "environment":
-            yield f"{fact.where} is not read; give {_short(fact.value)} with --from too."
+        if fact.key in ELSEWHERE and fact.section not in VARIABLES and fact.value:
+            yield f"{fact.where} is not read; {ELSEWHERE[fact.key].format(_short(fact.value))}."
         if "forceSync=no" in str(fact.value):
             yield f"{fact.where} has forceSync=no: {CONFIG_KEYS['forceSync'].known}"
     yield from _strays(file)
 
+
+ELSEWHERE = {
+    "env_file": "give {} with --from too",
+    "extends": "give {} with the service's variables, or `docker compose config`, which has all of them",
+    "valueFiles": "give {} with --from too, before this file",
+    "valuesFrom": "give {} as files with --from too, before this file",
+}
+"""What to do about a key that names settings elsewhere."""
 
 FORMATTED = (
     "at each start of its pod the chart formats the bookie and deletes its cookie, so #4812 happens at each "
@@ -147,14 +189,33 @@ def _strays(file: ConfigFile) -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else plain(value)
+    if isinstance(value, dict):
+        return " ".join(map(_short, value.values()))
+    return ", ".join(map(_short, value)) if isinstance(value, list) else plain(value)
 
 
-def _unmodelled(file: ConfigFile) -> dict[str, Fact]:
-    """Return the keys that no model has, with the fact that sets each."""
+def _unmodelled(file: ConfigFile, members: Sequence[str]) -> dict[str, Fact]:
+    """Return the keys that no model has, with the fact that counts for each."""
     named = by_key(file.facts)
-    found = {key.name: facts_of(key, named) for key in CONFIG_KEYS.values() if key.known}
-    return {name: facts[-1] for name, facts in found.items() if facts} | _volumes(file.facts)
+    found = {
+        key.name: _that_counts(key, facts_of(key, named), members)
+        for key in CONFIG_KEYS.values()
+        if key.known
+    }
+    return {name: fact for name, fact in found.items() if fact} | _volumes(file.facts)
+
+
+def _that_counts(key: ConfigKey, facts: Sequence[Fact], members: Sequence[str]) -> Fact | None:
+    """Return the fact that counts for all bookies: one that the user must hear of, if a member has it.
+
+    A key that protects must be set for all members.
+    """
+    by_member = of_members(facts, members, None)
+    given = list(by_member.values()) or list(facts[-1:])
+    unusual = [fact for fact in given if fact.value is not None and key.is_unusual(fact.value)]
+    if key.protects and len(unusual) < max(len(members if by_member else ()), len(given)):
+        return next((fact for fact in given if fact not in unusual), None)
+    return unusual[0] if unusual else next(iter(given), None)
 
 
 TLS = ("tls.enabled", "tls.bookie.enabled")
@@ -200,11 +261,18 @@ class Files:
     def chosen(
         self, field: str, flag: str = "", option: Any = None, default: Any = None
     ) -> tuple[Any, Setter]:
-        """Return the value of a field of the settings and its setter: option, last file or default."""
+        """Return the value of a field of the settings and its setter: option, last file or default.
+
+        Raises BadInput if the bookies of a file differ and none of their values is the weakest.
+        """
         said = {name: getattr(source.settings, field, None) for name, source in self.sources.items()}
         prefixed = {name: getattr(source.prefixed, field, None) for name, source in self.sources.items()}
         value, setter = chosen(flag, option, prefixed, None)
-        return (value, setter) if setter != DEFAULT else chosen(flag, option, said, default)
+        if setter == DEFAULT:
+            value, setter = chosen(flag, option, said, default)
+        if isinstance(value, Differing):
+            raise BadInput(f"{setter.name}: {value.message}")
+        return value, setter
 
     def _value(self, field: str, default: Any = None) -> Any:
         return self.chosen(field, default=default)[0]
@@ -253,6 +321,14 @@ class Files:
             for field in ("chart_persistence", "volumes_persistence", "bookie_persistence")
         )
 
+    def persistence(self) -> str:
+        """Return the setting by which disks outlive their pods, in the keys of these files; empty if none."""
+        said = {name: source.persistence for name, source in self.sources.items() if source.persistence}
+        fields = ("chart_persistence", "volumes_persistence", "bookie_persistence")
+        off = {setter.name for value, setter in map(self.chosen, fields) if value is False}
+        names = [name for name in said if name in off] or list(said)[-1:]
+        return ", and ".join(f"{said[name]} in {name}" for name in names)
+
     @property
     def unmodelled(self) -> dict[str, Any]:
         """The values of keys that no model has, of the last file that has each."""
@@ -285,8 +361,3 @@ def _known_to(release: str, source: Source) -> Source:
         notes=(*source.notes, *notes),
         values={name: value for name, value in source.values.items() if name not in unknown},
     )
-
-
-def read_files(names: Iterable[str]) -> Files:
-    """Return the files in the order of their last mention. Raises BadInput."""
-    return Files({name: read_source(Path(name)) for name in latest(names)})

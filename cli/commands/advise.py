@@ -15,7 +15,7 @@ from fencepost.cli.options.completion import loss_names, release_names
 from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
 from fencepost.cli.options.sizes import files_option, sizes_options
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
-from fencepost.cli.process.handover import elapsed, timeout_option
+from fencepost.cli.process.handover import bound_time, elapsed, timeout_option
 from fencepost.cli.rendering.advice_document import as_json
 from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
@@ -58,7 +58,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     group=CONFIGURATION,
     help="How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
 )
-@timeout_option()
+@timeout_option(at_once=False)
 @form_option_of(tuple(FORMS))
 @output_option
 @option("--commands", is_flag=True, help="Print the command behind each verdict too, as in the other forms.")
@@ -97,6 +97,7 @@ def command(
 
     for advice in advice_on(unasked, lambda: FOR_QUESTIONS * timeout - elapsed(), _tell):
         hand_over(concluded(advice))
+        bound_time(timeout)
     return conclude(concluded(advice))
 
 

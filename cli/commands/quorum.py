@@ -73,10 +73,10 @@ def command(
     that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
+    from fencepost.quorums.joined_files import read_files
     from fencepost.quorums.placement import read_racks
     from fencepost.quorums.setters import DEFAULT, Setter
     from fencepost.quorums.settings import QUORUMS
-    from fencepost.quorums.sources import read_files
     from fencepost.quorums.stripes import Configuration
 
     if min_racks is not None and racks is None:

@@ -145,9 +145,12 @@ def elapsed() -> float:
 
 
 def timeout_option(
-    told: bool = True, default: float | None = 300.0, of_cpu: bool = False
+    told: bool = True, default: float | None = 300.0, of_cpu: bool = False, at_once: bool = True
 ) -> Callable[[Command], Command]:
     """Return the option `--timeout`, which bounds all that a command does.
+
+    A command with `at_once` false calls `bound_time` itself, once it has handed over what it knows without a
+    search. So it has something to print however busy the machine is.
 
     With `of_cpu` it counts CPU seconds, which the command has to watch itself: nobody waits for it.
 
@@ -157,7 +160,8 @@ def timeout_option(
 
     def bound(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
         seconds = math.inf if value is None else value
-        report(limit=math.inf if of_cpu and sys.platform == "linux" else seconds)
+        if at_once:
+            bound_time(math.inf if of_cpu and sys.platform == "linux" else seconds)
         return seconds
 
     usual = "no limit" if default is None else f"{default:g}"
@@ -171,6 +175,11 @@ def timeout_option(
         callback=bound,
         expose_value=told,
     )
+
+
+def bound_time(seconds: float) -> None:
+    """Have the command ended so many seconds after it began, and a little more for its report."""
+    report(limit=seconds)
 
 
 outer_timeout_option = timeout_option(told=False)

@@ -90,7 +90,7 @@ def read(advice: Advice) -> list[str]:
         for name, source in advice.sources.items()
         for line in (f"{name}: read {', '.join(source.read) or 'nothing'}", *(f"  {n}" for n in source.notes))
     ]
-    of_pulsar = [advice.pulsar.sentence] if advice.pulsar else []
+    of_pulsar = [advice.pulsar.sentence] if advice.pulsar and advice.pulsar.is_read else []
     return files + of_pulsar + setter_lines(values(advice.setup), advice.set_by)
 
 

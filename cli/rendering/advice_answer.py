@@ -32,8 +32,15 @@ def headline(advice: Advice) -> str:
 def answered(advice: Advice) -> list[str]:
     """Return the sentences of the answer. The first one has the worst loss, the next what makes it a yes.
 
-    The ones after them explain the worst loss, the setting of the journal, and the public losses.
+    The ones after them explain the worst loss, the setting of the journal, and the public losses. A warning
+    about a release that was not read comes before these.
     """
+    said = _sentences(advice)
+    warned = [advice.unread[:1].upper() + advice.unread[1:]] if advice.unread else []
+    return [*said[:2], *warned, *said[2:]]
+
+
+def _sentences(advice: Advice) -> list[str]:
     setup = subject(advice.setup)
     undecided = [f"Not decided: {_undecided(advice)}."] if advice.open else []
     match advice.answer:
@@ -50,7 +57,7 @@ def answered(advice: Advice) -> list[str]:
             first = f"No for {setup}: {_worst(advice)}."
             more = [*_in_detail(advice), *_of_setting(advice), *_public(advice), *undecided]
             return [first, _remedy(advice), *more]
-    return [f"Not known for {setup}: {_undecided(advice)}."]
+    return [f"Not known for {setup}: {_undecided(advice)}.", *_public(advice)]
 
 
 def subject(setup: Setup) -> str:
@@ -71,15 +78,14 @@ def _but_accepted(advice: Advice) -> str:
 def _worst(advice: Advice) -> str:
     """Return the worst loss with the coincidence that it needs. Of losses that need as much a found one."""
     worst, found = advice.deciding[0], _first_found(advice)
-    if found is None:
-        search = "the search has not ended" if advice.open else "the search found no loss"
-        return f"{search}, but public reports name some"
-    if found.coincidence == worst.coincidence:
+    if found is not None and found.coincidence == worst.coincidence:
         worst = found
     added = _added(advice)
     apart = "whatever the journal's settings, " if added and worst.name not in added else ""
     public = " (a public report, not searched for)" if worst is not found else ""
-    return f"{apart}{worst.name}{public} loses an acknowledged entry {LOST_IF[worst.coincidence]}"
+    searched = "the search has not ended" if advice.open else "the search found no loss"
+    rest = f"; {searched}" if found is None else ""
+    return f"{apart}{worst.name}{public} loses an acknowledged entry {LOST_IF[worst.coincidence]}{rest}"
 
 
 LOST_IF = {
@@ -169,7 +175,7 @@ def _remedy(advice: Advice) -> str:
 def _undecided(advice: Advice) -> str:
     """Return the questions that were not decided, grouped by their reason, and how to decide them."""
     by_reason: dict[str, list[str]] = {}
-    for loss in advice.open:
+    for loss in sorted(advice.open, key=lambda loss: loss.name == ANYTHING_ELSE):
         assert loss.finding is not None
         name = "whether anything else loses an entry" if loss.name == ANYTHING_ELSE else loss.name
         by_reason.setdefault(why_open(loss.finding), []).append(name)

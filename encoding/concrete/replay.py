@@ -103,7 +103,7 @@ class Replayer:
             self.shown(first),
             steps,
             self.subject.system,
-            tuple(v.name for v in self.system.varied),
+            tuple(dict.fromkeys(shown_name(v.family, v.index) for v in self.system.varied)),
         )
 
     def reach(

@@ -17,7 +17,7 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Property, System
-from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace, plain
+from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace, plain, shown_name
 from fencepost.encoding.safe_text import one_line
 
 SUBJECT = k.keys(
@@ -104,12 +104,19 @@ def saved_execution(
 
 def _saved_first(variable: Variable, initial: Mapping[str, Any]) -> int:
     """Return the position of the initial value of a variable that has several. Raises NotAnExecution."""
-    if variable.name not in initial:
-        raise _differs("initial", f"{variable.name} is missing; it has several initial values")
+    name, whole = shown_name(variable.family, variable.index), variable.family.whole
+    if name not in initial:
+        raise _differs("initial", f"{name} is missing; it has several initial values")
+    shown = initial[name]
+    if whole is not None:
+        try:
+            return variable.domain.values.index(whole.part(str(shown), variable.family, variable.index))
+        except (KeyError, ValueError):
+            raise _differs("initial", f"{name} is {_text(shown)}, which is no value of it") from None
     for position, value in enumerate(variable.domain):
-        if _text(plain(value)) == _text(initial[variable.name]):
+        if _text(plain(value)) == _text(shown):
             return position
-    raise _differs("initial", f"{variable.name} is {_text(initial[variable.name])}, not in its domain")
+    raise _differs("initial", f"{name} is {_text(shown)}, not in its domain")
 
 
 def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property | None) -> Trace:

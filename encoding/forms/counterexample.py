@@ -16,7 +16,15 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Update
-from fencepost.encoding.language.traces import Json, Sending, Trace, TraceStep, plain, shown_name
+from fencepost.encoding.language.traces import (
+    Json,
+    Sending,
+    Trace,
+    TraceStep,
+    plain,
+    shown_family,
+    shown_name,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +159,7 @@ class Counterexample:
         A mark is a state variable that each action requires to be false before setting it, so its change says
         only that the action was taken. Marks that the property reads are noted.
         """
-        families = {v.family.name for v in self.system.variables}
+        families = {shown_family(v.family) for v in self.system.variables}
         return frozenset(families - _marks(self.system) | read_by(self.prop))
 
     def changes(self, step: TraceStep) -> Iterator[tuple[str, Json, Json]]:
@@ -214,7 +222,7 @@ def family_of(name: str) -> str:
 
 def read_by(prop: Property) -> frozenset[str]:
     """Return the names of the families that the property reads."""
-    return frozenset(family.name for family in families_read(prop.holds))
+    return frozenset(map(shown_family, families_read(prop.holds)))
 
 
 def _marks(system: System) -> set[str]:
@@ -222,7 +230,7 @@ def _marks(system: System) -> set[str]:
     marks: dict[str, bool] = {}
     for schema in system.schemas:
         for update in schema.action.then:
-            name = update.target.family.name
+            name = shown_family(update.target.family)
             marks[name] = marks.get(name, True) and _is_mark(update, schema.action)
     return {name for name, is_mark in marks.items() if is_mark}
 

@@ -21,7 +21,7 @@ from fencepost.encoding.forms.counterexample import (
 from fencepost.encoding.forms.diagram import diagram, part, script, style
 from fencepost.encoding.forms.script import title
 from fencepost.encoding.language.sorts import show
-from fencepost.encoding.language.traces import Json, TraceStep, shown_index
+from fencepost.encoding.language.traces import Json, TraceStep, shown_family, shown_index
 from fencepost.encoding.versions import version
 
 
@@ -72,7 +72,7 @@ def _data(counterexample: Counterexample) -> str:
     read_by_property = read_by(counterexample.prop)
     families: dict[str, list[dict[str, str]]] = {}
     for name, v in counterexample.places.items():
-        families.setdefault(v.family.name, []).append(
+        families.setdefault(shown_family(v.family), []).append(
             {"name": name, "index": ", ".join(map(show, shown_index(v.family, v.index)))}
         )
     ordered = sorted(families, key=lambda name: name not in counterexample.noted_families)

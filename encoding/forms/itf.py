@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.bounded_sequences import SequenceFamily
+from fencepost.encoding.language.record_values import Kind, RecordFamily
 from fencepost.encoding.language.sets import SetFamily
-from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.traces import Json, plain, shown_index
+from fencepost.encoding.language.traces import Json, plain, shown_family, shown_index
 from fencepost.encoding.versions import version
 
 TAKEN = "mbt::actionTaken"
@@ -49,7 +51,7 @@ def _families(counterexample: Counterexample) -> Mapping[str, list[Variable]]:
     """Return the variables of the trace, by family."""
     families: dict[str, list[Variable]] = {}
     for variable in counterexample.places.values():
-        families.setdefault(variable.family.name, []).append(variable)
+        families.setdefault(shown_family(variable.family), []).append(variable)
     return families
 
 
@@ -76,9 +78,19 @@ def _of(counterexample: Counterexample, variable: Variable, index: int) -> objec
     shown = counterexample.shown_value(variable, index)
     if whole is None:
         return _value(shown)
-    found = whole.plain(str(shown))
-    members = [_value(plain(value)) for value in found]
-    return {"#set": sorted(members, key=str)} if isinstance(found, frozenset) else members
+    return _composed(whole.plain(str(shown)))
+
+
+def _composed(found: Any) -> object:
+    """Return a set, a sequence or a record; other values as they are."""
+    match found:
+        case frozenset():
+            return {"#set": sorted(map(_composed, found), key=str)}
+        case tuple():
+            return list(map(_composed, found))
+        case dict():
+            return {name: _composed(value) for name, value in found.items()}
+    return _value(plain(found))
 
 
 def _key(index: Sequence[Value]) -> object:
@@ -95,16 +107,24 @@ def _type(group: Sequence[Variable]) -> str:
     """Return the type of a family as Apalache writes it: `<<Str, Int>> -> Bool`."""
     first = group[0]
     whole, shown = first.family.whole, shown_index(first.family, first.index)
-    domain = _kind(first.domain.values[0])
+    domain = _item(first.domain)
     if isinstance(whole, SetFamily):
-        domain = f"Set({_kind(whole.of.values[0])})"
+        domain = f"Set({_item(whole.of)})"
+    if isinstance(whole, RecordFamily):
+        domain = _item(whole.kind)
     if isinstance(whole, SequenceFamily):
-        domain = f"Seq({domain})"
+        domain = f"Seq({_item(whole.kind.of)})"
     if not shown:
         return domain
     kinds = [_kind(value) for value in shown]
     key = kinds[0] if len(kinds) == 1 else f"<<{', '.join(kinds)}>>"
     return f"{key} -> {domain}"
+
+
+def _item(of: Kind) -> str:
+    if isinstance(of, Sort):
+        return _kind(of.values[0])
+    return f"{{ {', '.join(f'{name}: {_item(sort)}' for name, sort in of.fields)} }}"
 
 
 def _kind(value: Value) -> str:

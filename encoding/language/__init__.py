@@ -31,6 +31,7 @@ from fencepost.encoding.language.quantifiers import (
     maximum,
 )
 from fencepost.encoding.language.queues import queues
+from fencepost.encoding.language.record_values import Record, Records, records
 from fencepost.encoding.language.sets import (
     Subset,
     full,
@@ -67,6 +68,8 @@ __all__ = [
     "Property",
     "Protocol",
     "Read",
+    "Record",
+    "Records",
     "Sequence",
     "Sequences",
     "Sort",
@@ -113,6 +116,7 @@ __all__ = [
     "overlap",
     "parameter",
     "queues",
+    "records",
     "require",
     "sequence_of",
     "sequences",

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import Partial, if_, implies, undefined
 from fencepost.encoding.language.initial_values import OneOf, taken_once
 from fencepost.encoding.language.patterns import is_within, sorts_of
 from fencepost.encoding.language.quantifiers import forall
+from fencepost.encoding.language.record_values import Kind, Record, Records, fieldwise, fitting, updates
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
     Sort,
@@ -41,22 +44,37 @@ from fencepost.encoding.language.terms import (
 )
 from fencepost.encoding.language.wholes import Whole
 
-InitialSequence: TypeAlias = Iterable[Value] | Callable[..., Iterable[Value]] | None
+InitialSequence: TypeAlias = (
+    "Iterable[Value | Mapping[str, Value]] | Callable[..., Iterable[Value | Mapping[str, Value]]] | None"
+)
 """The items of a sequence at first, or a function from the index to them; None for the empty sequence."""
+
+
+if TYPE_CHECKING:
+
+    class Item(Term):
+        """An item of a sequence for type checkers: a term, or a record, which has fields."""
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a field."""
+
+        def __eq__(self, other: TermLike | Record) -> Term:  # type: ignore[override]
+            """Return the term that says: the two are equal."""
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """The type of the sequences of at most so many values of a sort."""
+    """The type of the sequences of at most so many values of a sort, or records."""
 
-    of: Sort
+    of: Kind
     most: int
 
     def __post_init__(self) -> None:
         """Validate the sort and the bound. Raises ModelError."""
-        if not isinstance(self.of, Sort):
-            raise ModelError(f"sequences: {explain_no_sort(self.of)}")
-        must_be_plain_words(self.of, f"sequences({self.of.name})")
+        for sort in self.sorts:
+            if not isinstance(sort, Sort):
+                raise ModelError(f"sequences: {explain_no_sort(sort)}")
+            must_be_plain_words(sort, f"sequences({self.of.name})")
         if type(self.most) is not int or self.most < 1:
             raise ModelError(
                 f"sequences({self.of.name}, most={self.most!r:.80}): "
@@ -65,16 +83,22 @@ class Sequences:
         integers(0, self.most)
 
     @property
+    def sorts(self) -> tuple[Sort, ...]:
+        """The sort of an item, or those of its fields."""
+        return tuple(sort for _, sort in self.of.fields) if isinstance(self.of, Records) else (self.of,)
+
+    @property
     def positions(self) -> Sort:
         """The positions of items, from 1."""
         return integers(1, self.most)
 
 
-def sequences(of: Sort, most: int | None = None) -> Sequences:
-    """Return the type of the sequences of at most `most` values of a sort. Raises ModelError."""
+def sequences(of: Kind, most: int | None = None) -> Sequences:
+    """Return the type of the sequences of at most `most` values of a sort, or records. Raises ModelError."""
     if most is None:
         raise ModelError(
-            f"sequences({of.name if isinstance(of, Sort) else '…'}): a sequence needs a bound; write most=3"
+            f"sequences({of.name if isinstance(of, Sort | Records) else '…'}): "
+            "a sequence needs a bound; write most=3"
         )
     return Sequences(of, most)
 
@@ -82,7 +106,7 @@ def sequences(of: Sort, most: int | None = None) -> Sequences:
 class Sequence(RefusesPython):
     """A sequence. `length`, `at`, `last` and `is_prefix` ask about it; `==` compares it."""
 
-    def __init__(self, kind: Sequences, length: Term, item: Callable[[Term], Term], name: str) -> None:
+    def __init__(self, kind: Sequences, length: Term, item: Callable[[Term], Any], name: str) -> None:
         """Take the length, the item at a position (the first value after the end), and words for it."""
         self.kind, self.length, self.item, self.name = kind, length, item, name
 
@@ -105,11 +129,11 @@ class Sequence(RefusesPython):
 
 def _must_fit(one: Sequence, other: object) -> None:
     if not isinstance(other, Sequence):
-        raise TypeError(
+        raise refusal(
             f"a sequence of {one.kind.of.name} is needed here; write sequence_of({one.kind.of.name}, …)"
         )
     if one.kind.of != other.kind.of:
-        raise TypeError(
+        raise refusal(
             f"a sequence of {one.kind.of.name} and one of {other.kind.of.name} cannot be compared or set"
         )
 
@@ -118,19 +142,23 @@ def _must_be_one(where: str, value: object) -> None:
     must_be(f"{where}: the sequence", value, Sequence, "write a sequence, such as s.log[n]")
 
 
-def _filler(of: Sort) -> Term:
-    return Constant(of.type, of.values[0])
+def _filler(of: Kind) -> Any:
+    return of.first() if isinstance(of, Records) else Constant(of.type, of.values[0])
 
 
-def sequence_of(of: Sort, *items: TermLike) -> Sequence:
-    """Return the sequence of these values of a sort; without any, the empty one."""
-    terms = [as_type(item, of.type) for item in items]
+def _select(position: Term, items: Iterable[tuple[int, Any]], filler: Any) -> Any:
+    """Return the item whose number is the position, the filler if there is none."""
+    for number, item in reversed(list(items)):
+        filler = fieldwise(partial(if_, position == number), item, filler)
+    return filler
 
-    def item(position: Term) -> Term:
-        found = _filler(of)
-        for number, term in reversed(list(enumerate(terms, 1))):
-            found = if_(position == number, term, found)
-        return found
+
+def sequence_of(of: Kind, *items: TermLike | Record) -> Sequence:
+    """Return the sequence of these values of a sort, or records; without any, the empty one."""
+    terms = [fitting(item, of) for item in items]
+
+    def item(position: Term) -> Any:
+        return _select(position, enumerate(terms, 1), _filler(of))
 
     return Sequence(Sequences(of, max(len(terms), 1)), lift(len(terms)), item, "the sequence")
 
@@ -141,12 +169,12 @@ def length(of: Sequence) -> Term:
     return of.length
 
 
-def at(of: Sequence, position: TermLike) -> Term:
+def at(of: Sequence, position: TermLike) -> Item:
     """Return the item at a position, from 1. A step that reads beyond the length is badly defined."""
     _must_be_one("at(…)", of)
     term, positions = as_type(position, "int"), of.kind.positions
     if isinstance(term, Constant) and term.value not in positions:
-        raise TypeError(f"at({of.name}, {term.value}): positions are 1 to {of.kind.most}")
+        raise refusal(f"at({of.name}, {term.value}): positions are 1 to {of.kind.most}")
     least = all(
         sort is not None and sort.counted and isinstance(sort.values[0], int) and sort.values[0] >= 1
         for sort in sorts_of(term)
@@ -155,21 +183,25 @@ def at(of: Sequence, position: TermLike) -> Term:
     return _partial(of, inside, term, "beyond its length")
 
 
-def last(of: Sequence) -> Term:
+def last(of: Sequence) -> Item:
     """Return the last item. A step that reads it of the empty sequence is badly defined."""
     _must_be_one("last(…)", of)
     return _partial(of, of.length > 0, of.length, "at its end while it is empty")
 
 
-def _partial(of: Sequence, inside: Term, position: Term, where: str) -> Term:
+def _partial(of: Sequence, inside: Term, position: Term, where: str) -> Item:
     filler, positions = _filler(of.kind.of), of.kind.positions
     if is_within(position, positions):
         found = of.item(position)
     else:
-        found = filler
-        for number in reversed(positions.values):
-            found = if_(position == number, of.item(lift(number)), found)
-    return Partial(filler.type, inside, found, filler, f"reads {of.name} {where}")
+        numbers = range(1, of.kind.most + 1)
+        found = _select(position, ((number, of.item(lift(number))) for number in numbers), filler)
+
+    def defined(item: Term, otherwise: Term) -> Term:
+        return Partial(item.type, inside, item, otherwise, f"reads {of.name} {where}")
+
+    item: Item = fieldwise(defined, found, filler)
+    return item
 
 
 def is_prefix(one: Sequence, other: Sequence) -> Term:
@@ -188,24 +220,22 @@ class SequenceVariable(Sequence):
 
     def __init__(self, whole: SequenceFamily, index: tuple[TermLike, ...]) -> None:
         """Take the variables that it is one of, and its index."""
-        items, lengths = whole.families
-        super().__init__(
-            whole.kind, lengths[index], lambda position: items[(*index, position)], whole.name or "a sequence"
-        )
         self.whole, self.given = whole, index
+        super().__init__(whole.kind, self._length, self.__getitem__, whole.name or "a sequence")
 
-    def __getitem__(self, position: TermLike) -> Read:
+    def __getitem__(self, position: TermLike) -> Any:
         """Return the item at a position; after the end, the first value of its sort."""
-        return self._part(position)
-
-    def _part(self, position: TermLike) -> Read:
-        return self.whole.families[0][(*self.given, position)]
+        reads = [family[(*self.given, position)] for family in self.whole.items]
+        kind = self.kind.of
+        return (
+            Record(kind, dict(zip(kind.names, reads, strict=True))) if isinstance(kind, Records) else reads[0]
+        )
 
     @property
     def _length(self) -> Read:
-        return self.whole.families[1][self.given]
+        return self.whole.families[-1][self.given]
 
-    def append(self, item: TermLike, when: TermLike = True) -> Any:
+    def append(self, item: TermLike | Record, when: TermLike = True) -> Any:
         """Return the updates that append an item, if `when` holds: one item of `then`.
 
         A step that appends to a full sequence is badly defined.
@@ -214,7 +244,11 @@ class SequenceVariable(Sequence):
             f"appends to {self.name}, which is full at {self.kind.most}",
             all_of(when, self.length == self.kind.most),
         )
-        return full, self._part(self.length + 1).set(item, when), self._length.set(self.length + 1, when)
+        return (
+            full,
+            *updates(self[self.length + 1], item, when),
+            self._length.set(self.length + 1, when),
+        )
 
     def truncate(self, to: TermLike, when: TermLike = True) -> Any:
         """Return the updates that keep the first `to` items, if `when` holds: one item of `then`.
@@ -226,24 +260,25 @@ class SequenceVariable(Sequence):
             f"truncates {self.name} to more items than it has",
             all_of(when, ~all_of(kept >= 0, kept <= self.length)),
         )
-        return more, *self._made(kept, lambda i: if_(i <= kept, self.item(i), _filler(self.kind.of)), when)
+        filler = _filler(self.kind.of)
+        return more, *self._made(kept, lambda i: fieldwise(partial(if_, i <= kept), self[i], filler), when)
 
     def set(self, value: Sequence, when: TermLike = True) -> Any:
         """Return the updates that make the variable this sequence, if `when` holds: one item of `then`."""
         _must_fit(self, value)
 
-        def item(i: Term) -> Term:
+        def item(i: Term) -> Any:
             assert isinstance(i, Constant)
             return value.item(i) if i.value in value.kind.positions else _filler(self.kind.of)
 
         return self._made(value.length, item, when)
 
-    def _made(self, length: Term, item: Callable[[Term], Term], when: TermLike) -> tuple[Update, ...]:
-        items = (self._part(i).set(item(lift(i)), when) for i in self.kind.positions)
-        return (self._length.set(length, when), *items)
+    def _made(self, length: Term, item: Callable[[Term], Any], when: TermLike) -> tuple[Update, ...]:
+        items = (updates(self[i], item(lift(i)), when) for i in self.kind.positions)
+        return (self._length.set(length, when), *chain.from_iterable(items))
 
 
-def _items(kind: Sequences, given: Any) -> tuple[Value, ...]:
+def _items(kind: Sequences, given: Any) -> tuple[Any, ...]:
     """Return the items of a sequence at first. Raises ModelError."""
     if isinstance(given, OneOf):
         raise ModelError("initial: a sequence begins with one value; write a tuple, such as (1, 2)")
@@ -254,34 +289,49 @@ def _items(kind: Sequences, given: Any) -> tuple[Value, ...]:
         raise ModelError(
             f"initial={value:.80} is a {type(given).__name__}, which has no order; write a tuple"
         )
-    items: tuple[Value, ...] = tuple(given)
-    if len(items) > kind.most or any(item not in kind.of for item in items):
+    items = tuple(given)
+    if len(items) > kind.most or not all(_is_item(item, kind.of) for item in items):
         raise ModelError(f"initial={items!r:.80}: write at most {kind.most} values of {kind.of.name}")
     return items
+
+
+def _is_item(item: object, of: Kind) -> bool:
+    if isinstance(of, Sort):
+        return item in of
+    return (
+        isinstance(item, Mapping)
+        and item.keys() == set(of.names)
+        and all(item[name] in sort for name, sort in of.fields)
+    )
 
 
 class SequenceFamily(Whole[Family]):
     """State variables whose values are sequences, one for each index."""
 
-    suffixes = ("", "_length")
-
     def __init__(self, kind: Sequences, over: tuple[Sort, ...], initial: InitialSequence) -> None:
-        """Declare the items and the length for each index. Raises ModelError."""
+        """Declare the items, or each field of them, and the length for each index. Raises ModelError."""
         self.kind = kind
-
+        names = kind.of.names if isinstance(kind.of, Records) else ()
+        self.suffixes = (*(f"_{name}" for name in names), "_length") if names else ("", "_length")
         first = taken_once(() if initial is None else initial, over, lambda given: _items(kind, given))
 
-        def item(*index: Value) -> Value:
-            items, position = first(*index[:-1]), index[-1]
-            assert isinstance(position, int)
-            return items[position - 1] if position <= len(items) else kind.of.values[0]
+        def item(field: int, *index: Value) -> Value:
+            return self._field(first(*index[:-1]), field, index[-1])
 
         empty = initial is None
         super().__init__(
             over,
-            Family(kind.of, (*over, kind.positions), None if empty else item, None),
+            *(
+                Family(sort, (*over, kind.positions), None if empty else partial(item, field), None)
+                for field, sort in enumerate(kind.sorts)
+            ),
             Family(integers(0, kind.most), over, None if empty else lambda *index: len(first(*index)), None),
         )
+
+    @property
+    def items(self) -> tuple[Family, ...]:
+        """The families that have the items, or each field of them."""
+        return self.families[:-1]
 
     def variable(self, index: tuple[TermLike, ...]) -> SequenceVariable:
         """Return the sequence at an index."""
@@ -289,23 +339,33 @@ class SequenceFamily(Whole[Family]):
 
     def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
         """Return the sequence at an index as people write it: `[1:a, 2:b]`."""
-        items, lengths = self.families
-        number = value(lengths, index)
+        number, of = value(self.families[-1], index), self.kind.of
         assert isinstance(number, int)
-        words = (f"{i}:{show(value(items, (*index, i)))}" for i in range(1, number + 1))
-        return f"[{', '.join(words)}]"
 
-    def plain(self, text: str) -> tuple[Value, ...]:
-        """Return the sequence that `text` wrote."""
-        values = {show(value): value for value in self.kind.of}
-        words = (word.partition(":")[2] for word in text[1:-1].split(", ") if word)
-        return tuple(values[word] for word in words)
+        def written(position: int) -> str:
+            values = [value(family, (*index, position)) for family in self.items]
+            return of.text(values) if isinstance(of, Records) else show(*values)
+
+        return f"[{', '.join(f'{i}:{written(i)}' for i in range(1, number + 1))}]"
+
+    def plain(self, text: str) -> tuple[Any, ...]:
+        """Return the sequence that `text` wrote; a record in it is a dict."""
+        of = self.kind.of
+        read = of.plain if isinstance(of, Records) else {show(value): value for value in of}.__getitem__
+        return tuple(read(word.partition(":")[2]) for word in text[1:-1].split(", ") if word)
 
     def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
         """Return the length, or the item at a position, of the sequence that `text` wrote."""
         items = self.plain(text)
-        if family is self.families[1]:
+        if family is self.families[-1]:
             return len(items)
-        position = index[-1]
+        return self._field(items, self.items.index(family), index[-1])
+
+    def _field(self, items: tuple[Any, ...], field: int, position: Value) -> Value:
+        """Return the item at a position, or a field of it; after the end, the first value of its sort."""
         assert isinstance(position, int)
-        return items[position - 1] if position <= len(items) else self.kind.of.values[0]
+        if position > len(items):
+            return self.kind.sorts[field].values[0]
+        found = items[position - 1]
+        value: Value = list(found.values())[field] if isinstance(found, Mapping) else found
+        return value

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.messages import ChannelStep, Message, message
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.queued import Queued
@@ -201,7 +201,7 @@ class Channel(RefusesPython):
         """Return the index. Raises TypeError if it has too few or too many values."""
         if len(index) != len(self.over):
             names = ", ".join(sort.name for sort in self.over) or "none"
-            raise TypeError(f"{self.kind} has {len(self.over)} indices ({names}), not {len(index)}")
+            raise refusal(f"{self.kind} has {len(self.over)} indices ({names}), not {len(index)}")
         return index
 
     def _later_ones_unsent(self, index: tuple[TermLike, ...]) -> Iterator[Term]:

@@ -44,7 +44,7 @@ def check_consistency(
     for name, terms in parts:
         for term in terms:
             if isinstance(term, Read) and id(term.family) not in declared:
-                what = line(term) if term.family.name else "a family"
+                what = _shown(term) if term.family.name else "a family"
                 raise ModelError(
                     f"{name} reads {what}, which this state space does not declare; assign the family to an "
                     "attribute in __init__: self.x = family(…)"
@@ -59,9 +59,9 @@ def nothing_leaks(where: str, terms: Iterable[Term], bound: Collection[Parameter
         for parameter in term.free:
             if id(parameter) not in known:
                 raise ModelError(
-                    f"{where}: {line(term)} has {parameter.symbol} of {parameter.sort.name}, which nothing "
-                    "binds here; use the variable of a quantifier inside it, an action's argument inside "
-                    "the action"
+                    f"{where}: {_shown(term)} has {_shown(parameter)} of {parameter.sort.name}, which "
+                    "nothing binds here; use the variable of a quantifier inside it, an action's argument "
+                    "inside the action"
                 )
 
 
@@ -111,7 +111,7 @@ def _may_be_equal(where: str, equal: Equal, term: Term, value: Value, related: I
     valid = one_line(", ".join(show(v) for sort in found if sort for v in sort), 60)
     own = f"a member of another {type(value).__name__}" if isinstance(value, Enum) else show(value)
     raise ModelError(
-        f"{where} compares {line(equal)}, and {own} is not a value of {line(term)}"
+        f"{where} compares {_shown(equal)}, and {own} is not a value of {_shown(term)}"
         f"{_exists_from(value, found)}; valid: {valid}"
     )
 
@@ -152,6 +152,11 @@ def _one_sort_a_name(sorts: Iterable[Sort]) -> None:
                     )
 
 
+def _shown(term: Term) -> str:
+    """Return the term as text. A variable that nothing in the term binds has the name of its sort."""
+    return line(term, names={p: p.symbol.partition("~")[0] for p in term.free})
+
+
 def _described(sort: Sort) -> str:
     values = "of any size" if sort.listed is None else one_line(", ".join(map(show, sort.listed)), 60)
     return f"({values}{f'; part of {sort.part_of}' if sort.part_of else ''})"
@@ -178,6 +183,6 @@ def _is_inside(where: str, read: Read, index: Term, sort: Sort) -> None:
         for value in plain_index(index, dict(zip(index.free, values, strict=True))):
             if value not in sort:
                 raise ModelError(
-                    f"{where} reads {line(read)}, and {line(index)} may be {show(value)}: "
+                    f"{where} reads {_shown(read)}, and {_shown(index)} may be {show(value)}: "
                     f"not in {sort.name}, which is {_described(sort)}; bound the index"
                 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean, refusals_are_kept
 from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
@@ -27,8 +27,12 @@ from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.dead_text import dead_actions, dead_properties
 from fencepost.encoding.language.fold import folded
+from fencepost.encoding.language.guarded_modules import (
+    authors_line,
+    authors_modules_are_guarded,
+    run_guarded,
+)
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
-from fencepost.encoding.language.refused_operators import GUARDS, guarded_source
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Json, Subject
 
@@ -103,13 +107,24 @@ class Protocol:
         Variables and names are the same as in the folded system.
         """
         with self._in_one_line():
+            built, made = self._built(parameters)
+            if not self.ships and self._built(parameters)[1] != made:
+                raise ModelError(
+                    "two systems built with the same parameters differ; let build read nothing that changes, "
+                    "such as a counter, the clock or random numbers"
+                )
+        if not built.properties:
+            raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
+        return built
+
+    def _built(self, parameters: Any) -> tuple[System, object]:
+        """Return the system of an instance, and what is equal if it is built alike again."""
+        with authors_modules_are_guarded(), refusals_are_kept():
             built = self.build(parameters)
             must_be("the result of build", built, System, "return System(state, actions, properties)")
             built.must_compare_values()
             _ = built.firsts, built.ground_actions
-        if not built.properties:
-            raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
-        return built
+        return built, None if self.ships else (digest(built), random.getstate())
 
     @contextmanager
     def _in_one_line(self) -> Iterator[None]:
@@ -117,12 +132,13 @@ class Protocol:
         try:
             yield
         except ModelError as error:
-            raise ModelError(f"{self.name}: {_line(error)}{error}") from error
+            raise ModelError(f"{self.name}: {authors_line(error)}{error}") from error
         except BadInput:
             raise
         except Exception as error:
             raise ModelError(
-                f"{self.name}: {_line(error)}{type(error).__name__}: {error}; correct the protocol's code"
+                f"{self.name}: {authors_line(error)}{type(error).__name__}: {error}; "
+                "correct the protocol's code"
             ) from error
 
     def options(self) -> list[Option]:
@@ -252,7 +268,7 @@ class Instance:
 
     @cached_property
     def written(self) -> System:
-        """The system as its author wrote it. It is built once: the protocol's code may have side effects."""
+        """The system as its author wrote it. All readings are made from this one."""
         return self.protocol.as_written(self.parameters)
 
     @cached_property
@@ -295,17 +311,6 @@ class Instance:
         return choose(self.system, names)
 
 
-def _line(error: BaseException) -> str:
-    """Return the author's file and line in which an error arose, with a colon; empty if there is none."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    own = (f for f in frames if f.filename[0] != "<" and not Path(f.filename).is_relative_to(_LANGUAGE))
-    return next((f"{Path(frame.filename).name}, line {frame.lineno}: " for frame in own), "")
-
-
-_LANGUAGE = Path(__file__).parent
-"""The folder of the language, whose lines an author does not need to see."""
-
-
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
 
@@ -331,20 +336,24 @@ def load(path: Path) -> Protocol:
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
     name = f"fencepost_protocol_{path.stem}"
     module = ModuleType(name)
-    module.__dict__.update({"__file__": str(path), **GUARDS})
+    module.__file__ = str(path)
     sys.modules[name] = module
     try:
-        source = guarded_source(path.read_bytes(), str(path))
-        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - a protocol is a Python file
+        with authors_modules_are_guarded(), refusals_are_kept():
+            run_guarded(module, path)
     except ModelError as error:
-        raise ModelError(f"{path}: {_line(error)}{error}") from error
+        raise ModelError(f"{path}: {authors_line(error)}{error}") from error
     except BadInput:
         raise
     except SyntaxError as error:
-        raise BadInput(f"{path}: line {error.lineno}: {error.msg}; correct it and try again") from error
+        imported = "" if error.filename == str(path) else f"{Path(error.filename or '').name}, "
+        raise BadInput(
+            f"{path}: {imported}line {error.lineno}: {error.msg}; correct it and try again"
+        ) from error
     except Exception as error:
         raise BadInput(
-            f"{path}: cannot be run ({_line(error)}{type(error).__name__}: {error}); correct it and try again"
+            f"{path}: cannot be run ({authors_line(error)}{type(error).__name__}: {error}); "
+            "correct it and try again"
         ) from error
     protocol = getattr(module, "PROTOCOL", None)
     if not isinstance(protocol, Protocol):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial, singledispatch
 from typing import Any
 
+from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.sorts import Sort, Subsets
 from fencepost.encoding.language.terms import AtLeast, Parameter, Quantified, Term, TermLike, Update, as_type
 
@@ -99,7 +100,7 @@ def at_least(number: int, sort: Sort | Subsets, body: Callable[[Any], TermLike])
     """
     if type(number) is not int or number < 0:
         given = "a term" if isinstance(number, Term) else repr(number)
-        raise TypeError(
+        raise refusal(
             f"at_least({given:.80}, …): the count is an integer of 0 or more, which no state changes; "
             "count(sort, …) may be compared with a term"
         )

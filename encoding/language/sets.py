@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import is_one_of
 from fencepost.encoding.language.initial_values import OneOf, taken_once
@@ -55,14 +55,14 @@ class Subset(RefusesPython):
         """Return the condition that a value of the sort is in the set. Raises TypeError."""
         term = as_type(member, self.of.type)
         if isinstance(term, Constant) and self.of.counted and term.value not in self.of:
-            raise TypeError(f"{term.value} is not in {self.of.name}")
+            raise refusal(f"{term.value} is not in {self.of.name}")
         return self._holds(term)
 
     __iter__ = None
 
     def __contains__(self, _: object) -> bool:
         """Raise TypeError: Python would turn the term into a plain bool."""
-        raise TypeError("`in` is no term: write is_in(x, s.quorum) instead of x in s.quorum")
+        raise refusal("`in` is no term: write is_in(x, s.quorum) instead of x in s.quorum")
 
     def __or__(self, other: Subset) -> Subset:
         """Return the union."""
@@ -98,9 +98,9 @@ class Subset(RefusesPython):
 
 def _must_fit(one: Subset, other: object) -> None:
     if not isinstance(other, Subset):
-        raise TypeError(f"a set of {one.of.name} is needed here; write set_of(s.{one.of.name}, …)")
+        raise refusal(f"a set of {one.of.name} is needed here; write set_of(s.{one.of.name}, …)")
     if one.of != other.of:
-        raise TypeError(f"a set of {one.of.name} and a set of {other.of.name} cannot be joined or compared")
+        raise refusal(f"a set of {one.of.name} and a set of {other.of.name} cannot be joined or compared")
 
 
 def _within(one: Subset, other: Subset) -> Term:

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import comb
 from typing import TypeAlias
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.safe_text import is_name
 
@@ -111,7 +111,7 @@ class Sort:
     def __contains__(self, value: object) -> bool:
         """Return whether a plain value is in the sort. Raises TypeError for a term."""
         if isinstance(value, RefusesPython):
-            raise TypeError(f"a term is not looked up in a sort; write is_one_of(x, {self.name})")
+            raise refusal(f"a term is not looked up in a sort; write is_one_of(x, {self.name})")
         return value in self._members and type(value) is type(self.values[0])
 
     @property
@@ -123,7 +123,7 @@ class Sort:
     def values(self) -> tuple[Value, ...]:
         """All values in order. Raises TypeError for a sort of any size."""
         if self.listed is None:
-            raise TypeError(f"{self.name} is a sort of any size: its values cannot be listed")
+            raise refusal(f"{self.name} is a sort of any size: its values cannot be listed")
         return self.listed
 
     @property
@@ -215,22 +215,22 @@ def type_of(value: Value) -> str:
     for kind, name in ((bool, "bool"), (int, "int"), (str, "label")):
         if type(value) is kind:
             return name
-    raise TypeError(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}")
+    raise refusal(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}")
 
 
 _VALUES = "a value is a bool, an int, a label (a string) or a member of an Enum"
 
 
-_MARKS = set(",:{}[]")
+_MARKS = ",:{}[]"
 """The characters with which sets and sequences are written."""
 
 
-def must_be_plain_words(sort: Sort, where: str) -> None:
-    """Raise ModelError if a value of the sort has a character with which sets and sequences are written."""
+def must_be_plain_words(sort: Sort, where: str, marks: str = _MARKS) -> None:
+    """Raise ModelError if a value of the sort has a character with which the whole is written."""
     for value in sort.listed or ():
         label = value.value if isinstance(value, Enum) else value
-        if isinstance(label, str) and _MARKS & set(label):
-            raise ModelError(f"{where}: the value {label!r} has one of , : {{ }} [ ]; rename it")
+        if isinstance(label, str) and set(marks) & set(label):
+            raise ModelError(f"{where}: the value {label!r} has one of {' '.join(marks)}; rename it")
 
 
 @dataclass(frozen=True)

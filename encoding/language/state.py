@@ -10,7 +10,7 @@ from functools import cached_property, partial, update_wrapper, wraps
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, overload
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import count_combinations
 from fencepost.encoding.language.bounded_sequences import (
     InitialSequence,
@@ -21,6 +21,7 @@ from fencepost.encoding.language.bounded_sequences import (
 from fencepost.encoding.language.channels import Channel
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.queues import Queues
+from fencepost.encoding.language.record_values import InitialRecord, RecordFamily, Records, RecordVariable
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value, show
@@ -34,12 +35,16 @@ def family(domain: Sort, *over: Sort, initial: InitialAt = None) -> Family: ...
 def family(domain: Subsets, *over: Sort, initial: InitialSet = None) -> SetFamily: ...
 @overload
 def family(domain: Sequences, *over: Sort, initial: InitialSequence = None) -> SequenceFamily: ...
-def family(domain: Any, *over: Sort, initial: Any = None) -> Family | SetFamily | SequenceFamily:
+@overload
+def family(domain: Records, *over: Sort, initial: InitialRecord = None) -> RecordFamily: ...
+def family(domain: Any, *over: Sort, initial: Any = None) -> Family | Whole[Family]:
     """Declare a state variable for each combination of values of `over`; see `one_of` for `initial`."""
     if isinstance(domain, Subsets):
         return SetFamily(domain, over, initial)
     if isinstance(domain, Sequences):
         return SequenceFamily(domain, over, initial)
+    if isinstance(domain, Records):
+        return RecordFamily(domain, over, initial)
     if callable(initial) and all(isinstance(sort, Sort) for sort in over):
         initial = taken_once(initial, over, lambda value: value)
     return Family(domain, over, initial, None)
@@ -50,7 +55,11 @@ def variable(domain: Sort, initial: Initial | None = None) -> Read: ...
 @overload
 def variable(domain: Subsets, initial: Iterable[Value] | OneOf | None = None) -> SetVariable: ...
 @overload
-def variable(domain: Sequences, initial: Iterable[Value] | None = None) -> SequenceVariable: ...
+def variable(
+    domain: Sequences, initial: Iterable[Value | Mapping[str, Value]] | None = None
+) -> SequenceVariable: ...
+@overload
+def variable(domain: Records, initial: InitialRecord = None) -> RecordVariable: ...
 def variable(domain: Any, initial: Any = None) -> Any:
     """Declare a single state variable; the attribute it is assigned to becomes the term that reads it."""
     return family(domain, initial=initial)
@@ -160,7 +169,7 @@ class StateSpace(metaclass=_Frozen):
         if any(family.name == name for family in self.families):
             raise ModelError(f"{name}: is declared twice; rename one")
         if isinstance(value, Family | Whole | Channel | Queues) and hasattr(StateSpace, name):
-            raise TypeError(f"{name}: a state space has an attribute of that name; choose another")
+            raise refusal(f"{name}: a state space has an attribute of that name; choose another")
         if isinstance(value, Whole | Channel | Queues):
             value.name = name
             for suffix, part in zip(value.suffixes, value.families, strict=True):
@@ -174,7 +183,7 @@ class StateSpace(metaclass=_Frozen):
                     super().__setattr__(f"{name}{suffix}", part if part.over else part[()])
         if isinstance(value, Family):
             self._declare(name, value)
-        if isinstance(value, Family | SetFamily | SequenceFamily) and not value.over:
+        if isinstance(value, Family | Whole) and not value.over:
             value = value[()]
         super().__setattr__(name, value)
 
@@ -271,7 +280,7 @@ class _BoundDefinition(RefusesPython):
         return self.method(*arguments)
 
     def __eq__(self, _: object) -> bool:
-        raise TypeError("a definition is compared before it is called; write s.name(…) with its arguments")
+        raise refusal("a definition is compared before it is called; write s.name(…) with its arguments")
 
     __hash__ = object.__hash__
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeAlias, assert_never, cast
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, type_of
@@ -65,7 +65,7 @@ class Term(RefusesPython):
         """Return the term that says the two are equal."""
         right = lift(other)
         if isinstance(self, AllOf | AnyOf) and right.type != "bool":
-            raise TypeError(f"{_BINDS}, not s.a & s.b == x")
+            raise refusal(f"{_BINDS}, not s.a & s.b == x")
         if self.type == "label":
             return Equal("bool", as_type(self, right.type), right)
         return Equal("bool", self, as_type(right, self.type))
@@ -101,7 +101,7 @@ class Term(RefusesPython):
     def __mul__(self, factor: int) -> Term:
         """Return the multiple by a plain integer, which no state changes."""
         if type(factor) is not int:
-            raise TypeError("a term is multiplied by a plain integer only, such as count(…) * 2")
+            raise refusal("a term is multiplied by a plain integer only, such as count(…) * 2")
         return Plus("int", ZERO, as_type(self, "int"), factor)
 
     __rmul__ = __mul__
@@ -150,11 +150,11 @@ class Family(RefusesPython):
         """Return the term that reads the variable at this index. Raises TypeError."""
         given = index if isinstance(index, tuple) else (index,)
         if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+            raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
         for term, sort in zip(terms, self.over, strict=True):
             if isinstance(term, Constant) and not (sort.counted and term.value in sort):
-                raise TypeError(f"{self.name}: {term.value} is not in {sort.name}")
+                raise refusal(f"{self.name}: {term.value} is not in {sort.name}")
         return Read(self.domain.type, self, terms)
 
     __iter__ = None
@@ -164,7 +164,7 @@ class Family(RefusesPython):
         if isinstance(other, Family):
             return self is other
         indices = ", ".join(sort.name for sort in self.over)
-        raise TypeError(f"{self.name} is compared without its index; write {self.name}[{indices}]")
+        raise refusal(f"{self.name} is compared without its index; write {self.name}[{indices}]")
 
     __hash__ = object.__hash__
 
@@ -317,7 +317,7 @@ def _flat(node: type[AllOf | AnyOf], terms: Iterable[TermLike | Iterable[TermLik
     operands: list[Term] = []
     for term in map(lift, chain.from_iterable(map(_several, terms))):
         if term.type != "bool":
-            raise TypeError(f"& and | join Boolean terms, and one side is of type {term.type}; {_BINDS}")
+            raise refusal(f"& and | join Boolean terms, and one side is of type {term.type}; {_BINDS}")
         if isinstance(term, node):
             operands.extend(term.operands)
         elif not (isinstance(term, Constant) and term.value is neutral):
@@ -337,7 +337,7 @@ def as_type(value: TermLike, wanted: str) -> Term:
     name = term.family.name if isinstance(term, Read) else "it"
     if isinstance(term, Constant):
         name = repr(term.value)
-    raise TypeError(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
+    raise refusal(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
 
 
 Node: TypeAlias = (

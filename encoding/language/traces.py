@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from fencepost.encoding.language.bounded_sequences import SequenceVariable
+from fencepost.encoding.language.record_values import RecordVariable
 from fencepost.encoding.language.sets import SetVariable
 from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.state import named
@@ -27,7 +28,7 @@ PATH_SCHEMA = "fencepost.path/2"
 
 Json = bool | int | str
 
-Declared = Family | Read | Whole[Family] | SetVariable | SequenceVariable
+Declared = Family | Read | Whole[Family] | SetVariable | SequenceVariable | RecordVariable
 """A family, or a single variable as its state space has it."""
 
 
@@ -190,6 +191,11 @@ class Trace:
         }
 
 
+def shown_family(family: Family) -> str:
+    """Return the name under which a trace shows a family: of the parts of sets, that of the sets."""
+    return family.name if family.whole is None else family.whole.name
+
+
 def shown_name(family: Family, index: tuple[Value, ...]) -> str:
     """Return the name under which a trace shows a variable: of a part of a set, that of the set."""
     return named(family if family.whole is None else family.whole, shown_index(family, index))
@@ -202,7 +208,7 @@ def shown_index(family: Family, index: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _family(of: Declared) -> Family | Whole[Family]:
     """Return the family. A single variable is given as the term that reads it."""
-    if isinstance(of, SetVariable | SequenceVariable):
+    if isinstance(of, SetVariable | SequenceVariable | RecordVariable):
         return of.whole
     return of.family if isinstance(of, Read) else of
 

@@ -1,11 +1,12 @@
-"""Sets and sequences as state variables: several variables that traces show as one value."""
+"""Sets, sequences and records as state variables: several variables that traces show as one value."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
+from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value
 
@@ -14,13 +15,13 @@ Part = TypeVar("Part")
 
 
 class Whole(RefusesPython, ABC, Generic[Part]):
-    """A set or a sequence for each index, which several variables of the state make up together.
+    """A set, a sequence or a record for each index, which several variables of the state make up together.
 
-    Terms read its parts. Traces show it whole, as one value. The first of its `families` has its name.
+    Terms read its parts. Traces show it whole, as one value.
     """
 
     name: str = ""
-    suffixes: ClassVar[tuple[str, ...]] = ("",)
+    suffixes: tuple[str, ...] = ("",)
     """The names of its families, after its own."""
 
     def __init__(self, over: tuple[Sort, ...], *families: Part) -> None:
@@ -30,13 +31,12 @@ class Whole(RefusesPython, ABC, Generic[Part]):
             object.__setattr__(family, "whole", self)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the set or the sequence at an index. With one index more it is one of its parts."""
+        """Return the value at an index. With one index more it is one of its parts."""
         given = index if isinstance(index, tuple) else (index,)
         if len(given) == len(self.over) + 1:
-            parts: Any = self.families[0]
-            return parts[given]
+            return self.variable(given[:-1])[given[-1]]
         if len(given) != len(self.over):
-            raise TypeError(f"{self.name} has {len(self.over)} indices, not {len(given)}")
+            raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         return self.variable(given)
 
     def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -45,15 +45,15 @@ class Whole(RefusesPython, ABC, Generic[Part]):
 
     @abstractmethod
     def variable(self, index: tuple[Any, ...]) -> Any:
-        """Return the set or the sequence at an index, which is complete."""
+        """Return the value at an index, which is complete."""
 
     @abstractmethod
     def text(self, index: tuple[Value, ...], value: Callable[[Part, tuple[Value, ...]], Value]) -> str:
         """Return the whole at an index as people write it. `value` has the values of its parts."""
 
     @abstractmethod
-    def plain(self, text: str) -> Collection[Value]:
-        """Return the value that `text` wrote, as a frozenset or a tuple."""
+    def plain(self, text: str) -> Any:
+        """Return the value that `text` wrote, as a frozenset, a tuple or a dict."""
 
     @abstractmethod
     def part(self, text: str, family: Part, index: tuple[Value, ...]) -> Value:

@@ -80,7 +80,7 @@ def discover(
     """Look for invariants of these sizes, and try them at the size `joint` in the end."""
     several = [AtSize(size, properties, dropped, solver) for size in sizes]
     last = None if joint is None else AtSize(joint, properties, dropped, solver)
-    record = Record(several)
+    record = FindingsSoFar(several)
     for finding in Discovery(several, search).run():
         match finding:
             case Standing(templates=templates, proved=proved):
@@ -105,7 +105,7 @@ def discover(
 
 
 @dataclass
-class Record:
+class FindingsSoFar:
     """The findings so far."""
 
     sizes: Sequence[AtSize]

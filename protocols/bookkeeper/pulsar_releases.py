@@ -22,7 +22,7 @@ class PulsarRelease:
     source: str
     """The address of the pull request of Pulsar that brought this BookKeeper."""
     newest_read: str
-    """The newest release of its line that was read."""
+    """The newest release of its line that was read, or of all lines if none of its line was."""
 
     @property
     def is_read(self) -> bool:
@@ -34,8 +34,16 @@ class PulsarRelease:
         """The origin of the release of BookKeeper, and a warning if the release was not read."""
         if self.is_read:
             return f"Pulsar {self.name} has BookKeeper {self.bookkeeper} ({self.source})."
+        return self.warning
+
+    @property
+    def warning(self) -> str:
+        """One sentence or two that say which release is answered, if this one was not read; else empty."""
+        if self.is_read:
+            return ""
+        line = "" if ordered(self.name)[:2] > ordered(self.newest_read)[:2] else "of its line "
         return (
-            f"warning: Pulsar {self.name} is after {self.newest_read}, the newest of its line that was read. "
+            f"warning: Pulsar {self.name} is after {self.newest_read}, the newest {line}that was read. "
             f"The answer is for the BookKeeper of {self.newest_read}, {self.bookkeeper} ({self.source}). "
             "If yours has another, give its release with --release."
         )
@@ -60,6 +68,9 @@ def pulsar_release(release: str) -> PulsarRelease:
     if found is None:
         raise BadInput(f"--pulsar {release}: is no release of Pulsar; give one as 4.0.12")
     name, line = found[1], _lines().get(found[2])
+    newest = next(iter(_lines()))
+    if line is None and ordered(newest) < ordered(found[2]) < (ordered(newest)[0] + 2,):
+        line = _lines()[newest]
     if line is None:
         raise BadInput(
             f"--pulsar {release}: no release of {found[2]} was read, only those of "

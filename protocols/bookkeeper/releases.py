@@ -110,6 +110,20 @@ def listed(release: str) -> str:
     return release
 
 
+def newest_read(release: str) -> str:
+    """Return the release that stands for this one: itself if it was read, else the newest one before it.
+
+    A release that was not read must be after the newest of its line, or of a line after all that were read.
+    Raises BadInput for any other.
+    """
+    if release not in TAGS and re.fullmatch(r"4\.[0-9]{1,4}\.[0-9]{1,4}", release):
+        asked = ordered(release)
+        line = [tag for tag in TAGS if ordered(tag)[:2] == asked[:2]]
+        if asked > ordered(NEWEST) or (line and asked > ordered(line[-1])):
+            return line[-1] if line else NEWEST
+    return listed(release)
+
+
 def _did_you_mean(release: str) -> str:
     """Return the release that is meant, in the words of `did_you_mean`.
 

@@ -391,7 +391,9 @@ def test_no_change_is_promised_to_be_a_yes_while_a_question_is_open() -> None:
     assert "useTransactionalCompaction=true it is a yes, with conditions." in headline(said)
     begun = replace(said, rest=replace(SETTLED, verdict=Verdict.UNDECIDED))
     assert "it may be a yes, with conditions: ask again with this change." in headline(begun)
-    assert "the search has not ended, but public reports name some." in headline(replace(begun, losing=[]))
+    alone = headline(replace(begun, losing=[]))
+    assert ": #3604 (a public report, not searched for) loses an acknowledged entry with nothing sp" in alone
+    assert "special; the search has not ended." in alone
 
 
 def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> None:
@@ -399,7 +401,7 @@ def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> N
     asked = setup((2, 2, 2), 2, "4.17.1", storage="db")
     said = replace(advice_of("bare-fence", SETTLED, asked), public=public_losses("4.17.1", asked.traits))
     assert said.answer is AdviceAnswer.NO
-    assert "the search found no loss, but public reports name some" in headline(said)
+    assert "wrong moment; the search found no loss." in headline(said)
     assert "Public reports name PR 4462 and PR 4607 in this release." in headline(said)
     one = replace(said, accepted=accepted(["4462"]))
     assert (one.answer, [loss.name for loss in one.deciding]) == (AdviceAnswer.CONDITIONS, ["PR 4607"])
@@ -668,6 +670,47 @@ def test_what_was_found_is_handed_over_before_the_time_is_over(
     assert (handed[-1].code, len(handed)) == (code, found + 1)
     assert handed[-1].printed.startswith(begins)
     assert "Not asked, because the time was over: " in handed[-1].printed
+
+
+def test_the_time_is_bounded_once_there_is_something_to_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few seconds on a busy machine printed nothing. Planted: the option bounds the time at once."""
+    events: list[str] = []
+
+    def handed(conclusion: Conclusion | None) -> None:
+        events.append("handed" if conclusion and conclusion.printed else "")
+
+    monkeypatch.setattr("fencepost.cli.commands.advise.hand_over", handed)
+    monkeypatch.setattr("fencepost.cli.process.handover.report", lambda **said: events.append(str(said)))
+    monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", killed_after(0, "#4701"))
+    run(["advise", "-e", "2", "-w", "2", "-a", "2", "-n", "2", "--storage", "db", "--timeout", "3"])
+    assert events[:2] == ["handed", "{'limit': 3.0}"]
+
+
+@pytest.mark.parametrize(
+    ("release", "storage", "answer", "named"),
+    [
+        ("4.18.0", "db", AdviceAnswer.UNKNOWN, ""),
+        ("4.18.0", "sorted", AdviceAnswer.NO, "#3604"),
+        ("4.16.5", "db", AdviceAnswer.NO, "PR 4462"),
+    ],
+)
+def test_without_any_search_the_lists_are_answered(
+    release: str, storage: str, answer: AdviceAnswer, named: str
+) -> None:
+    asked = setup((2, 2, 2), 2, release, storage=storage)
+    said = unasked(asked, Deployment(asked.configuration, 2))
+    assert (said.answer, named in headline(said)) == (answer, True)
+    assert "bare-fence" in headline(said) and "the time was over" in headline(said)
+
+
+def test_without_any_search_a_loss_that_can_be_ruled_out_makes_no_no() -> None:
+    """Planted: each public loss makes it a no; a loss of a setting is left out."""
+    asked = replace(setup((2, 2, 2), 2, "4.18.0", storage="db"), features=frozenset({"no-autorecovery"}))
+    said = unasked(asked, Deployment(asked.configuration, 2))
+    assert said.answer is AdviceAnswer.UNKNOWN
+    assert "Public reports name auto-recovery off in this release." in headline(said)
+    unsynced = replace(asked, sync=False)
+    assert unasked(unsynced, Deployment(asked.configuration, 2)).answer is AdviceAnswer.NO
 
 
 @pytest.mark.slow
@@ -1012,7 +1055,11 @@ def test_keys_that_stand_elsewhere_in_helm_values_are_not_read(tmp_path: Path) -
             ["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--release", "9.9.9"],
             "9.9.9: not one of the 48 releases",
         ),
-        (["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "1"], "--accept 1: no such known bug"),
+        (["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "1"], "--accept 1: no such loss; valid: "),
+        (
+            ["-e", "3", "-w", "3", "-a", "2", "-n", "3", "--accept", "Bare-Fense"],
+            "--accept Bare-Fense: no such loss (did you mean bare-fence?); valid: BOOKKEEPER-799, ",
+        ),
         (["-e", "3", "-w", "3", "-a", "2", "-n", "2"], "ensemble 3 exceeds the 2 bookies"),
     ],
 )
@@ -1021,6 +1068,14 @@ def test_bad_input_is_one_line(arguments: list[str], said: str, capsys: pytest.C
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["PR 4607", "pr4607", "#4607", "4607", "Pr-4607", "pull/4607"])
+def test_a_public_loss_is_named_in_any_way(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted: capitals matter; a pull request needs its blank."""
+    assert accepted([name]) == {"PR 4607"}
+    assert run(["known", name]) == ExitCode.BAD_INPUT
+    assert "PR 4607 is a public loss that no model has" in capsys.readouterr().err
 
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -331,3 +331,365 @@ def test_a_brokers_word_for_true_is_true_alone(asking: Asking, capsys: pytest.Ca
     key = "bookkeeperClientRackawarePolicyEnabled"
     assert run(["advise", *given({"broker.conf": f"{key}=on\n"}), *SIZES]) == ExitCode.BAD_INPUT
     assert capsys.readouterr().err == f"fencepost: broker.conf: {key} is 'on'; it must be true or false\n"
+
+
+# A key given twice.
+
+TWICE = """\
+bookkeeper:
+  configData:
+    journalSyncData: "false"
+    journalMaxSizeMB: "2048"
+    journalSyncData: "true"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            TWICE,
+            "v.yaml: 'journalSyncData' is given twice in one mapping (lines 3 and 5); give each key once",
+        ),
+        ("a: {x: 1, x: 2}\n", "v.yaml: 'x' is given twice in one mapping (line 1); give each key once"),
+        ("a: 1\n---\nbroker: {}\nb: [{c: 1,\n c: 1}]\n", "'c' is given twice in one mapping (lines 4 and 5)"),
+        (
+            "bookkeeper:\n  configData: |\n    a: 1\n    a: 2\n",
+            "v.yaml: in the text of bookkeeper.configData: 'a' is given twice in one mapping (lines 1 and 2)",
+        ),
+    ],
+)
+def test_a_key_that_stands_twice_in_one_mapping_is_refused(
+    text: str, said: str, asking: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last one counted in silence."""
+    assert run(["advise", *given({"v.yaml": text}), *SIZES]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    assert (said in error, error.count("\n")) == (True, 1)
+
+
+def test_a_key_that_is_merged_in_may_be_given_again(asking: Asking) -> None:
+    """Planted: keys are counted after the merge, or a key twice in two mappings is refused."""
+    text = (
+        "x: &x {configData: {journalSyncData: 'true'}, replicaCount: 3}\n"
+        "y: &y {<<: *x, configData: {journalSyncData: 'false'}}\nbookkeeper: {<<: *y, replicaCount: 4}\n"
+    )
+    setup = asking.advise({"v.yaml": text}, *SIZES[:6]).setup
+    assert (setup.sync, setup.bookies) == (False, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "bookiePort=3181\njournalSyncData=false\n\n# x\njournalSyncData = true\n",
+            "journalSyncData is given twice: 'false' in line 2, and 'true' in line 5. Java takes the last.",
+        ),
+        (
+            "a=\\\n  b\njournalSyncData=false\njournalSyncData=true\n",
+            "'false' in line 3, and 'true' in line 4.",
+        ),
+        ("journalSyncData=true\njournalSyncData=true\n", ""),
+        ("bookiePort=3181\nbookiePort=3182\n", ""),
+    ],
+)
+def test_a_key_that_stands_twice_in_properties_is_told(asking: Asking, text: str, note: str) -> None:
+    """Planted: equal values are told; a key that has nothing to do with durability is told."""
+    answer = asking.advise({"bk_server.conf": text}, *SIZES)
+    assert answer.setup.sync
+    (said,) = notes(answer) or [""]
+    assert note in said and bool(note) == bool(said)
+
+
+# Files that are joined.
+
+WITH_PARENT = f"""\
+pulsar:
+  bookkeeper: {{replicaCount: 5, configData: {{journalSyncData: "false", dataIntegrityChecking: "true"}}}}
+  broker: {{configData: {{{QUORUMS}}}}}
+"""
+AT_THE_TOP = "bookkeeper: {configData: {journalSyncData: 'true'}}"
+
+
+@pytest.mark.parametrize(
+    ("files", "sync", "said"),
+    [
+        ({"u.yaml": WITH_PARENT, "o.yaml": AT_THE_TOP}, True, "at the top, and those of u.yaml below"),
+        ({"o.yaml": AT_THE_TOP, "u.yaml": WITH_PARENT}, False, "pulsar, and those of o.yaml at the top"),
+        ({"u.yaml": WITH_PARENT, "o.yaml": f"pulsar: {{{AT_THE_TOP}}}"}, True, ""),
+        ({"u.yaml": WITH_PARENT, "o.yaml": "tls: {enabled: true}"}, False, ""),
+    ],
+)
+def test_an_overlay_without_the_parent_of_an_umbrella_chart_counts_and_the_answer_says_so(
+    files: Mapping[str, str], sync: bool, said: str, asking: Asking
+) -> None:
+    """Planted: the files are joined without a word; the first one wins."""
+    answer = asking.advise(files)
+    setup = answer.setup
+    assert (setup.sync, setup.checks, setup.bookies, setup.storage) == (sync, True, 5, "db")
+    joined = [note for note in notes(answer) if "both are read as values of one cluster" in note]
+    assert (len(joined) == 1, said in "".join(joined)) == (bool(said), True)
+
+
+def test_files_below_different_parents_are_refused(
+    capsys: pytest.CaptureFixture[str], asking: Asking
+) -> None:
+    """The last one won in silence."""
+    files = {"a.yaml": WITH_PARENT, "b.yaml": "eu: {pulsar: {bookkeeper: {replicaCount: 3}}}"}
+    assert run(["advise", *given(files)]) == ExitCode.BAD_INPUT
+    assert capsys.readouterr().err == (
+        "fencepost: b.yaml: its sections stand below eu.pulsar, and those of a.yaml below pulsar, so they "
+        "are not values of one cluster; give the files of one cluster\n"
+    )
+
+
+# Argo CD and Flux.
+
+ARGO = f"""\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: pulsar}}
+spec:
+  source:
+    repoURL: https://pulsar.apache.org/charts
+    chart: pulsar
+    helm:
+      valueFiles: [base.yaml]
+      values: |
+        bookkeeper:
+          replicaCount: 3
+          configData:
+            journalSyncData: "false"
+        broker: {{configData: {{{QUORUMS}}}}}
+      parameters:
+      - {{name: bookkeeper.replicaCount, value: "4"}}
+      - {{name: broker.configData.managedLedgerDefaultAckQuorum, value: "1"}}
+"""
+OBJECT = f"""\
+kind: Application
+spec:
+  sources:
+  - {{chart: grafana}}
+  - helm:
+      values: "bookkeeper: {{replicaCount: 9}}"
+      valuesObject:
+        bookkeeper: {{replicaCount: 4, configData: {{journalSyncData: "false"}}}}
+        broker: {{configData: {{{QUORUMS.replace('Quorum: "2"', 'Quorum: "1"')}}}}}
+"""
+IN_A_LIST = "kind: List\nitems:\n- " + OBJECT.replace("\n", "\n  ")
+OF_A_SET = ARGO.replace("Application", "ApplicationSet").replace(
+    "spec:\n  so", "spec:\n template:\n  spec:\n   so"
+)
+FLUX = f"""\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: pulsar}}
+spec:
+  chart: {{spec: {{chart: pulsar}}}}
+  valuesFrom: [{{kind: ConfigMap, name: base}}]
+  values:
+    bookkeeper: {{replicaCount: 4, configData: {{journalSyncData: "false"}}}}
+    broker: {{configData: {{{QUORUMS}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "elsewhere"),
+    [
+        (ARGO, (2, 2, 1), "helm.valueFiles is not read; give base.yaml with --from too, before this file."),
+        (OBJECT, (2, 1, 1), ""),
+        (IN_A_LIST, (2, 1, 1), ""),
+        (OF_A_SET, (2, 2, 1), "base.yaml"),
+        (
+            FLUX,
+            (2, 2, 2),
+            "spec.valuesFrom is not read; give ConfigMap base as files with --from too, before",
+        ),
+    ],
+    ids=["values", "valuesObject", "list", "set", "flux"],
+)
+def test_the_values_in_resources_of_argo_cd_and_flux(
+    text: str, sizes: tuple[int, ...], elsewhere: str, asking: Asking
+) -> None:
+    """Nothing was read of them. Planted: parameters do not win; values are added to valuesObject."""
+    answer = asking.advise({"app.yaml": text})
+    setup = answer.setup
+    assert (setup.configuration.sizes, setup.bookies, setup.sync, setup.storage) == (sizes, 4, False, "db")
+    assert elsewhere in " ".join(notes(answer)) and bool(elsewhere) == bool(notes(answer))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ("        a: [\n", "is not YAML (line "),
+        ("        a: 1\n        a: 2\n", "'a' is given twice in one mapping (lines 1 and 2)"),
+    ],
+)
+def test_a_text_of_values_that_cannot_be_read_is_refused(
+    values: str, said: str, asking: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"kind: Application\nspec:\n  source:\n    helm:\n      values: |\n{values}"
+    assert run(["advise", *given({"app.yaml": text}), *SIZES]) == ExitCode.BAD_INPUT
+    assert f"app.yaml: the text of helm.values: {said}" in capsys.readouterr().err
+
+
+# Bookies that differ.
+
+SETS = f"""\
+kind: PulsarCluster
+spec:
+  bookkeeper:
+    config: {{journalSyncData: BASE}}
+    sets:
+      az1: {{replicas: 1, config: {{journalSyncData: ONE}}}}
+      az2: {{replicas: 2, config: {{useTransactionalCompaction: true}}}}
+  broker: {{config: {{{QUORUMS}}}}}
+"""
+
+
+def sets(base: str, one: str) -> dict[str, str]:
+    return {"k.yaml": SETS.replace("BASE", base).replace("ONE", one)}
+
+
+TWO_FILES = """\
+kind: ConfigMap
+metadata: {name: bookies}
+data:
+  bookie1.conf: |
+    journalSyncData=true
+    dataIntegrityChecking=true
+  bookie2.conf: |
+    journalSyncData=false
+"""
+TWO_BOOKIES = {
+    "bookie1.conf": "bookiePort=3181\njournalSyncData=false\nuseTransactionalCompaction=true\n",
+    "bookie2.conf": "bookiePort=3181\ndataIntegrityChecking=true\nledgerDirectories=/a,/b\n",
+}
+NAMED = {
+    "a.conf": "bookieId=a\n" + TWO_BOOKIES["bookie1.conf"],
+    "b.conf": "bookieId=b\n" + TWO_BOOKIES["bookie2.conf"],
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "sync", "note"),
+    [
+        (sets("true", "false"), False, "is false for az1, and true for az2."),
+        (sets("false", "true"), False, "is true for az1, and false for az2."),
+        (sets("null", "false"), False, "is false for az1, and true for az2."),
+        (sets("true", "true"), True, ""),
+        ({"c.yaml": TWO_FILES}, False, "is true for bookie1.conf, and false for bookie2.conf. false counts"),
+        (
+            TWO_BOOKIES,
+            False,
+            "is false for bookie1.conf, and true for bookie2.conf. false counts for all, bec",
+        ),
+        (dict(reversed(TWO_BOOKIES.items())), False, "is true for bookie2.conf, and false for bookie1.conf."),
+        (NAMED, False, "is false for a.conf, and true for b.conf."),
+        ({"c.yaml": COMPOSE.replace("SYNC:-false", "SYNC:-true")}, False, "is false for bk1, and true for"),
+    ],
+    ids=["a set", "base", "default", "alike", "config map", "files", "reversed", "named", "compose"],
+)
+def test_of_bookies_that_differ_the_weaker_setting_counts(
+    files: Mapping[str, str], sync: bool, note: str, asking: Asking
+) -> None:
+    """Sets were refused, and of files the last one won. Planted: the last or the first one counts."""
+    answer = asking.advise(files, *SIZES)
+    assert (answer.setup.sync, answer.setup.checks) == (sync, False)
+    assert "transactional-compaction" not in answer.setup.features
+    said = " ".join(notes(answer))
+    assert note in said and bool(note) == ("journalSyncData is" in said)
+    if len(files) > 1:
+        assert answer.setup.features == {"several-ledger-directories"}
+        assert answer.set_by["sync"].name in ("bookie1.conf", "a.conf")
+        assert "are read as the files of single bookies of one cluster." in said
+
+
+def test_of_two_storages_none_is_the_weaker(asking: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+    db = "ledgerStorageClass=org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage\n"
+    files = {"a/bk.conf": db, "b/bk.conf": db.replace("storage.ldb.Db", "Sorted")}
+    for folder in "ab":
+        Path(folder).mkdir()
+    assert run(["advise", *given(files), *SIZES]) == ExitCode.BAD_INPUT
+    assert capsys.readouterr().err == (
+        "fencepost: b/bk.conf: ledgerStorageClass is db for a/bk.conf, and sorted for b/bk.conf; none of "
+        "them is the weaker, so ask for each on its own\n"
+    )
+    assert asking.advise(files, *SIZES, "--storage", "db").setup.storage == "db"
+
+
+def test_stateful_sets_of_bookies_are_counted_together(asking: Asking) -> None:
+    """Planted: the number of one of them is taken."""
+    one = WORKLOAD.replace("{template", "{replicas: 2, template")
+    two = one.replace("x-", "a-") + "---\n" + one.replace("x-", "b-").replace("'false'", "'true'")
+    answer = asking.advise({"sets.yaml": two}, *SIZES[:6])
+    assert (answer.setup.bookies, answer.setup.sync) == (4, False)
+
+
+# Persistence.
+
+CHARTS = "volumes.persistence and bookkeeper.volumes.persistence to true in "
+THREE = "bookkeeper: {replicaCount: 3}"
+
+
+@pytest.mark.parametrize(
+    ("loss", "text", "said"),
+    [
+        (
+            "volumes.persistence=false",
+            f"volumes: {{persistence: false}}\n{THREE}",
+            "Set volumes.persistence to",
+        ),
+        (
+            "volumes.persistence=false",
+            "bookkeeper: {volumes: {persistence: false}}",
+            "Set bookkeeper.volumes.persistence to true in f.yaml.",
+        ),
+        (
+            "volumes.persistence=false",
+            f"pulsarv3: {{{THREE}, volumes: {{persistence: false}}}}",
+            "Set pulsarv3.volumes.persistence to true in f.yaml.",
+        ),
+        (
+            "volumes.persistence=false",
+            f"persistence: false\nextra: {{autoRecovery: true}}\n{THREE}",
+            "Set persistence to true in f.yaml.",
+        ),
+        (
+            "volumes.persistence=false",
+            SETS.replace("spec:", "spec:\n  global: {persistence: false}"),
+            "Set spec.global.persistence to true in f.yaml.",
+        ),
+        ("#4812", THREE, f"set {CHARTS}f.yaml."),
+        (
+            "#4812",
+            f"pulsar: {{{THREE}}}",
+            "set pulsar.volumes.persistence and pulsar.bookkeeper.volumes.pers",
+        ),
+        ("#4812", f"extra: {{autoRecovery: true}}\n{THREE}", "set persistence to true in f.yaml."),
+        ("#4812", SETS, "set spec.global.persistence to true in f.yaml."),
+        (
+            "#4812",
+            "kaap: {cluster: {spec: {bookkeeper: {replicas: 3}}}}",
+            "set kaap.cluster.spec.global.pers",
+        ),
+        (
+            "#4812",
+            PRAVEGA,
+            "set spec.storage.journalVolumeClaimTemplate and spec.storage.ledgerVolumeClaimTem",
+        ),
+        (
+            "#4812",
+            STREAMNATIVE,
+            "set spec.storage.journal.volumeClaimTemplate and spec.storage.ledger.volumeC",
+        ),
+        ("#4812", "services: {bk: {image: apache/bookkeeper}}", f"set {CHARTS}the values of Pulsar's chart."),
+    ],
+)
+def test_the_action_for_persistence_names_the_keys_of_the_form_that_was_read(
+    loss: str, text: str, said: str, asking: Asking
+) -> None:
+    """It named those of Pulsar's chart. Planted: the keys of Pulsar's chart for each form."""
+    text = text.replace("BASE", "true").replace("ONE", "true")
+    (found,) = [one for one in asking.advise({"f.yaml": text}, *SIZES).losses if one.name == loss]
+    assert said in found.action

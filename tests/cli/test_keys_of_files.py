@@ -10,6 +10,7 @@ import pytest
 from fencepost.answers.public_losses import FEATURES
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.cli.rendering.advice_answer import headline
 from fencepost.protocols.bookkeeper.pulsar_releases import _lines, pulsar_release
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.config_keys import CONFIG_KEYS
@@ -246,7 +247,14 @@ def test_a_key_that_the_release_does_not_know_has_no_effect(asking: Asking) -> N
         ("4.0.12", "4.17.3", True),
         ("v4.0.8", "4.17.2", True),
         ("4.0.99", "4.17.3", False),
+        ("2.8.0", "4.14.1", True),
+        ("2.8.2", "4.14.2", True),
+        ("2.10.0", "4.14.4", True),
         ("2.10.1", "4.14.5", True),
+        ("2.10.5", "4.14.7", True),
+        ("2.10.6", "4.14.8", True),
+        ("3.0.0", "4.16.1", True),
+        ("3.0.1", "4.16.2", True),
     ],
 )
 def test_a_release_of_pulsar_names_its_bookkeeper(
@@ -260,6 +268,38 @@ def test_a_release_of_pulsar_names_its_bookkeeper(
     assert said.startswith("warning: Pulsar 4.0.99 is after 4.0.12") is not is_read
 
 
+@pytest.mark.parametrize(
+    ("option", "release", "answered", "words"),
+    [
+        ("--release", "4.19.0", "4.18.0", "is for 4.18.0, the newest that was; 4.19.0 may"),
+        ("--release", "4.18.99", "4.18.0", "is for 4.18.0, the newest of its line that was;"),
+        ("--release", "4.16.99", "4.16.7", "is for 4.16.7, the newest of its line that was;"),
+        (
+            "--pulsar",
+            "4.0.99",
+            "4.17.3",
+            "Pulsar 4.0.99 is after 4.0.12, the newest of its line that was read.",
+        ),
+        ("--pulsar", "4.9.1", "4.17.3", "Pulsar 4.9.1 is after 4.1.3, the newest that was read."),
+    ],
+)
+def test_a_later_release_is_answered_as_the_newest_before_it_with_a_warning(
+    asking: Asking, option: str, release: str, answered: str, words: str
+) -> None:
+    """It was refused. Planted: the warning does not stand in the answer."""
+    advice = asking.advise({}, *SIZES, option, release)
+    assert advice.setup.release == answered
+    assert words in headline(advice) and "Warning: " in headline(advice)
+    read = asking.advise({}, *SIZES, "--release", "4.18.0")
+    assert "Warning" not in headline(read)
+
+
+@pytest.mark.parametrize("release", ["4.5.9", "4.13.-1", "4.18", "4.18.0-rc1", "9.9.9", "5.0.0"])
+def test_another_release_is_refused(release: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["advise", *SIZES, "--release", release]) == ExitCode.BAD_INPUT
+    assert f"{release}: not one of the" in capsys.readouterr().err
+
+
 def test_the_table_of_pulsars_releases_names_releases_that_were_read() -> None:
     for line, row in _lines().items():
         assert all(release.startswith(line + ".") for release in (*row["has"], row["read"]))
@@ -270,7 +310,7 @@ def test_the_table_of_pulsars_releases_names_releases_that_were_read() -> None:
     ("options", "said"),
     [
         (("--pulsar", "9.0.0"), "no release of 9.0 was read"),
-        (("--pulsar", "3.0.0"), "the oldest release of its line that was read is 3.0.2"),
+        (("--pulsar", "3.1.0"), "the oldest release of its line that was read is 3.1.1"),
         (("--pulsar", "latest"), "is no release of Pulsar; give one as 4.0.12"),
         (("--pulsar", "4.0.12", "--release", "4.17.3"), "leave one of them out"),
     ],

@@ -417,7 +417,7 @@ MISTAKES = {
             'holds=exists(optional(labels("n", "n", 2)), lambda v: (v == "none")'
             ' | exists(labels("n", "n", 2), lambda n: (n == v) & (n != "none")))'
         ),
-        "none is not a value of n~",
+        "none is not a value of n; valid",
     ),
     "a label for a member": (
         "(s.phase == Phase.OPEN)",

@@ -16,7 +16,8 @@ import pytest
 
 from fencepost.encoding import language
 from fencepost.encoding.formulas import sendings
-from fencepost.encoding.language import fold, protocol, system, terms
+from fencepost.encoding.language import fold, system, terms
+from fencepost.encoding.language.guarded_modules import _Guard
 from support.slips import plain, plain_values, reference
 from support.slips.files import write
 from support.slips.plain_values import Plain, Update
@@ -137,7 +138,7 @@ def test_definitions_that_share_one_entry_are_noticed(
 
 PLANTED = {
     "a term is hashed by identity": (terms.Term, "__hash__", object.__hash__, "`in` a set"),
-    "`is` is not looked for": (protocol, "guarded_source", ast.parse, "`is` and `is not`"),
+    "`is` is not looked for": (_Guard, "visit_Compare", lambda _, node: node, "`is` and `is not`"),
     "a value is not looked up in its sort": (system, "check_comparisons", _passes, "a typo in a label"),
     "a parameter may be used anywhere": (
         system,

@@ -36,7 +36,7 @@ from fencepost.encoding.lifting.guards import guards_of
 from fencepost.encoding.lifting.lift import abstracted, lifted
 from fencepost.encoding.lifting.meanings import Meanings
 from fencepost.encoding.lifting.reduction import reduced
-from fencepost.encoding.lifting.report import Discovered, Record
+from fencepost.encoding.lifting.report import Discovered, FindingsSoFar
 from fencepost.encoding.lifting.sentences import sentence
 from fencepost.encoding.lifting.sizes import Size, joint, sizes
 from fencepost.encoding.lifting.source import source as source_of_invariant
@@ -272,7 +272,7 @@ def test_a_template_that_only_a_larger_size_has_is_not_part_of_a_proof_of_smalle
     """The third entry does not exist at the sizes that are proved so far."""
     ats = at_sizes("two_copies.py", "entries=1..3", fence="yes")
     third = Template((), (), (Pattern("sent", (Fixed(3),), Relation.IS, Fixed(True)),))
-    record = Record(ats)
+    record = FindingsSoFar(ats)
     assert [one.text for one in record.standing({"found/1": third}, 2).invariants] == []
     assert [one.sizes for one in record.standing({"found/1": third}, 3).invariants] == [("entries=3",)]
 
@@ -294,7 +294,7 @@ def test_a_proof_of_each_size_is_tried_at_the_joint_size(
 ) -> None:
     ats = at_sizes("two_phase_commit.py", "participants=2..3")
     known = {f"found/{n}": template(ats, *one) for n, one in enumerate(ENOUGH) if n != left_out}
-    (*_, last) = Record(ats[:1], templates=known).try_together(ats[1])
+    (*_, last) = FindingsSoFar(ats[:1], templates=known).try_together(ats[1])
     assert isinstance(last, Discovered) and last.together == ("participants=3", lacking)
 
 

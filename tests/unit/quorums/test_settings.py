@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding.errors import BadInput
+from fencepost.quorums.joined_files import read_files
 from fencepost.quorums.settings import Settings
-from fencepost.quorums.sources import read_files, read_source
+from fencepost.quorums.sources import read_source
 
 BROKER = """\
 ### --- Managed Ledger --- ###

@@ -1,0 +1,288 @@
+"""Questions about Python objects, wherever the author's code asks them, and systems that are not fixed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import load
+
+FILE = """
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from fencepost.encoding.language import *
+
+sys.path.insert(0, str(Path(__file__).parent))
+# imports
+
+
+class Phase(Enum):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    nodes: int = parameter(2, "nodes")
+
+
+class State(StateSpace):
+    def __init__(self, p):
+        self.node = labels("node", "n", p.nodes)
+        self.phase = family(members(Phase), self.node)
+        self.leader = variable(self.node)
+
+
+def close(s, node):
+    return Action(when=s.phase[node] == Phase.OPEN, then=[s.phase[node].set(Phase.CLOSED)], actor=node)
+
+
+def build(p):
+    s = State(p)
+    first, second = s.phase["n1"], s.phase["n2"]
+    # body
+    claim = Property("claim", "m", GUARD | (first == Phase.OPEN), second == Phase.CLOSED, "closed")
+    return System(s, (each(close, s, s.node),), (claim,))
+
+
+PROTOCOL = Protocol("made", "a protocol", Parameters(), build)
+"""
+"""A file whose property is violated unless the text in place of GUARD is true."""
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if not name.startswith("fencepost."):
+            del sys.modules[name]
+
+
+def written(folder: Path, guard: str, imports: str = "", body: str = "pass", **helpers: str) -> Path:
+    """Write the file, and the modules beside it; return its path."""
+    for name, text in helpers.items():
+        (folder / f"{name}.py").write_text(text)
+    path = folder / "made.py"
+    text = FILE.replace("GUARD", guard).replace("# imports", imports).replace("# body", body)
+    path.write_text(text)
+    return path
+
+
+def said(path: Path) -> str:
+    """Return the line that refuses a file."""
+    with pytest.raises(BadInput) as error:
+        _ = load(path).instance().system
+    assert str(error.value).isprintable()
+    return str(error.value)
+
+
+OBJECTS = "asks about Python objects, never values of the state: write == and !="
+COMPARES = "compares Python objects, never values of the state: write == and !="
+
+HELPERS = {
+    "is": ("def ready(one, two): return one is not two", "`is` and `match` compare Python objects"),
+    "a set": ("def ready(one, two): return one not in {two}", "cannot be looked up in a set or a dict"),
+    "isinstance": ("def ready(one, two): return not isinstance(one, type(None))", f"isinstance() {OBJECTS}"),
+    "a list": ("def ready(one, two): return [one] != [two]", "a term has no truth value"),
+    "a module of its own": ("from deeper import ready", "`is` and `match` compare Python objects"),
+}
+
+
+@pytest.mark.parametrize("kind", HELPERS)
+@pytest.mark.parametrize(
+    ("imports", "body"),
+    [
+        ("from helper import ready", "pass"),
+        ("import helper", "ready = helper.ready"),
+        ("import importlib", 'ready = importlib.import_module("helper").ready'),
+        ("", "from helper import *"),
+    ],
+)
+def test_a_module_that_the_file_imports_is_guarded_too(
+    kind: str, imports: str, body: str, tmp_path: Path
+) -> None:
+    if body.endswith("*"):
+        body = "from helper import ready"
+    text, says = HELPERS[kind]
+    deeper = "def ready(one, two): return one is not two"
+    path = written(tmp_path, "ready(first, Phase.OPEN)", imports, body, helper=text, deeper=deeper)
+    line = said(path)
+    assert says in line
+    assert f"made: {'deeper' if kind.startswith('a module') else 'helper'}.py, line 1: TypeError: " in line
+
+
+def test_a_module_that_was_imported_before_is_guarded_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    written(
+        tmp_path, "ready(first)", "from helper import ready", helper="def ready(one): return one is not None"
+    )
+    __import__("helper")
+    assert "helper.py, line 1: TypeError: a term is never None" in said(tmp_path / "made.py")
+
+
+def test_a_mistake_in_a_module_that_the_file_imports_names_that_module(tmp_path: Path) -> None:
+    path = written(tmp_path, "True", "import helper", helper="x = 1\ndef f(:\n")
+    assert "helper.py, line 2: " in said(path)
+
+
+FUNCTIONS = {
+    "operator.is_not": ("import operator", "operator.is_not(first, Phase.OPEN)", f"`is` {COMPARES}"),
+    "under another name": (
+        "from operator import is_not as differ",
+        "differ(Phase.OPEN, first)",
+        f"`is` {COMPARES}",
+    ),
+    "kept in a table": ("import operator as o", "{1: o.is_not}[1](first, 1)", f"`is` {COMPARES}"),
+    "given to another function": (
+        "import functools, operator",
+        "functools.reduce(operator.is_not, [first, second])",
+        f"`is` {COMPARES}",
+    ),
+    "with an argument": (
+        "import operator\nfrom functools import partial",
+        "partial(operator.is_not, Phase.OPEN)(first)",
+        f"`is` {COMPARES}",
+    ),
+    "id under another name": ("same = id", "(same(first) != same(Phase.OPEN))", f"id() {OBJECTS}"),
+    "id given to map": ("", "(len({*map(id, [first, second])}) == 2)", f"id() {OBJECTS}"),
+    "builtins": ("import builtins", "bool(builtins.id(first))", f"id() {OBJECTS}"),
+    "type given to map": ("", "(Phase not in [*map(type, [first])])", f"type() {OBJECTS}"),
+    "type as a key": ("", "(max([first], key=type) is not None)", "TypeError"),
+    "hasattr in any": ("", "(not any(map(hasattr, [first], ['value'])))", f"hasattr() {OBJECTS}"),
+    "vars": ("", "(vars(first)['type'] == 'Phase')", f"vars() {OBJECTS}"),
+    "a table of attributes": ("", "bool(first.__dict__)", f".__dict__ {OBJECTS}"),
+    "eval": ("", "eval('first is not Phase.OPEN')", "`is` and `match` compare Python objects"),
+    "lists": ("", "([first] != [Phase.OPEN])", "a term has no truth value"),
+    "tuples": ("", "((1, first) != (1, second))", "a term has no truth value"),
+    "index": ("", "([Phase.OPEN, first].index(second) == 0)", "a term has no truth value"),
+    "count": ("", "([Phase.OPEN].count(first) == 0)", "a term has no truth value"),
+    "in a list": ("", "(first not in [Phase.OPEN])", "a term has no truth value"),
+    "a table": ("", "({first: 1}[first] == 1)", "cannot be looked up in a set or a dict"),
+    "a counter": ("import collections", "bool(collections.Counter([first]))", "cannot be looked up"),
+    "sorted": ("", "bool(sorted([s.leader, s.leader]))", "a term of type int is needed here"),
+    "min": ("", "bool(min(s.leader, s.leader))", "a term of type int is needed here"),
+    "max by a key": ("", "bool(max([1, 2], key=lambda n: first))", "a term of type int is needed here"),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_a_question_about_an_object_is_refused_under_any_name(kind: str, tmp_path: Path) -> None:
+    imports, guard, says = FUNCTIONS[kind]
+    line = said(written(tmp_path, guard, imports))
+    assert says in line
+    assert "made: made.py, line " in line
+
+
+@pytest.mark.parametrize(
+    ("imports", "guard"),
+    [
+        ("import functools, operator", "functools.reduce(operator.or_, [first == Phase.CLOSED] * 3)"),
+        ("import operator", "(operator.is_(p, p) & operator.is_not(p, None)) | s.never"),
+        ("", "(isinstance(p, Parameters) and type(p) is Parameters) | s.never"),
+        ("", "eval('first == Phase.CLOSED')"),
+        ("from abc import ABCMeta", "isinstance(Phase, type) | s.never"),
+        ("import helper", "helper.ready(first, Phase)"),
+    ],
+)
+def test_what_asks_about_plain_values_stays(imports: str, guard: str, tmp_path: Path) -> None:
+    helper = "import os.path\nfrom pathlib import Path\ndef ready(one, kind): return one == kind.CLOSED"
+    path = written(tmp_path, guard.replace("s.never", "(second != second)"), imports, helper=helper)
+    assert len(load(path).instance().system.properties) == 1
+
+
+CAUGHT = {
+    "by a clause": "try:\n        if first == Phase.OPEN: pass\n    except TypeError: pass",
+    "by a bare clause": "try:\n        first in {1}\n    except: pass",
+    "by suppress": (
+        "import contextlib\n    with contextlib.suppress(Exception):\n        bool(first.set(1))"
+    ),
+    "by finally": "for _ in [1]:\n        try: first is second\n        finally: break",
+    "of another type": "try: first < 1\n    except TypeError: pass",
+    "of a model": "try: Sort('x', (1, 'a'))\n    except ValueError: pass",
+}
+
+
+@pytest.mark.parametrize("kind", CAUGHT)
+def test_a_refusal_that_the_authors_code_catches_stays(kind: str, tmp_path: Path) -> None:
+    line = said(written(tmp_path, "(s.leader == s.leader)", body=CAUGHT[kind]))
+    assert "made: made.py, line " in line
+
+
+UNSTEADY = {
+    "a counter": ("import itertools\nn = itertools.count()", "nodes = s.leader == f'n{next(n) % 2 + 1}'"),
+    "the clock": ("import time", "nodes = all_of(*[s.leader == 'n1'] * (time.time_ns() // 100 % 1000))"),
+    "random numbers": ("import random", "nodes = s.leader == random.choice(['n1', 'n1', 'n1', 'n2'])"),
+    "a random truth": ("import random", "nodes = s.leader == ('n2' if random.random() < 1e-9 else 'n1')"),
+}
+
+
+@pytest.mark.parametrize("kind", UNSTEADY)
+def test_two_builds_that_differ_are_refused(kind: str, tmp_path: Path) -> None:
+    imports, body = UNSTEADY[kind]
+    path = written(tmp_path, "nodes", imports, body)
+    assert "two systems built with the same parameters differ" in said(path)
+
+
+def test_an_initial_function_that_reads_a_counter_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "(s.leader == 'n1')", "import itertools\nn = itertools.count()")
+    text = path.read_text().replace("variable(self.node)", "family(self.node, self.node, initial=at)")
+    text = text.replace("s.leader ==", "s.leader['n1'] ==")
+    path.write_text(
+        text.replace("class State", "def at(node): return f'n{next(n) % 3 // 2 + 1}'\nclass State")
+    )
+    assert "two systems built with the same parameters differ" in said(path)
+
+
+def test_random_numbers_from_a_fixed_seed_are_allowed(tmp_path: Path) -> None:
+    seeded = "random.seed(7); nodes = s.leader == random.choice(['n1', 'n2'])"
+    assert load(written(tmp_path, "nodes", "import random", seeded)).instance().system
+
+
+OWN_WORDS = {
+    "endless recursion": (
+        "deep(1)",
+        "deep = lambda n: exists(s.node, lambda x: deep(n + 1))",
+        "RecursionError",
+    ),
+    "a term that is too deep": (
+        "deep",
+        "deep = first == Phase.OPEN\n    for _ in range(3000): deep = ~(deep & (second == Phase.OPEN))",
+        "RecursionError",
+    ),
+    "a variable of a quantifier": (
+        'exists(s.node, lambda x: x == "m1")',
+        "pass",
+        "claim compares node == m1, and m1 is not a value of node; valid: n1, n2",
+    ),
+    "a set": (
+        '(those(s.node, lambda x: x == "n1") == set_of(s.node, "n3"))',
+        "pass",
+        "claim compares node == n3, and n3 is not a value of node here",
+    ),
+    "an alias with an argument": (
+        "~s.alias()",
+        "import functools; State.alias = functools.partialmethod(lambda s: s.leader, 1)",
+        "takes 1 positional argument but 2 were given",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OWN_WORDS)
+def test_a_refusal_names_the_authors_line_and_words(kind: str, tmp_path: Path) -> None:
+    guard, body, says = OWN_WORDS[kind]
+    line = said(written(tmp_path, guard, body=body))
+    assert says in line
+    assert "~" not in line
+    assert "functools" not in line
+    assert "made: made.py, line " in line or "made: claim compares" in line
