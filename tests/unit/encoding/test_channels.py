@@ -359,7 +359,7 @@ def all_contents_are_those_of_the_first(plant: pytest.MonkeyPatch) -> None:
 
 def a_skipped_message_is_required(plant: pytest.MonkeyPatch) -> None:
     """Plant a mistake: an action that would send a message again is not enabled."""
-    init = Channel.__init__
+    init: Callable[..., None] = Channel.__init__
     plant.setattr(Channel, "__init__", lambda self, *rest: init(self, *rest[:-1], "wait"))
 
 
