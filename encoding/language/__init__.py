@@ -30,6 +30,7 @@ from fencepost.encoding.language.quantifiers import (
     forall_over,
     maximum,
 )
+from fencepost.encoding.language.queues import queues
 from fencepost.encoding.language.record_values import Record, Records, records
 from fencepost.encoding.language.sets import (
     Subset,
@@ -114,6 +115,7 @@ __all__ = [
     "optional",
     "overlap",
     "parameter",
+    "queues",
     "records",
     "require",
     "sequence_of",

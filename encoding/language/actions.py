@@ -23,6 +23,7 @@ from fencepost.encoding.language.definedness import checked
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
+from fencepost.encoding.language.queued import Queued, queue_changes
 from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.terms import (
@@ -47,8 +48,9 @@ class Action:
     Without `when` it may always happen, and without `then` it only sends and receives.
 
     Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
-    performs the action. `received`, `sent` and `note` are for people only. But a message of a channel adds to
-    the guard and to the updates. An action with `fault` costs one fault of that name.
+    performs the action; if it is left out, the receiver of `received` does. `received`, `sent` and `note` are
+    for people only. But a message of a channel adds to the guard and to the updates. An action with `fault`
+    costs one fault of that name.
     """
 
     when: Term = TRUE
@@ -68,6 +70,8 @@ class Action:
         for update in self.then:
             must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
+        if self.received is not None and isinstance(self.actor, str) and not self.actor:
+            object.__setattr__(self, "actor", self.received.receiver)
         if isinstance(self.actor, str) and not self.actor:
             raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
         must_be_line("note=", self.note)
@@ -80,9 +84,12 @@ class Action:
 
     def _take_over_effects(self) -> None:
         """Add the guards and updates of messages of channels to those of the action. Raises ModelError."""
+        at_queues: dict[bool, list[Queued]] = {True: [], False: []}
         for message in (self.received, *self.sent):
             if not isinstance(message, Message) or message.effect is None:
                 continue
+            if message.effect.queued is not None:
+                at_queues[message.effect.is_sending].append(message.effect.queued)
             if message.effect.is_sending is (message is self.received):
                 raise ModelError(
                     f"{message.kind}: write received=s.{message.kind}.deliver(…) and "
@@ -90,6 +97,9 @@ class Action:
                 )
             object.__setattr__(self, "when", all_of(message.effect.guard, self.when))
             object.__setattr__(self, "then", (*message.effect.updates, *self.then))
+        for fit, updates in queue_changes(next(iter(at_queues[False]), None), at_queues[True]):
+            object.__setattr__(self, "when", all_of(self.when, fit))
+            object.__setattr__(self, "then", (*self.then, *updates))
         sent = tuple(replace(m, effect=None) if isinstance(m, Message) else m for m in self.sent)
         object.__setattr__(self, "sent", sent)
         if self.received is not None:

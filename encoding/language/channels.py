@@ -2,17 +2,19 @@
 
 A message has an identity: its sender, its receiver and the values of `about`. It is received only after it
 was sent. By default it is sent at most once and received at most once. A message of a lossy channel has a
-loss of its own.
+loss of its own. `queues` keeps the order in which messages of several channels were sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.messages import ChannelStep, Message, message
 from fencepost.encoding.language.quantifiers import exists
+from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, explain_no_sort
 from fencepost.encoding.language.terms import (
@@ -33,34 +35,69 @@ from fencepost.encoding.language.terms import (
 Derived: TypeAlias = Callable[..., TermLike]
 """A function from the index of a message to a term over the state."""
 
+End: TypeAlias = Sort | str | tuple[Sort, Derived]
+"""The sender or the receiver, as `channel` takes it."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """The senders or the receivers of a channel: their names, and the one of a message by its index.
+
+    `position` is the place in the index that has the name; None if it follows from the index.
+    """
+
+    names: Sort | str
+    of: Derived
+    position: int | None = None
+
 
 class Channel(RefusesPython):
     """A kind of message. `send` and `deliver` make the messages of an action; see `channel`."""
 
     name = ""
+    queued: Callable[[tuple[TermLike, ...], Term], Queued] | None = None
+    """The function from a message, and the condition that it arrives, to its entry in a queue (`queues`)."""
 
     def __init__(
         self,
         kind: str,
-        ends: tuple[Sort | str, Sort | str],
+        ends: tuple[End, End],
         about: Mapping[str, Sort],
-        says: Mapping[str, Sort | Derived],
+        says: Mapping[str, Sort | Family | Derived],
         lossy: bool,
         once: bool,
         order: str | None,
         sent: Derived | None,
+        notes_losses: bool,
+        if_sent: str,
     ) -> None:
         """Make the variables of the channel. The state space declares them under its name."""
         self.kind, self.ends, self.about, self.says = kind, ends, dict(about), dict(says)
-        self.once, self.order, self._sent = once, order, sent
-        self.over = (*(end for end in ends if isinstance(end, Sort)), *about.values())
+        self.once, self.order, self._sent, self._if_sent = once, order, sent, if_sent
+        first, second = ([end] if isinstance(end, Sort) else [] for end in ends)
+        self.over = (*first, *second, *about.values())
+        self.sender, self.receiver = self._process(ends[0], 0), self._process(ends[1], len(first))
         marks = {"sent": sent is None, "received": once}
         stored = {name: BOOL for name, needed in marks.items() if needed}
         stored |= {field: domain for field, domain in says.items() if isinstance(domain, Sort)}
-        self.parts = {name: Family(domain, self.over, None, None) for name, domain in stored.items()}
+        own = {name: Family(domain, self.over, None, None) for name, domain in stored.items()}
         if lossy:
-            self.parts["lost"] = Family(BOOL, self.over, None, "lost")
-        self.suffixes, self.families = tuple(f"_{name}" for name in self.parts), tuple(self.parts.values())
+            own["lost"] = Family(BOOL, self.over, None, "lost")
+        if lossy and notes_losses:
+            own["dropped"] = Family(BOOL, self.over, None, None)
+        self.suffixes, self.families = tuple(f"_{name}" for name in own), tuple(own.values())
+        self.parts = own | {field: domain for field, domain in says.items() if isinstance(domain, Family)}
+
+    def _process(self, end: End, before: int) -> Process:
+        """Return the sender or the receiver; `before` it the index has so many others."""
+        if isinstance(end, tuple):
+            return Process(end[0], end[1])
+        if isinstance(end, str) and end not in self.about:
+            return Process(end, lambda *index: end)
+        names, position = end, before
+        if isinstance(end, str):
+            names, position = self.about[end], len(self.over) - len(self.about) + list(self.about).index(end)
+        return Process(names, lambda *index: index[position], position)
 
     def is_sent(self, *index: TermLike) -> Term:
         """Return the term that says: the message was sent."""
@@ -82,11 +119,15 @@ class Channel(RefusesPython):
         if field not in self.says:
             raise ModelError(f"{self.kind} says no {field}; valid: {', '.join(self.says) or 'nothing'}")
         domain = self.says[field]
-        return self._read(field, index) if isinstance(domain, Sort) else lift(domain(*self._full(index)))
+        return lift(domain(*self._full(index))) if callable(domain) else self._read(field, index)
 
     def is_lost(self, *index: TermLike) -> Term:
-        """Return the term that says: if the message is sent, it never arrives. Properties cannot read it."""
-        return self._read("lost", index) if "lost" in self.parts else FALSE
+        """Return the term that says: if the message is sent, it never arrives.
+
+        Properties cannot read it, unless the channel notes losses: then it is false before the sending.
+        """
+        part = next((name for name in ("dropped", "lost") if name in self.parts), None)
+        return FALSE if part is None else self._read(part, index)
 
     def under_way(self, *index: TermLike) -> Term:
         """Return the term that says: the message was sent, is not lost, and was not received."""
@@ -98,8 +139,11 @@ class Channel(RefusesPython):
     def send(self, *index: TermLike, when: TermLike = True, **says: TermLike) -> Message:
         """Return the message to send, for `sent=` of an action; it is sent if `when` holds.
 
-        An action that would send it a second time is not enabled (unless `once=False`). Raises ModelError.
+        An action that would send it a second time is not enabled (unless `once=False`), or with
+        `if_sent="skip"` does not send it. A field that follows from the state may be left out. Raises
+        ModelError.
         """
+        says = {name: self.said(name, *index) for name, d in self.says.items() if callable(d)} | says
         if says.keys() != self.says.keys():
             raise ModelError(
                 f"{self.kind}: send says {', '.join(says) or 'nothing'}, "
@@ -107,26 +151,34 @@ class Channel(RefusesPython):
             )
         condition = as_type(when, "bool")
         unsent = ~self.is_sent(*index) if self.once else TRUE
+        if self._if_sent == "skip":
+            condition, unsent = all_of(condition, unsent), TRUE
         free = all_of(unsent, *self._later_ones_unsent(index))
         always = isinstance(condition, Constant) and condition.value is True
         guard = free if always or free is TRUE else any_of(~condition, free)
-        effect = ChannelStep(True, guard, self._marks(index, condition, says))
         lost = self._read("lost", index) if "lost" in self.parts else None
         sent_if = condition if always else all_of(condition, unsent)
-        return self._message(index, says, effect, lost, sent_if)
+        marks = self._marks(index, condition, says)
+        arrives = sent_if if lost is None else sent_if & ~lost
+        queued = None if self.queued is None else self.queued(index, arrives)
+        return self._message(index, says, ChannelStep(True, guard, marks, queued), lost, sent_if)
 
     def deliver(self, *index: TermLike) -> Message:
         """Return the message to receive, for `received=` of an action, which waits until it arrives."""
         says = {field: self.said(field, *index) for field in self.says}
         marks = (self._read("received", index).set(True),) if self.once else ()
-        guard = all_of(self.under_way(*index), *self._earlier_ones_gone(index))
-        return self._message(index, says, ChannelStep(False, guard, marks))
+        queued = None if self.queued is None else self.queued(index, FALSE)
+        first = [] if queued is None else [queued.is_first]
+        guard = all_of(self.under_way(*index), *first, *self._earlier_ones_gone(index))
+        return self._message(index, says, ChannelStep(False, guard, marks, queued))
 
     def _marks(
         self, index: tuple[TermLike, ...], when: Term, says: Mapping[str, TermLike]
     ) -> tuple[Update, ...]:
         stored = {field: says[field] for field in says if field in self.parts}
         marks = {**({"sent": True} if self._sent is None else {}), **stored}
+        if "dropped" in self.parts:
+            marks["dropped"] = self._read("lost", index)
         return tuple(self._read(part, index).set(value, when) for part, value in marks.items())
 
     def _message(
@@ -137,9 +189,9 @@ class Channel(RefusesPython):
         lost: Read | None = None,
         when: TermLike = True,
     ) -> Message:
-        given = iter(self._full(index))
-        sender, receiver = (next(given) if isinstance(end, Sort) else end for end in self.ends)
-        about = dict(zip(self.about, given, strict=True))
+        sender, receiver = (process.of(*self._full(index)) for process in (self.sender, self.receiver))
+        given = zip(self.about, index[len(index) - len(self.about) :], strict=True)
+        about = {name: value for name, value in given if name not in self.ends}
         return message(self.kind, sender, receiver, about, says, lost, when, not self.once, effect)
 
     def _read(self, part: str, index: tuple[TermLike, ...]) -> Read:
@@ -177,40 +229,48 @@ class Channel(RefusesPython):
 
 def channel(
     kind: str,
-    sender: Sort | str,
-    receiver: Sort | str,
+    sender: End,
+    receiver: End,
     *,
     about: Mapping[str, Sort] | None = None,
-    says: Mapping[str, Sort | Derived] | None = None,
+    says: Mapping[str, Sort | Family | Derived] | None = None,
     lossy: bool = False,
     once: bool = True,
     order: str | None = None,
     sent: Derived | None = None,
+    notes_losses: bool = False,
+    if_sent: Literal["wait", "skip"] = "wait",
 ) -> Channel:
     """Declare a kind of message, one for each sender, receiver and combination of values of `about`.
 
-    - `sender` and `receiver` are sorts, whose values become indices, or the name of a single process.
-    - `says` has the other fields: the sort of a value that `send` gives, or a function from the index to it.
+    - `sender` and `receiver` are sorts, whose values become indices, or the name of a single process. An
+      index of `about` may be the sender or the receiver: write its name. If a process follows from the index,
+      write its sort and a function: `(self.node, lambda …: …)`.
+    - `says` has the other fields: the sort of a value that `send` gives, a family of the state with the same
+      indices that keeps this value, or a function from the index to the value.
     - `lossy`: each message may be lost, with a loss of its own.
     - `once`: a message is sent once and received once; otherwise it stays and may be received again.
     - `order` names the only index of `about`, one of integers. Messages between two processes are sent and
       received in its order.
     - `sent` is a function from the index to the term that says that the message was sent. Without it, a
       variable does.
+    - `notes_losses`: a variable remembers that the message was lost, so properties can read it.
+    - `if_sent`: an action that would send a message a second time is not enabled, or with "skip" sends none.
 
     Raises ModelError.
     """
     about, says = about or {}, says or {}
     for end in (sender, receiver):
-        if not isinstance(end, Sort | str):
+        pair = isinstance(end, tuple) and len(end) == 2 and isinstance(end[0], Sort) and callable(end[1])
+        if not (isinstance(end, Sort | str) or pair):
             raise ModelError(f"channel {kind}: {explain_no_sort(end)}; or write the name of a single process")
     for sort in about.values():
         if not isinstance(sort, Sort):
             raise ModelError(f"channel {kind}: about=: {explain_no_sort(sort)}")
     for field, domain in says.items():
-        if not isinstance(domain, Sort) and not callable(domain):
+        if not isinstance(domain, Sort | Family) and not callable(domain):
             raise ModelError(f"channel {kind}: says= {field}: {explain_no_sort(domain)}")
-        if field in ("sent", "received", "lost", "when"):
+        if field in ("sent", "received", "lost", "dropped", "when"):
             raise ModelError(
                 f"channel {kind}: says= {field}: the channel uses that name itself; choose another"
             )
@@ -221,12 +281,23 @@ def channel(
             f"channel {kind}: order={order!r:.80} names no index of integers that is the only one in about=; "
             "write a sort such as integers(1, 3), and nothing beside it"
         )
+    if if_sent not in ("wait", "skip"):
+        raise ModelError(f"channel {kind}: if_sent={if_sent!r:.80}; valid: 'wait', 'skip'")
     if not once:
         _must_stay(kind, lossy, order, says)
-    return Channel(kind, (sender, receiver), about, says, lossy, once, order, sent)
+    made = Channel(kind, (sender, receiver), about, says, lossy, once, order, sent, notes_losses, if_sent)
+    for field, domain in says.items():
+        if isinstance(domain, Family) and (domain.over != made.over or domain.fault is not None):
+            raise ModelError(
+                f"channel {kind}: says= {field}: {domain.name} is no state variable over the indices of the "
+                f"message, which are ({', '.join(sort.name for sort in made.over)}); declare it over these"
+            )
+    return made
 
 
-def _must_stay(kind: str, lossy: bool, order: str | None, says: Mapping[str, Sort | Derived]) -> None:
+def _must_stay(
+    kind: str, lossy: bool, order: str | None, says: Mapping[str, Sort | Family | Derived]
+) -> None:
     """Raise ModelError for an option that messages cannot have which stay and may be sent again."""
     if lossy:
         raise ModelError(
@@ -237,7 +308,7 @@ def _must_stay(kind: str, lossy: bool, order: str | None, says: Mapping[str, Sor
         raise ModelError(
             f"channel {kind}: order=, once=False: a message that stays is before none; leave one out"
         )
-    stored = [field for field, domain in says.items() if isinstance(domain, Sort)]
+    stored = [field for field, domain in says.items() if not callable(domain)]
     if stored:
         raise ModelError(
             f"channel {kind}: says= {stored[0]}, once=False: a second sending would change the first; "

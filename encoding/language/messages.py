@@ -9,6 +9,7 @@ from typing import Any
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be_condition, must_be_line
 from fencepost.encoding.language.quantifiers import bind
+from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermLike, Update, lift
 
@@ -17,12 +18,13 @@ from fencepost.encoding.language.terms import TRUE, Parameter, Read, Term, TermL
 class ChannelStep:
     """The part of an action that a message of a channel brings with it: a part of the guard, and updates.
 
-    `is_sending` says whether the message is sent or received.
+    `is_sending` says whether the message is sent or received. `queued` is its entry in a queue.
     """
 
     is_sending: bool
     guard: Term
     updates: tuple[Update, ...]
+    queued: Queued | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from fencepost.encoding.language.bounded_sequences import (
 )
 from fencepost.encoding.language.channels import Channel
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
+from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.record_values import InitialRecord, RecordFamily, Records, RecordVariable
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
@@ -174,7 +175,7 @@ class StateSpace(metaclass=_Frozen):
             raise ModelError(f"{name}: is declared twice; rename one")
         if name in _RESERVED:
             raise refusal(f"{name}: a state space has an attribute of that name; choose another")
-        if isinstance(value, Whole | Channel):
+        if isinstance(value, Whole | Channel | Queues):
             value.name = name
             for suffix, part in zip(value.suffixes, value.families, strict=True):
                 if suffix and hasattr(self, f"{name}{suffix}"):

@@ -24,7 +24,7 @@ def sealed_by_order(s: Log) -> Term:
     def suspended(n: Term, t: Term) -> Term:
         if not taking:
             return FALSE
-        return exists(s.suspend.over["sending"], lambda k: s.suspend.received[t, n, k])
+        return exists(s.suspend.about["sending"], lambda k: s.suspend.is_received(t, n, k))
 
     def sound(n: Term, t: Term) -> Term:
         status = s.status[n, t]
@@ -37,8 +37,8 @@ def sealed_by_order(s: Log) -> Term:
 
     answered = (
         forall_over(
-            tuple(s.close_answer.over.values()),
-            lambda *index: s.close_answer.sent[index] == s.close.received[index],
+            s.close_answer.over,
+            lambda *index: s.close_answer.is_sent(*index) == s.close.is_received(*index),
         )
         if s.parameters.coordinator == "yes"
         else TRUE
@@ -64,14 +64,16 @@ def closed_at_the_count(s: Log) -> Term:
 )
 def orders_have_reasons(s: Log) -> Term:
     """Return the invariant that close orders are justified."""
-    attempt = s.ask.over["attempt"]
+    attempt = s.new_segment.about["attempt"]
 
     def asked(t: Term) -> Term:
-        return exists_over((s.producer, attempt), lambda p, k: (s.owner[t] == p) & s.ask.received[p, t, k])
+        return exists_over(
+            (s.producer, attempt), lambda p, k: (s.owner[t] == p) & s.new_segment.is_received(p, t, k)
+        )
 
     def sound(t: Term, n: Term) -> Term:
         def given(o: Order) -> Term:
-            return s.pending[t, o, n] | exists(sendings(s), lambda k: s.close.sent[t, o, n, k])
+            return s.pending[t, o, n] | exists(sendings(s), lambda k: s.close.is_sent(t, o, n, k))
 
         return all_of(
             implies(given(Order.ASKED), asked(t) & ordered(s, t, Order.ASKED)),
@@ -92,8 +94,8 @@ def followed_for_a_reason(s: Log) -> Term:
         return implies(s.is_followed(t), ordered(s, t, Order.ASKED) | is_taken(s, t))
 
     answered = forall_over(
-        tuple(s.close_answer.over.values()),
-        lambda t, o, n, k: implies(s.close_answer.received[t, o, n, k], s.is_followed(t)),
+        s.close_answer.over,
+        lambda t, o, n, k: implies(s.close_answer.is_received(t, o, n, k), s.is_followed(t)),
     )
     return forall(s.segment, sound) & answered
 

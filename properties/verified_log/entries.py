@@ -66,7 +66,7 @@ def sent_to_all_nodes(s: Log) -> Term:
     """Return the invariant about the receivers of an append."""
     return forall_over(
         (s.segment, s.entry, s.node),
-        lambda t, e, n: s.append.sent[t, e, n] == (s.placed[t, n] & sent_in(s, t, e)),
+        lambda t, e, n: s.append.is_sent(t, e, n) == (s.placed[t, n] & sent_in(s, t, e)),
     )
 
 
@@ -79,9 +79,9 @@ def answers_to_appends(s: Log) -> Term:
 
     def sound(t: Term, e: Term, n: Term) -> Term:
         return all_of(
-            s.ack.sent[t, e, n] == s.append.received[t, e, n],
+            s.append_answer.is_sent(t, e, n) == s.append.is_received(t, e, n),
             implies(s.sealed[t, e, n], is_sealed(s, n, t)),
-            implies(s.ack.sent[t, e, n], s.status[n, t] != SegmentStatus.UNKNOWN),
+            implies(s.append_answer.is_sent(t, e, n), s.status[n, t] != SegmentStatus.UNKNOWN),
             implies(accepted(s, t, e, n), s.ever_stored[e, n]),
         )
 
@@ -97,7 +97,9 @@ def acks_are_of_this_entry(s: Log) -> Term:
     def current(p: Term, n: Term) -> Term:
         return exists_over(
             (s.segment, s.entry),
-            lambda t, e: all_of(s.at[p] == t, s.next[p] == e, s.ack.received[t, e, n], accepted(s, t, e, n)),
+            lambda t, e: all_of(
+                s.at[p] == t, s.next[p] == e, s.append_answer.is_received(t, e, n), accepted(s, t, e, n)
+            ),
         )
 
     def stuck(p: Term) -> Term:
@@ -129,7 +131,7 @@ def committed_by_all(s: Log) -> Term:
     return forall_over(
         (s.segment, s.entry, s.node),
         lambda t, e, n: implies(
-            done_in(s, t, e) & s.placed[t, n], accepted(s, t, e, n) & s.ack.received[t, e, n]
+            done_in(s, t, e) & s.placed[t, n], accepted(s, t, e, n) & s.append_answer.is_received(t, e, n)
         ),
     )
 

@@ -31,13 +31,13 @@ def served_is_committed(s: Log) -> Term:
             lambda e, j: all_of(s.served_entry[index] == e, i == j, is_at(s, t, e, j), reason(t, e)),
         )
         return all_of(
-            (s.served[index] != ServedSegment.NONE) == s.read_answer.sent[index],
-            s.read_answer.sent[index] == s.read.received[index],
+            (s.served[index] != ServedSegment.NONE) == s.read_answer.is_sent(*index),
+            s.read_answer.is_sent(*index) == s.read.is_received(*index),
             implies(s.served[index] == ServedSegment.ENTRY, entry),
             implies(s.served[index] != ServedSegment.ENTRY, s.served_entry[index] == NOTHING),
         )
 
-    return forall_over(tuple(s.read.over.values()), sound)
+    return forall_over(s.read.over, sound)
 
 
 @invariant(
@@ -69,7 +69,7 @@ def left_for_a_reason(s: Log) -> Term:
         beyond = forall(s.producer, lambda p: implies(s.owner[t] == p, s.count[p, t] < i))
         return implies(s.served[index] == ServedSegment.NEXT_SEGMENT, over(t) & (is_taken(s, t) | beyond))
 
-    return forall_over(tuple(s.read.over.values()), no_more) & forall_over(
+    return forall_over(s.read.over, no_more) & forall_over(
         (s.consumer, s.segment), lambda c, t: implies(t < s.reads_from[c], over(t))
     )
 
@@ -145,4 +145,4 @@ def left_when_closed(s: Log) -> Term:
 
         return implies(t < s.reads_from[c], exists(s.node, read))
 
-    return forall_over(tuple(s.read.over.values()), over) & forall_over((s.consumer, s.segment), left)
+    return forall_over(s.read.over, over) & forall_over((s.consumer, s.segment), left)

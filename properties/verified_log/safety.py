@@ -183,7 +183,8 @@ def _stopped(s: Log) -> Term:
     It is for stages without a coordinator.
     """
     under_way = exists_over(
-        (s.segment, s.entry, s.node), lambda t, e, n: s.append.under_way(t, e, n) | s.ack.under_way(t, e, n)
+        (s.segment, s.entry, s.node),
+        lambda t, e, n: s.append.under_way(t, e, n) | s.append_answer.under_way(t, e, n),
     )
     read = s.read_node.values[-1]
 
@@ -203,7 +204,7 @@ def _halted(s: Log) -> Term:
 
     def may_be_read(e: Term) -> Term:
         def here(n: Term) -> Term:
-            coming = exists(s.segment, lambda t: s.append.sent[t, e, n] & ~s.append.received[t, e, n])
+            coming = exists(s.segment, lambda t: s.append.is_sent(t, e, n) & ~s.append.is_received(t, e, n))
             return s.up[n] & (s.ever_stored[e, n] | coming)
 
         return _reported(s, e) | exists(s.node, here)
@@ -247,7 +248,7 @@ def _readers_before(s: Log, segment: Term) -> Term:
 
 
 def _close_under_way(s: Log, segment: Term, order: Term, node: Term) -> Term:
-    return exists(list(s.close.over.values())[-1], lambda k: s.close.under_way(segment, order, node, k))
+    return exists(s.close.about["sending"], lambda k: s.close.under_way(segment, order, node, k))
 
 
 def _enough(s: Log, counts: Callable[[Term], Term]) -> Term:
@@ -258,7 +259,7 @@ def _enough(s: Log, counts: Callable[[Term], Term]) -> Term:
 
 
 def _sent_in(s: Log, entry: Term, segment: Term) -> Term:
-    return exists(s.node, lambda n: s.append.sent[segment, entry, n])
+    return exists(s.node, lambda n: s.append.is_sent(segment, entry, n))
 
 
 def _stored_on_all(s: Log, entry: Term) -> Term:
@@ -273,7 +274,7 @@ def _reported(s: Log, entry: Term) -> Term:
     def sent(*index: Term) -> Term:
         return (s.served[index] == ServedSegment.ENTRY) & (s.served_entry[index] == entry)
 
-    return exists_over(tuple(s.read.over.values()), sent)
+    return exists_over(s.read.over, sent)
 
 
 ASSERTIONS = ("node_disorder", "wrong_length", "sealed_other", "no_nodes", "no_such_segment", "gap")
@@ -392,8 +393,8 @@ def answers_end_orders(s: Log) -> Property:
     """Return the property AckEffective."""
 
     def answered(t: Term, o: Term, n: Term) -> Term:
-        tries = list(s.close_answer.over.values())[-1]
-        return exists(tries, lambda k: s.close_answer.received[t, o, n, k])
+        tries = s.close_answer.about["sending"]
+        return exists(tries, lambda k: s.close_answer.is_received(t, o, n, k))
 
     over = s.segment, s.order, s.node
     return Property(

@@ -25,10 +25,10 @@ def received_was_sent(s: Log) -> Term:
     return all_of(
         *(
             forall_over(
-                tuple(mail.over.values()),
-                lambda *index, mail=mail: implies(mail.received[index], mail.sent[index]),
+                kind.over,
+                lambda *index, kind=kind: implies(kind.is_received(*index), kind.is_sent(*index)),
             )
-            for mail in s.network.kinds
+            for kind in s.channels
         )
     )
 
@@ -72,9 +72,9 @@ def nodes_of_a_segment(s: Log) -> Term:
         parts = [s.status[n, t] == SegmentStatus.UNKNOWN, forall(s.order, lambda o: ~s.pending[t, o, n])]
         parts += [forall(s.place, lambda i: s.log[n, t, i] == NOTHING)]
         if p.coordinator == "yes":
-            parts.append(forall_over((s.order, sendings(s)), lambda o, k: ~s.close.sent[t, o, n, k]))
+            parts.append(forall_over((s.order, sendings(s)), lambda o, k: ~s.close.is_sent(t, o, n, k)))
         if p.takeover == "yes":
-            parts.append(forall(s.suspend.over["sending"], lambda k: ~s.suspend.sent[t, n, k]))
+            parts.append(forall(s.suspend.about["sending"], lambda k: ~s.suspend.is_sent(t, n, k)))
         return all_of(*parts)
 
     return forall_over((s.segment, s.node), lambda t, n: implies(~s.placed[t, n], unasked(t, n)))
@@ -103,7 +103,7 @@ def producers_own_segments(s: Log) -> Term:
         )
 
     def owned(p: Term, t: Term) -> Term:
-        granted = s.grant.sent[p, t] if coordinated else FALSE
+        granted = s.new_segment_granted.is_sent(p, t) if coordinated else FALSE
         begun = implies(s.owner[t] == p, s.phase[p] != ProducerPhase.IDLE) if coordinated else TRUE
         return all_of(
             implies(any_of(s.at[p] == t, granted), s.owner[t] == p),
@@ -117,10 +117,10 @@ def producers_own_segments(s: Log) -> Term:
 @invariant("a producer that asks for the segment after one of its own no longer writes to that segment")
 def asked_after_writing(s: Log) -> Term:
     """Return the invariant that a producer asks for a new segment after it has finished the one before."""
-    since, attempt = s.ask.over["after"], s.ask.over["attempt"]
+    since, attempt = s.new_segment.about["after"], s.new_segment.about["attempt"]
     begun = forall_over(
         (s.producer, since, attempt),
-        lambda p, t, k: implies(s.ask.sent[p, t, k], s.phase[p] != ProducerPhase.IDLE),
+        lambda p, t, k: implies(s.new_segment.is_sent(p, t, k), s.phase[p] != ProducerPhase.IDLE),
     )
 
     def left(p: Term, t: Term) -> Term:
@@ -129,7 +129,8 @@ def asked_after_writing(s: Log) -> Term:
 
     return (
         forall_over(
-            (s.producer, s.segment, attempt), lambda p, t, k: implies(s.ask.sent[p, t, k], left(p, t))
+            (s.producer, s.segment, attempt),
+            lambda p, t, k: implies(s.new_segment.is_sent(p, t, k), left(p, t)),
         )
         & begun
     )
@@ -137,14 +138,14 @@ def asked_after_writing(s: Log) -> Term:
 
 def answers_are_true(s: Log) -> Invariant:
     """Return the invariant that the coordinator's answers are true."""
-    since, attempt = s.ask.over["after"], s.ask.over["attempt"]
+    since, attempt = s.new_segment.about["after"], s.new_segment.about["attempt"]
     p = s.parameters
 
     def true(q: Term, after: Term, k: Term) -> Term:
         said = s.answered[q, after, k]
         other = exists(s.segment, lambda u: (u == after + 1) & s.granted[u] & (s.owner[u] != q))
         return implies(
-            s.answer.sent[q, after, k],
+            s.new_segment_answer.is_sent(q, after, k),
             all_of(
                 said != LookupAnswer.NONE,
                 implies(said == LookupAnswer.IN_TAKEOVER, p.takeover == "yes"),
@@ -159,7 +160,7 @@ def answers_are_true(s: Log) -> Invariant:
             forall_over(
                 (s.producer, attempt),
                 lambda q, k: implies(
-                    s.taken.sent[q, k],
+                    s.take_over_answer.is_sent(q, k),
                     exists(s.segment, lambda t: (s.taken_at[q, k] == t) & (s.owner[t] == q)),
                 ),
             )
@@ -176,13 +177,17 @@ def answers_are_true(s: Log) -> Invariant:
 
 
 def _asked_twice(s: Log, q: Term, after: Term, k: Term) -> Term:
-    again = exists(s.ask.over["attempt"], lambda j: (j != k) & s.ask.received[q, after, j])
-    second = s.second.sent[q, after, k] if s.parameters.double_answer == "yes" else FALSE
-    return implies(s.answer.sent[q, after, k] | second, again)
+    again = exists(
+        s.new_segment.about["attempt"], lambda j: (j != k) & s.new_segment.is_received(q, after, j)
+    )
+    second = (
+        s.second_new_segment_answer.is_sent(q, after, k) if s.parameters.double_answer == "yes" else FALSE
+    )
+    return implies(s.new_segment_answer.is_sent(q, after, k) | second, again)
 
 
 def _granted_when_asked(s: Log, q: Term, after: Term) -> Term:
-    asked = exists(s.ask.over["attempt"], lambda k: s.ask.received[q, after, k])
+    asked = exists(s.new_segment.about["attempt"], lambda k: s.new_segment.is_received(q, after, k))
     return implies(exists(s.segment, lambda u: (u == after + 1) & s.granted[u]), asked)
 
 

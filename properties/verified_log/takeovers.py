@@ -32,14 +32,14 @@ def taken_by_another(s: Log) -> Term:
             forall(s.segment, lambda u: implies(s.in_takeover[t] & s.in_takeover[u], t == u)),
             forall(s.producer, lambda p: implies(s.taken_by[t] == p, s.phase[p] != ProducerPhase.IDLE)),
             forall_over(
-                (s.node, s.suspend.over["sending"]),
-                lambda n, k: implies(s.suspend.sent[t, n, k], s.in_takeover[t] | s.is_followed(t)),
+                (s.node, s.suspend.about["sending"]),
+                lambda n, k: implies(s.suspend.is_sent(t, n, k), s.in_takeover[t] | s.is_followed(t)),
             ),
         )
 
     started = forall_over(
-        tuple(s.take_over.over.values()),
-        lambda p, k: implies(s.take_over.sent[p, k], s.phase[p] != ProducerPhase.IDLE),
+        s.take_over.over,
+        lambda p, k: implies(s.take_over.is_sent(p, k), s.phase[p] != ProducerPhase.IDLE),
     )
     return forall(s.segment, sound) & started
 
@@ -80,15 +80,15 @@ def suspended_takes_no_more(s: Log) -> Term:
     def sound(t: Term, n: Term, k: Term) -> Term:
         count = s.suspended_count[t, n, k]
         return all_of(
-            s.suspend_answer.sent[t, n, k] == s.suspend.received[t, n, k],
+            s.suspend_answer.is_sent(t, n, k) == s.suspend.is_received(t, n, k),
             implies(
-                s.suspend.received[t, n, k],
+                s.suspend.is_received(t, n, k),
                 _counted(s, t, count, s.suspended_entry[t, n, k])
                 & (s.is_followed(t) | _covers(s, t, n, count)),
             ),
         )
 
-    return forall_over((s.segment, s.node, s.suspend.over["sending"]), sound)
+    return forall_over((s.segment, s.node, s.suspend.about["sending"]), sound)
 
 
 @invariant(
@@ -132,7 +132,7 @@ def turns_in_order(s: Log) -> Term:
         )
 
     told = forall_over(
-        tuple(s.ask.over.values())[1:],
+        s.new_segment.over[1:],
         lambda after, k: s.answered[last, after, k] != LookupAnswer.IN_TAKEOVER,
     )
     return forall_over((s.segment, s.segment), owned) & told & (s.phase[last] != ProducerPhase.HALTED)

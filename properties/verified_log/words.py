@@ -20,7 +20,7 @@ def numbers(sort: Sort) -> list[int]:
 
 def sent_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
     """Return whether the entry was sent to nodes of the segment."""
-    return exists(s.node, lambda n: s.append.sent[segment, entry, n])
+    return exists(s.node, lambda n: s.append.is_sent(segment, entry, n))
 
 
 def is_base(s: Log, segment: TermLike, entry: TermLike) -> Term:
@@ -53,7 +53,7 @@ def done_in(s: Log, segment: TermLike, entry: TermLike) -> Term:
 
 def accepted(s: Log, segment: TermLike, entry: TermLike, node: TermLike) -> Term:
     """Return whether the node answered that append and did not refuse it."""
-    return s.ack.sent[segment, entry, node] & ~s.sealed[segment, entry, node]
+    return s.append_answer.is_sent(segment, entry, node) & ~s.sealed[segment, entry, node]
 
 
 def writes_to(s: Log, producer: TermLike, segment: TermLike) -> Term:
@@ -77,12 +77,12 @@ def obeyed(s: Log, node: TermLike, segment: TermLike, order: TermLike) -> Term:
     """Return whether the node obeyed that order to close the segment."""
     if s.parameters.coordinator == "no":
         return FALSE
-    return exists(sendings(s), lambda k: s.close.received[segment, order, node, k])
+    return exists(sendings(s), lambda k: s.close.is_received(segment, order, node, k))
 
 
 def ordered(s: Log, segment: TermLike, order: TermLike) -> Term:
     """Return whether some node was sent that order to close the segment."""
-    return exists_over((s.node, sendings(s)), lambda n, k: s.close.sent[segment, order, n, k])
+    return exists_over((s.node, sendings(s)), lambda n, k: s.close.is_sent(segment, order, n, k))
 
 
 def is_taken(s: Log, segment: Term) -> Term:
@@ -97,4 +97,4 @@ def following_is(s: Log, segment: Term, producer: TermLike) -> Term:
 
 def sendings(s: Log) -> Sort:
     """Return the sort of the repetitions of an order to close a segment."""
-    return s.close.over["sending"]
+    return s.close.about["sending"]

@@ -9,26 +9,30 @@ from __future__ import annotations
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, any_of
-from fencepost.protocols.verified_log.state import NOTHING, Log, Reading, ServedSegment
+from fencepost.protocols.verified_log.state import Log, Reading, ServedSegment
 
 
 def start_consumer(s: Log, consumer: Parameter) -> Action:
     """Start a consumer: it asks for the first segment, or without a coordinator reads the last node."""
     if s.parameters.coordinator == "yes":
-        phase, sends = Reading.LOCATE, s.where.to_send(consumer, 1, 1)
+        phase, asked = Reading.LOCATE, s.where.send(consumer, 1, 1)
     else:
-        phase, sends = Reading.READ, s.read.to_send(consumer, 1, 1, 1, s.read_node.values[-1])
-    return s.network.step(
-        consumer, s.reading[consumer] == Reading.IDLE, [s.reading[consumer].set(phase)], [sends], "starts"
+        phase, asked = Reading.READ, s.read.send(consumer, 1, 1, 1, s.read_node.values[-1])
+    return Action(
+        when=s.reading[consumer] == Reading.IDLE,
+        then=[s.reading[consumer].set(phase)],
+        actor=consumer,
+        sent=[asked],
+        note="starts",
     )
 
 
 def repeat_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
     """Ask again where a segment is."""
-    return s.network.step(
-        consumer,
-        _locates(s, consumer, segment) & s.where.is_next(consumer, segment, attempt),
-        sends=[s.where.to_send(consumer, segment, attempt)],
+    return Action(
+        when=_locates(s, consumer, segment) & s.is_next(s.where, consumer, segment, attempt),
+        actor=consumer,
+        sent=[s.where.send(consumer, segment, attempt)],
         note="times out",
     )
 
@@ -37,12 +41,12 @@ def repeat_read(
     s: Log, consumer: Parameter, segment: Parameter, place: Parameter, attempt: Parameter, node: Parameter
 ) -> Action:
     """Ask again for the entry at a place, from the same node or another."""
-    asked = any_of(*(s.read.sent[consumer, segment, place, attempt - 1, n] for n in s.read_node))
-    again = any_of(*(s.read.sent[consumer, segment, place, attempt, n] for n in s.read_node))
-    return s.network.step(
-        consumer,
-        _awaits(s, consumer, segment, place) & asked & ~again & s.placed[segment, node],
-        sends=[s.read.to_send(consumer, segment, place, attempt, node)],
+    asked = any_of(*(s.read.is_sent(consumer, segment, place, attempt - 1, n) for n in s.read_node))
+    again = any_of(*(s.read.is_sent(consumer, segment, place, attempt, n) for n in s.read_node))
+    return Action(
+        when=_awaits(s, consumer, segment, place) & asked & ~again & s.placed[segment, node],
+        actor=consumer,
+        sent=[s.read.send(consumer, segment, place, attempt, node)],
         note="times out",
     )
 
@@ -52,13 +56,11 @@ def receive_where_answer(
 ) -> Action:
     """Receive the location of the segment, and read from one of its nodes."""
     index = consumer, segment, attempt
-    return s.network.delivery(
-        s.where_answer,
-        index,
-        [s.reading[consumer].set(Reading.READ)],
-        [s.read.to_send(consumer, segment, 1, 1, node)],
-        _locates(s, consumer, segment) & s.found[index] & s.placed[segment, node],
-        {"found": True},
+    return Action(
+        when=_locates(s, consumer, segment) & s.found[index] & s.placed[segment, node],
+        then=[s.reading[consumer].set(Reading.READ)],
+        received=s.where_answer.deliver(*index),
+        sent=[s.read.send(consumer, segment, 1, 1, node)],
     )
 
 
@@ -67,11 +69,9 @@ def receive_useless_where_answer(
 ) -> Action:
     """Receive an answer that the segment does not exist yet, or one that is no longer needed."""
     index = consumer, segment, attempt
-    return s.network.delivery(
-        s.where_answer,
-        index,
+    return Action(
         when=~_locates(s, consumer, segment) | ~s.found[index],
-        says={"found": s.found[index]},
+        received=s.where_answer.deliver(*index),
     )
 
 
@@ -89,21 +89,19 @@ def receive_entry(
     entry, last = s.served_entry[index], s.last_read[consumer]
     fits = (entry == last) | (entry == last + 1) | _is_first_of_newcomer(s, entry)
     ends = _has_read_enough(s, consumer, entry)
-    return s.network.delivery(
-        s.read_answer,
-        index,
-        [
+    return Action(
+        when=_awaits(s, consumer, segment, place)
+        & (s.served[index] == ServedSegment.ENTRY)
+        & s.placed[segment, following],
+        then=[
             s.reads_at[consumer].set(place + 1),
             s.last_read[consumer].set(entry, when=last < entry),
             *(s.seen[consumer, e].set(True, when=entry == e) for e in s.entry),
             s.reading[consumer].set(Reading.DONE, when=ends),
             s.mishap["gap"].set(True, when=~fits),
         ],
-        [s.read.to_send(consumer, segment, place + 1, 1, following, when=~ends)],
-        _awaits(s, consumer, segment, place)
-        & (s.served[index] == ServedSegment.ENTRY)
-        & s.placed[segment, following],
-        {"answer": ServedSegment.ENTRY, "entry": entry},
+        received=s.read_answer.deliver(*index),
+        sent=[s.read.send(consumer, segment, place + 1, 1, following, when=~ends)],
     )
 
 
@@ -112,17 +110,15 @@ def receive_next_segment(
 ) -> Action:
     """Receive the answer that the segment has ended, and ask where the next one is."""
     index = consumer, segment, place, attempt, node
-    return s.network.delivery(
-        s.read_answer,
-        index,
-        [
+    return Action(
+        when=_awaits(s, consumer, segment, place) & (s.served[index] == ServedSegment.NEXT_SEGMENT),
+        then=[
             s.reads_from[consumer].set(segment + 1),
             s.reads_at[consumer].set(1),
             s.reading[consumer].set(Reading.LOCATE),
         ],
-        [s.where.to_send(consumer, segment + 1, 1)],
-        _awaits(s, consumer, segment, place) & (s.served[index] == ServedSegment.NEXT_SEGMENT),
-        {"answer": ServedSegment.NEXT_SEGMENT, "entry": NOTHING},
+        received=s.read_answer.deliver(*index),
+        sent=[s.where.send(consumer, segment + 1, 1)],
     )
 
 
@@ -131,11 +127,9 @@ def receive_useless_read_answer(
 ) -> Action:
     """Receive an answer that nothing can be read yet, or one that is no longer needed."""
     index = consumer, segment, place, attempt, node
-    return s.network.delivery(
-        s.read_answer,
-        index,
+    return Action(
         when=~_awaits(s, consumer, segment, place) | (s.served[index] == ServedSegment.NOTHING),
-        says={"answer": s.served[index], "entry": s.served_entry[index]},
+        received=s.read_answer.deliver(*index),
     )
 
 

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_, implies
+from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, all_of, lift
-from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import COORDINATOR, NOTHING, Log, LookupAnswer, Order
+
+
+class MessageEffect(NamedTuple):
+    """A part of what a handler does: updates of the state, and the messages sent."""
+
+    then: list[Update]
+    sent: list[Message]
 
 
 def report_failure(s: Log, node: Parameter) -> Action:
     """Tell the coordinator that a node has crashed (eInformNodeFailure)."""
-    return s.network.step(
-        COORDINATOR,
-        ~s.up[node] & ~s.failed[node],
-        [s.failed[node].set(True)],
+    return Action(
+        when=~s.up[node] & ~s.failed[node],
+        then=[s.failed[node].set(True)],
+        actor=COORDINATOR,
         note="is told that {node} has crashed",
     )
 
@@ -28,14 +36,12 @@ def handle_first_request(s: Log, producer: Parameter, attempt: Parameter) -> Act
     index = producer, lift(0), attempt
     exists_already, own = s.granted[1], s.owner[1] == producer
     answers = _answering(s, index, exists_already, own)
-    then, sends = _grant_first(s, producer, ~exists_already)
-    return s.network.delivery(
-        s.ask,
-        index,
-        [*answers.then, *then],
-        [*answers.sends, *sends],
-        _first_is_known(s, exists_already),
-        {"count": 0},
+    grant = _grant_first(s, producer, ~exists_already)
+    return Action(
+        when=_first_is_known(s, exists_already),
+        then=grant.then,
+        received=s.new_segment.deliver(*index),
+        sent=[*answers, *grant.sent],
     )
 
 
@@ -49,32 +55,25 @@ def handle_request(s: Log, producer: Parameter, segment: Parameter, attempt: Par
     taking = s.being_taken_over() if s.parameters.takeover == "yes" else FALSE
     followed = s.is_followed(segment)
     answers = _answering(s, index, followed, s.owns(producer, segment + 1), taking)
-    then, sends = _order_close(
+    closing = _order_close(
         s, segment, Order.ASKED, attempt, ~taking & ~followed, s.count[producer, segment], lift(NOTHING)
     )
-    return s.network.delivery(
-        s.ask,
-        index,
-        [
-            *answers.then,
-            *then,
-            s.mishap["no_such_segment"].set(True, when=~taking & ~followed & ~s.granted[segment]),
-        ],
-        [*answers.sends, *sends],
-        says={"count": s.count[producer, segment]},
+    no_such = ~taking & ~followed & ~s.granted[segment]
+    return Action(
+        then=[*closing.then, s.mishap["no_such_segment"].set(True, when=no_such)],
+        received=s.new_segment.deliver(*index),
+        sent=[*answers, *closing.sent],
     )
 
 
 def _answering(
     s: Log, index: tuple[Term, ...], followed: Term, own: Term, taking: Term = FALSE
-) -> MessageEffect:
-    """Return the answer to a request for a granted segment, or during a take-over."""
+) -> Iterator[Message]:
+    """Yield the answers to a request for a granted segment, or during a take-over."""
     answer = if_(taking, LookupAnswer.IN_TAKEOVER, if_(own, LookupAnswer.OK, LookupAnswer.ALREADY))
-    then = [s.answered[index].set(answer, when=taking | followed)]
-    sends = [s.answer.to_send(*index, when=taking | followed, answer=answer)]
+    yield s.new_segment_answer.send(*index, when=taking | followed, answer=answer)
     if s.parameters.double_answer == "yes":
-        sends.append(s.second.to_send(*index, when=~taking & followed & own, answer=LookupAnswer.ALREADY))
-    return MessageEffect(then, sends)
+        yield s.second_new_segment_answer.send(*index, when=~taking & followed & own)
 
 
 def _grant_first(s: Log, producer: Term, when: Term) -> MessageEffect:
@@ -87,7 +86,7 @@ def _grant_first(s: Log, producer: Term, when: Term) -> MessageEffect:
         s.owner[1].set(producer, when=when),
         *(s.placed[1, n].set(True, when=when) for n in _first_nodes(s)),
     ]
-    return MessageEffect(then, [s.grant.to_send(producer, 1, when=when, answer=LookupAnswer.OK)])
+    return MessageEffect(then, [s.new_segment_granted.send(producer, 1, when=when)])
 
 
 def _first_is_known(s: Log, granted: Term) -> Term:
@@ -106,11 +105,11 @@ def _order_close(
     then = []
     if s.parameters.retry_close == "yes":
         then = [s.pending[segment, order, n].set(True, when=when & s.placed[segment, n]) for n in s.node]
-    sends = [
-        s.close.to_send(segment, order, n, sending, when=when & s.placed[segment, n], count=count, last=entry)
+    sent = [
+        s.close.send(segment, order, n, sending, when=when & s.placed[segment, n], count=count, last=entry)
         for n in s.node
     ]
-    return MessageEffect(then, sends)
+    return MessageEffect(then, sent)
 
 
 def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> MessageEffect:
@@ -123,8 +122,9 @@ def _grant_after(s: Log, segment: Term, producer: Term, placement: Term) -> Mess
         *(s.placed[opened, n].set(s.holds_node(placement, n)) for n in s.node),
         s.mishap["granted_past_takeover"].set(True, when=past),
     ]
-    sends = [s.grant.to_send(p, opened, when=producer == p, answer=LookupAnswer.OK) for p in s.producer]
-    return MessageEffect(then, sends)
+    return MessageEffect(
+        then, [s.new_segment_granted.send(p, opened, when=producer == p) for p in s.producer]
+    )
 
 
 def _is_known(s: Log, placement: Term) -> Term:
@@ -137,13 +137,12 @@ def receive_close_answer(
 ) -> Action:
     """Open the next segment for its producer when the first node has closed the last one."""
     index = segment, lift(Order.ASKED), node, sending
-    then, sends = _grant_after(s, segment, s.owner[segment], placement)
-    return s.network.delivery(
-        s.close_answer,
-        index,
-        [*then, *_forget(s, index)],
-        sends,
-        s.is_last(segment) & _is_known(s, placement),
+    grant = _grant_after(s, segment, s.owner[segment], placement)
+    return Action(
+        when=s.is_last(segment) & _is_known(s, placement),
+        then=[*grant.then, *_forget(s, index)],
+        received=s.close_answer.deliver(*index),
+        sent=grant.sent,
     )
 
 
@@ -152,7 +151,11 @@ def receive_late_close_answer(
 ) -> Action:
     """Receive the answer of a node that closed a segment that is no longer the last."""
     index = segment, order, node, sending
-    return s.network.delivery(s.close_answer, index, _forget(s, index), when=s.is_followed(segment))
+    return Action(
+        when=s.is_followed(segment),
+        then=list(_forget(s, index)),
+        received=s.close_answer.deliver(*index),
+    )
 
 
 def _forget(s: Log, index: tuple[Term, ...]) -> Iterator[Update]:
@@ -169,31 +172,28 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     last segment is under way, whichever producer asked. The owner of the last segment is told that it owns
     it.
     """
-    index = producer, attempt
     empty = ~s.granted[1]
     busy = exists(s.segment, lambda t: s.in_takeover[t] & s.is_last(t))
     own = exists(s.segment, lambda t: s.is_last(t) & (s.owner[t] == producer))
     suspends = ~empty & ~busy & ~own & ~_waits(s) & ~_is_outdated(s, producer)
-    then, sends = _grant_first(s, producer, empty)
-    return s.network.delivery(
-        s.take_over,
-        index,
-        [
-            *then,
-            s.taken_at[index].set(s.last(), when=~busy & own),
+    grant = _grant_first(s, producer, empty)
+    return Action(
+        when=_first_is_known(s, ~empty) & _seals(s, ~suspends),
+        then=[
+            *grant.then,
             *(s.in_takeover[t].set(s.is_last(t), when=suspends) for t in s.segment),
             *(s.taken_by[t].set(producer, when=suspends & s.is_last(t)) for t in s.segment),
         ],
-        [
-            *sends,
-            s.taken.to_send(*index, when=~busy & own, segment=s.last()),
+        received=s.take_over.deliver(producer, attempt),
+        sent=[
+            *grant.sent,
+            s.take_over_answer.send(producer, attempt, when=~busy & own, segment=s.last()),
             *(
-                s.suspend.to_send(t, n, 1, when=suspends & s.is_last(t) & s.placed[t, n])
+                s.suspend.send(t, n, 1, when=suspends & s.is_last(t) & s.placed[t, n])
                 for t in s.segment
                 for n in s.node
             ),
         ],
-        _first_is_known(s, ~empty) & _seals(s, ~suspends),
     )
 
 
@@ -226,13 +226,12 @@ def open_at_once(
     s: Log, producer: Parameter, attempt: Parameter, segment: Parameter, placement: Parameter
 ) -> Action:
     """Open the next segment for a producer that takes over, without suspending (seal=none)."""
-    then, sends = _grant_after(s, segment, producer, placement)
-    return s.network.delivery(
-        s.take_over,
-        (producer, attempt),
-        then,
-        sends,
-        s.is_last(segment) & (s.owner[segment] != producer) & _is_known(s, placement),
+    grant = _grant_after(s, segment, producer, placement)
+    return Action(
+        when=s.is_last(segment) & (s.owner[segment] != producer) & _is_known(s, placement),
+        then=grant.then,
+        received=s.take_over.deliver(producer, attempt),
+        sent=grant.sent,
     )
 
 
@@ -246,21 +245,19 @@ def receive_suspend_answer(
     index = segment, node, sending
     count, entry, producer = s.suspended_count[index], s.suspended_entry[index], s.taken_by[segment]
     closing = _order_close(s, segment, Order.TAKEN, 1, TRUE, count, entry)
-    granting = _grant_after(s, segment, producer, placement)
-    return s.network.delivery(
-        s.suspend_answer,
-        index,
-        [
+    grant = _grant_after(s, segment, producer, placement)
+    return Action(
+        when=s.is_last(segment) & s.in_takeover[segment] & _is_known(s, placement),
+        then=[
             *closing.then,
-            *granting.then,
+            *grant.then,
             s.vouched_count[segment].set(count),
             s.vouched_entry[segment].set(entry),
             *(s.in_takeover[t].set(False) for t in s.segment),
             *(_vouch(s, segment, count, entry, producer) if s.parameters.vouching == "yes" else ()),
         ],
-        [*closing.sends, *granting.sends],
-        s.is_last(segment) & s.in_takeover[segment] & _is_known(s, placement),
-        {"count": count, "last": entry},
+        received=s.suspend_answer.deliver(*index),
+        sent=[*closing.sent, *grant.sent],
     )
 
 
@@ -279,12 +276,9 @@ def _vouch(s: Log, segment: Term, count: Term, entry: Term, producer: Term) -> I
 
 def receive_late_suspend_answer(s: Log, segment: Parameter, node: Parameter, sending: Parameter) -> Action:
     """Receive the answer of a node that suspended a segment no longer last or no longer taken over."""
-    index = segment, node, sending
-    return s.network.delivery(
-        s.suspend_answer,
-        index,
+    return Action(
         when=s.is_followed(segment) | ~s.in_takeover[segment],
-        says={"count": s.suspended_count[index], "last": s.suspended_entry[index]},
+        received=s.suspend_answer.deliver(segment, node, sending),
     )
 
 
@@ -294,39 +288,34 @@ def coordinator_time_out(s: Log, time: Parameter) -> Action:
     waiting = exists_over((s.segment, s.order, s.node), lambda t, o, n: s.pending[t, o, n])
     p = s.parameters
     then: list[Update] = [s.timed_out[time].set(True)]
-    sends: list[Posting] = []
+    sent: list[Message] = []
     if p.retry_close == "yes":
         for t in s.segment:
             for o in s.order:
                 for n in s.node:
                     then.append(s.pending[t, o, n].set(False, when=s.failed[n]))
-                    sends.append(_close_again(s, t, o, n, time + p.attempts))
+                    wanted = s.pending[t, o, n] & ~s.failed[n]
+                    sent.append(s.close.send(t, o, n, time + p.attempts, when=wanted))
     if p.takeover == "yes":
         waiting = waiting | s.being_taken_over()
-        sends += [
-            s.suspend.to_send(t, n, time + 1, when=s.in_takeover[t] & s.placed[t, n])
+        sent += [
+            s.suspend.send(t, n, time + 1, when=s.in_takeover[t] & s.placed[t, n])
             for t in s.segment
             for n in s.node
         ]
-    return s.network.step(COORDINATOR, ~s.timed_out[time] & earlier & waiting, then, sends, note="times out")
-
-
-def _close_again(s: Log, segment: TermLike, order: TermLike, node: TermLike, sending: Term) -> Posting:
-    return s.close.to_send(
-        segment,
-        order,
-        node,
-        sending,
-        when=s.pending[segment, order, node] & ~s.failed[node],
-        count=s.close_count(segment, order),
-        last=s.close_entry(segment, order),
+    return Action(
+        when=~s.timed_out[time] & earlier & waiting,
+        then=then,
+        actor=COORDINATOR,
+        sent=sent,
+        note="times out",
     )
 
 
 def handle_where(s: Log, consumer: Parameter, segment: Parameter, attempt: Parameter) -> Action:
     """Tell a consumer the nodes of a segment, or that the segment does not exist yet."""
     index = consumer, segment, attempt
-    found = s.granted[segment]
-    return s.network.delivery(
-        s.where, index, [s.found[index].set(found)], [s.where_answer.to_send(*index, found=found)]
+    return Action(
+        received=s.where.deliver(*index),
+        sent=[s.where_answer.send(*index, found=s.granted[segment])],
     )

@@ -23,18 +23,16 @@ def handle_append(s: Log, segment: Parameter, entry: Parameter, node: Parameter)
     length = s.length(node, segment)
     in_order = s.last_of(node, segment) < entry
     stores = ~sealed & in_order
-    return s.network.delivery(
-        s.append,
-        index,
-        [
+    return Action(
+        when=s.up[node],
+        then=[
             s.status[node, segment].set(SegmentStatus.OPEN, when=status == SegmentStatus.UNKNOWN),
-            s.sealed[index].set(sealed),
             s.ever_stored[entry, node].set(True, when=stores),
             *(s.log[node, segment, i].set(entry, when=stores & (length + 1 == i)) for i in s.place),
             s.mishap["node_disorder"].set(True, when=~sealed & ~in_order),
         ],
-        [s.ack.to_send(*index, when=sealed | in_order, sealed=sealed)],
-        when=s.up[node],
+        received=s.append.deliver(*index),
+        sent=[s.append_answer.send(*index, when=sealed | in_order, sealed=sealed)],
     )
 
 
@@ -43,19 +41,16 @@ def handle_suspend(s: Log, segment: Parameter, node: Parameter, sending: Paramet
     index = segment, node, sending
     kept = FALSE if s.parameters.suspend_demotes == "yes" else s.status[node, segment] == SegmentStatus.CLOSED
     count, entry = s.length(node, segment), s.last_of(node, segment)
-    return s.network.delivery(
-        s.suspend,
-        index,
-        [
+    return Action(
+        when=s.up[node],
+        then=[
             s.status[node, segment].set(SegmentStatus.SUSPENDED, when=~kept),
             s.mishap["closed_changed"].set(
                 True, when=~kept & (s.status[node, segment] == SegmentStatus.CLOSED)
             ),
-            s.suspended_count[index].set(count),
-            s.suspended_entry[index].set(entry),
         ],
-        [s.suspend_answer.to_send(*index, count=count, last=entry)],
-        when=s.up[node],
+        received=s.suspend.deliver(*index),
+        sent=[s.suspend_answer.send(*index, count=count, last=entry)],
     )
 
 
@@ -66,10 +61,9 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
     before = [s.log[node, segment, i] for i in s.place]
     after = [_closed_content(s, node, segment, lift(i), count, entry) for i in s.place]
     closed = s.status[node, segment] == SegmentStatus.CLOSED
-    return s.network.delivery(
-        s.close,
-        index,
-        [
+    return Action(
+        when=s.up[node],
+        then=[
             s.status[node, segment].set(SegmentStatus.CLOSED),
             *(had.set(has) for had, has in zip(before, after, strict=True)),
             *_complaints(s, node, segment, count),
@@ -78,9 +72,8 @@ def handle_close(s: Log, segment: Parameter, order: Parameter, node: Parameter, 
                 s.mishap["cut_committed"].set(True, when=_cuts(s, segment, before, after)),
             ),
         ],
-        [s.close_answer.to_send(*index)],
-        when=s.up[node],
-        says={"count": count, "last": entry},
+        received=s.close.deliver(*index),
+        sent=[s.close_answer.send(*index)],
     )
 
 
@@ -140,16 +133,20 @@ def handle_read(
         if_(s.says_next(node, segment, place), ServedSegment.NEXT_SEGMENT, ServedSegment.NOTHING),
     )
     entry = if_(serves, s.entry_at(node, segment, place), NOTHING)
-    return s.network.delivery(
-        s.read,
-        index,
-        [s.served[index].set(answer), s.served_entry[index].set(entry)],
-        [s.read_answer.to_send(*index, answer=answer, entry=entry)],
+    return Action(
         when=s.up[node],
+        received=s.read.deliver(*index),
+        sent=[s.read_answer.send(*index, answer=answer, entry=entry)],
     )
 
 
 def crash(s: Log, node: Parameter) -> Action:
     """Crash a node for good."""
     spent = at_least(s.parameters.crashes, s.node, lambda n: ~s.up[n])
-    return s.network.step(node, s.up[node] & ~spent, [s.up[node].set(False)], note="crashes", fault="crashes")
+    return Action(
+        when=s.up[node] & ~spent,
+        then=[s.up[node].set(False)],
+        actor=node,
+        note="crashes",
+        fault="crashes",
+    )

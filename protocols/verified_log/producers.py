@@ -6,29 +6,32 @@ from collections.abc import Iterator
 
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.messages import Message
 from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, lift
-from fencepost.protocols.verified_log.network import MessageEffect, Posting
 from fencepost.protocols.verified_log.state import Log, LookupAnswer, ProducerPhase
 
 
 def start(s: Log, producer: Parameter) -> Action:
     """Start a producer: it takes the log over (04), asks for a segment (02, 03) or writes (01)."""
-    first = lift(0)
     if s.parameters.takeover == "yes":
-        sends = [s.take_over.to_send(producer, 1)]
+        sent = [s.take_over.send(producer, 1)]
         phase = ProducerPhase.TAKEOVER
     elif s.parameters.coordinator == "yes":
-        sends = [_asking(s, producer, first, 1)]
+        sent = [s.new_segment.send(producer, 0, 1)]
         phase = ProducerPhase.WANT
     else:
-        sends = list(_writing(s, producer, 1, s.next[producer], TRUE))
+        sent = list(_writing(s, producer, 1, s.next[producer], TRUE))
         phase = ProducerPhase.WRITE
     then = [s.phase[producer].set(phase)]
     if phase is ProducerPhase.WRITE:
         then += [s.at[producer].set(1), s.knows_nodes[producer].set(True)]
-    return s.network.step(
-        producer, (s.phase[producer] == ProducerPhase.IDLE) & _may_start(s, producer), then, sends, "starts"
+    return Action(
+        when=(s.phase[producer] == ProducerPhase.IDLE) & _may_start(s, producer),
+        then=then,
+        actor=producer,
+        sent=sent,
+        note="starts",
     )
 
 
@@ -49,74 +52,73 @@ def _may_start(s: Log, producer: Parameter) -> Term:
 
 def repeat_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     """Time out while taking over, and send the request again."""
-    return s.network.step(
-        producer,
-        (s.phase[producer] == ProducerPhase.TAKEOVER) & s.take_over.is_next(producer, attempt),
-        sends=[s.take_over.to_send(producer, attempt)],
+    return Action(
+        when=(s.phase[producer] == ProducerPhase.TAKEOVER) & s.is_next(s.take_over, producer, attempt),
+        actor=producer,
+        sent=[s.take_over.send(producer, attempt)],
         note="times out",
     )
 
 
 def repeat_request(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
     """Time out while waiting for a segment, and ask again with the same count."""
-    return s.network.step(
-        producer,
-        (s.phase[producer] == ProducerPhase.WANT)
+    return Action(
+        when=(s.phase[producer] == ProducerPhase.WANT)
         & (s.at[producer] == after)
-        & s.ask.is_next(producer, after, attempt),
-        sends=[_asking(s, producer, after, attempt)],
+        & s.is_next(s.new_segment, producer, after, attempt),
+        actor=producer,
+        sent=[s.new_segment.send(producer, after, attempt)],
         note="times out",
     )
 
 
 def time_out(s: Log, producer: Parameter, segment: Parameter) -> Action:
     """Time out while waiting for acks: forget them, and ask for the next segment."""
-    return s.network.step(
-        producer,
-        (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment),
-        [s.phase[producer].set(ProducerPhase.WANT), *(s.acks[producer, n].set(False) for n in s.node)],
-        [_asking(s, producer, segment, 1)],
+    return Action(
+        when=(s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment),
+        then=[s.phase[producer].set(ProducerPhase.WANT), *(s.acks[producer, n].set(False) for n in s.node)],
+        actor=producer,
+        sent=[s.new_segment.send(producer, segment, 1)],
         note="times out",
     )
 
 
 def receive_grant(s: Log, producer: Parameter, segment: Parameter) -> Action:
     """Receive the grant of a new segment."""
-    then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
-    return s.network.delivery(
-        s.grant, (producer, segment), then, sends, ~s.has_ended(producer), {"answer": LookupAnswer.OK}
-    )
+    received = s.new_segment_granted.deliver(producer, segment)
+    return _hear(s, producer, received, segment, lift(LookupAnswer.OK))
 
 
 def receive_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
     """Receive the answer that the segment is granted already, or that the log is being taken over."""
-    index = producer, after, attempt
-    answer, segment = s.answered[index], after + 1
-    then, sends = _hear(s, producer, segment, answer, s.owns(producer, segment))
-    return s.network.delivery(s.answer, index, then, sends, ~s.has_ended(producer), {"answer": answer})
+    received = s.new_segment_answer.deliver(producer, after, attempt)
+    answer, own = s.answered[producer, after, attempt], s.owns(producer, after + 1)
+    return _hear(s, producer, received, after + 1, answer, own)
 
 
 def receive_second_answer(s: Log, producer: Parameter, after: Parameter, attempt: Parameter) -> Action:
     """Receive ALREADY without nodes, after or instead of OK (double_answer=yes)."""
-    index, segment = (producer, after, attempt), after + 1
-    then, sends = _hear(s, producer, segment, lift(LookupAnswer.ALREADY), s.owns(producer, segment))
-    return s.network.delivery(
-        s.second, index, then, sends, ~s.has_ended(producer), {"answer": LookupAnswer.ALREADY}
-    )
+    received = s.second_new_segment_answer.deliver(producer, after, attempt)
+    answer, own = lift(LookupAnswer.ALREADY), s.owns(producer, after + 1)
+    return _hear(s, producer, received, after + 1, answer, own)
 
 
 def receive_take_over_answer(s: Log, producer: Parameter, attempt: Parameter, segment: Parameter) -> Action:
     """Receive the answer that the last segment already belongs to the producer."""
-    index = producer, attempt
-    then, sends = _hear(s, producer, segment, lift(LookupAnswer.OK), TRUE)
-    here = s.taken_at[index] == segment
-    return s.network.delivery(
-        s.taken, index, then, sends, here & ~s.has_ended(producer), {"segment": segment}
-    )
+    received, here = s.take_over_answer.deliver(producer, attempt), s.taken_at[producer, attempt] == segment
+    return _hear(s, producer, received, segment, lift(LookupAnswer.OK), when=here)
 
 
-def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -> MessageEffect:
-    """Return the effect of an answer to a request for a segment (on eNewSegmentResponse).
+def _hear(
+    s: Log,
+    producer: Parameter,
+    received: Message,
+    segment: Term,
+    answer: Term,
+    own: Term = TRUE,
+    when: Term = TRUE,
+) -> Action:
+    """Return the action that receives an answer to a request for a segment (on eNewSegmentResponse).
 
     A producer that takes over needs OK and accepts any segment. A producer that wants a segment wants the
     next one, and treats OK and ALREADY alike. From 04 on it halts if the log or the segment belongs to
@@ -139,12 +141,12 @@ def _hear(s: Log, producer: Parameter, segment: Term, answer: Term, own: Term) -
         s.highest[producer].set(s.next[producer], when=begins & active),
         s.mishap["no_nodes"].set(True, when=begins & ~gives),
     ]
-    sends = [
-        posting
+    sent = [
+        message
         for t in s.segment
-        for posting in _writing(s, producer, t, s.next[producer], begins & gives & (segment == t))
+        for message in _writing(s, producer, t, s.next[producer], begins & gives & (segment == t))
     ]
-    return MessageEffect(then, sends)
+    return Action(when=when & ~s.has_ended(producer), then=then, received=received, sent=sent)
 
 
 def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Parameter, node: Parameter) -> Action:
@@ -153,11 +155,11 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
     Only answers for the current segment count. The producer counts acks and does not check which entry was
     stored.
     """
-    index = segment, entry, node
+    sealed = s.sealed[segment, entry, node]
     listening = (s.phase[producer] == ProducerPhase.WRITE) & (s.at[producer] == segment)
     current = s.next[producer] == entry
-    moves_on = listening & s.sealed[index] & current
-    counted = listening & ~s.sealed[index]
+    moves_on = listening & sealed & current
+    counted = listening & ~sealed
     acked = at_least(s.parameters.replicas, s.node, lambda n: s.acks[producer, n] | (n == node))
     commits = counted & (acked | ~s.knows_nodes[producer])
     following = s.next[producer] + 1
@@ -171,12 +173,17 @@ def receive_ack(s: Log, producer: Parameter, segment: Parameter, entry: Paramete
         ),
         s.highest[producer].set(following, when=commits & ~ends & (s.active == producer)),
         *_announce_commit(s, producer, segment, entry, commits),
-        s.mishap["sealed_other"].set(True, when=listening & s.sealed[index] & ~current),
+        s.mishap["sealed_other"].set(True, when=listening & sealed & ~current),
     ]
-    sends = [*_writing(s, producer, segment, following, commits & ~ends)]
+    sent = [*_writing(s, producer, segment, following, commits & ~ends)]
     if s.parameters.coordinator == "yes":
-        sends.append(_asking(s, producer, segment, 1, moves_on))
-    return s.network.delivery(s.ack, index, then, sends, ~s.has_ended(producer), {"sealed": s.sealed[index]})
+        sent.append(s.new_segment.send(producer, segment, 1, when=moves_on))
+    return Action(
+        when=~s.has_ended(producer),
+        then=then,
+        received=s.append_answer.deliver(segment, entry, node),
+        sent=sent,
+    )
 
 
 def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: Term) -> Iterator[Update]:
@@ -193,16 +200,8 @@ def _announce_commit(s: Log, producer: Term, segment: Term, entry: Term, when: T
         yield s.mishap["two_active"].set(True, when=when & ~active & (s.highest[producer] < entry))
 
 
-def _asking(s: Log, producer: Term, after: Term, attempt: TermLike, when: TermLike = True) -> Posting:
-    """Return a request for the next segment, with the number of committed entries of this one."""
-    count: Term = lift(0)
-    for t in s.segment:
-        count = if_(after == t, s.count[producer, t], count)
-    return s.ask.to_send(producer, after, attempt, when=when, count=count)
-
-
-def _writing(s: Log, producer: Parameter, segment: TermLike, entry: Term, when: Term) -> Iterator[Posting]:
+def _writing(s: Log, producer: Parameter, segment: TermLike, entry: Term, when: Term) -> Iterator[Message]:
     """Yield the messages that bring an entry to all nodes of its segment (on entry of Produce)."""
     for e in s.own(producer.sort):
         for n in s.node:
-            yield s.append.to_send(segment, e, n, when=when & (entry == e) & s.placed[segment, n])
+            yield s.append.send(segment, e, n, when=when & (entry == e) & s.placed[segment, n])

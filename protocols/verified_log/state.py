@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 
+from fencepost.encoding.language.channels import Channel, channel
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, maximum
+from fencepost.encoding.language.queues import queues
 from fencepost.encoding.language.sorts import (
     BOOL,
     Sort,
@@ -18,7 +22,6 @@ from fencepost.encoding.language.sorts import (
 )
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
 from fencepost.encoding.language.terms import Constant, Read, Term, TermLike, any_of, as_type, lift
-from fencepost.protocols.verified_log.network import End, Index, Network
 from fencepost.protocols.verified_log.parameters import LogParameters
 
 NOTHING = 0
@@ -97,6 +100,9 @@ class Log(StateSpace):
         self.read_node = self.node if p.coordinator == "yes" else _only("node", self.node.values[-1])
         """The nodes that are read: in stage 01 the last one only."""
         self.consumer = _machines("consumer", "c", max(p.consumers, 1))
+        coordinators = [COORDINATOR] if p.coordinator == "yes" else []
+        consumers = self.consumer.values if p.consumers else ()
+        self.machine = Sort("machine", (*self.producer, *coordinators, *self.node, *consumers))
         self.maybe_producer = optional(self.producer, NOBODY)
         self.entry = integers(1, p.producers * p.entries)
         self.segment = integers(1, p.segments)
@@ -163,64 +169,82 @@ class Log(StateSpace):
 
     def _mail(self) -> None:
         p = self.parameters
-        self.network = Network(self, p.network, p.losses == "yes", p.queue)
-        self._producer_end = End(self.producer, "producer", self.has_ended)
-        self._coordinator_end = End(Sort("coordinator", (COORDINATOR,), "machine"))
-        self._node_end = End(self.node, "node", lambda n: ~self.up[n])
-
-        writer = End(self.producer, self._writer, self.has_ended)
+        kind = partial(channel, lossy=p.losses == "yes", if_sent="skip")
         written = {"segment": self.segment, "entry": self.entry, "node": self.node}
-        self.append = self.network.kind("append", writer, self._node_end, written)
-        self.ack = self.network.kind("append answer", self._node_end, writer, written)
+        writer = self.producer, self._writer
         self.sealed = family(BOOL, *written.values())
+        self.append = kind("append", writer, "node", about=written)
+        self.append_answer = kind(
+            "append answer", "node", writer, about=written, says={"sealed": self.sealed}
+        )
         if p.consumers:
-            self._consumers()
+            self._consumers(kind)
         if p.coordinator == "yes":
-            self._segments()
+            self._segments(kind)
         if p.takeover == "yes":
-            self._takeovers()
+            self._takeovers(kind)
         if p.resends:
             self.time = integers(1, p.resends)
             self.timed_out = family(BOOL, self.time)
-        self.network.open()
+        if p.network != "bag":
+            by_link = p.network == "link"
+            self.queue = queues(
+                self.machine, self.channels, room=p.queue, by_link=by_link, gone=self._is_gone
+            )
 
-    def _segments(self) -> None:
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """The kinds of messages."""
+        return [kind for kind in vars(self).values() if isinstance(kind, Channel)]
+
+    def _segments(self, kind: Callable[..., Channel]) -> None:
         """Declare requests for segments, and orders to close them."""
-        p, kind = self.parameters, self.network.kind
-        producer, coordinator, node = self._producer_end, self._coordinator_end, self._node_end
+        p = self.parameters
         attempt, since = integers(1, p.attempts), integers(0, p.segments)
         asked = {"producer": self.producer, "after": since, "attempt": attempt}
         granting = {"producer": self.producer, "segment": self.segment}
         sending = integers(1, p.close_orders)
         closing = {"segment": self.segment, "order": self.order, "node": self.node, "sending": sending}
-        self.ask = kind("new segment", producer, coordinator, asked)
-        self.answer = kind("new segment answer", coordinator, producer, asked)
         self.answered = family(members(LookupAnswer), *asked.values(), initial=LookupAnswer.NONE)
+        answer = {"answer": self.answered}
+        ok, already = ({"answer": lambda *_, a=a: a} for a in (LookupAnswer.OK, LookupAnswer.ALREADY))
+        content = {
+            "count": lambda segment, order, *_: self.close_count(segment, order),
+            "last": lambda segment, order, *_: self.close_entry(segment, order),
+        }
+        count = {"count": self._reported_count}
+        self.new_segment = kind("new segment", "producer", COORDINATOR, about=asked, says=count)
+        self.new_segment_answer = kind(
+            "new segment answer", COORDINATOR, "producer", about=asked, says=answer
+        )
         if p.double_answer == "yes":
-            self.second = kind("second new segment answer", coordinator, producer, asked)
-        self.grant = kind("new segment granted", coordinator, producer, granting)
-        self.close = kind("close", coordinator, node, closing, notes_losses=True)
-        self.close_answer = kind("close answer", node, coordinator, closing)
+            self.second_new_segment_answer = kind(
+                "second new segment answer", COORDINATOR, "producer", about=asked, says=already
+            )
+        self.new_segment_granted = kind(
+            "new segment granted", COORDINATOR, "producer", about=granting, says=ok
+        )
+        self.close = kind("close", COORDINATOR, "node", about=closing, says=content, notes_losses=True)
+        self.close_answer = kind("close answer", "node", COORDINATOR, about=closing)
 
-    def _takeovers(self) -> None:
+    def _takeovers(self, kind: Callable[..., Channel]) -> None:
         """Declare requests to take the log over, and orders to suspend a segment."""
-        p, kind = self.parameters, self.network.kind
-        producer, coordinator, node = self._producer_end, self._coordinator_end, self._node_end
+        p = self.parameters
         taking = {"producer": self.producer, "attempt": integers(1, p.attempts)}
-        sending = integers(1, 1 + p.resends)
-        suspending = {"segment": self.segment, "node": self.node, "sending": sending}
-        self.take_over = kind("take over", producer, coordinator, taking)
-        self.taken = kind("take over answer", coordinator, producer, taking)
+        suspending = {"segment": self.segment, "node": self.node, "sending": integers(1, 1 + p.resends)}
         self.taken_at = family(integers(0, p.segments), *taking.values())
-        self.suspend = kind("suspend", coordinator, node, suspending)
-        self.suspend_answer = kind("suspend answer", node, coordinator, suspending)
         self.suspended_count = family(integers(0, p.entries), *suspending.values())
         self.suspended_entry = family(integers(NOTHING, len(self.entry)), *suspending.values())
+        last = {"segment": self.taken_at}
+        content = {"count": self.suspended_count, "last": self.suspended_entry}
+        self.take_over = kind("take over", "producer", COORDINATOR, about=taking)
+        self.take_over_answer = kind("take over answer", COORDINATOR, "producer", about=taking, says=last)
+        self.suspend = kind("suspend", COORDINATOR, "node", about=suspending)
+        self.suspend_answer = kind("suspend answer", "node", COORDINATOR, about=suspending, says=content)
 
-    def _consumers(self) -> None:
+    def _consumers(self, kind: Callable[..., Channel]) -> None:
         """Declare the state variables and messages of consumers."""
-        p, kind = self.parameters, self.network.kind
-        coordinator, node = self._coordinator_end, self._node_end
+        p = self.parameters
         attempt, reading_place = integers(1, p.reads), integers(1, p.entries + 1)
         locating = {"consumer": self.consumer, "segment": self.segment, "attempt": attempt}
         reads = {
@@ -230,20 +254,21 @@ class Log(StateSpace):
             "attempt": attempt,
             "node": self.node,
         }
-        consumer = End(self.consumer, "consumer", lambda c: self.reading[c] == Reading.DONE)
         self.reading = family(members(Reading), self.consumer, initial=Reading.IDLE)
         self.reads_from = family(self.segment, self.consumer, initial=1)
         self.reads_at = family(reading_place, self.consumer, initial=1)
         self.last_read = family(integers(NOTHING, len(self.entry)), self.consumer)
         self.seen = family(BOOL, self.consumer, self.entry)
         if p.coordinator == "yes":
-            self.where = kind("where", consumer, coordinator, locating)
-            self.where_answer = kind("where answer", coordinator, consumer, locating)
             self.found = family(BOOL, *locating.values())
-        self.read = kind("read", consumer, node, reads)
-        self.read_answer = kind("read answer", node, consumer, reads)
+            found = {"found": self.found}
+            self.where = kind("where", "consumer", COORDINATOR, about=locating)
+            self.where_answer = kind("where answer", COORDINATOR, "consumer", about=locating, says=found)
         self.served = family(members(ServedSegment), *reads.values(), initial=ServedSegment.NONE)
         self.served_entry = family(integers(NOTHING, len(self.entry)), *reads.values())
+        content = {"answer": self.served, "entry": self.served_entry}
+        self.read = kind("read", "consumer", "node", about=reads)
+        self.read_answer = kind("read answer", "node", "consumer", about=reads, says=content)
 
     def _first_of(self, producer: object) -> int:
         return self.producer.values.index(str(producer)) * self.parameters.entries + 1
@@ -257,13 +282,20 @@ class Log(StateSpace):
     def _first_status(self, node: object, segment: object) -> SegmentStatus:
         return SegmentStatus.OPEN if self._given(segment) else SegmentStatus.UNKNOWN
 
-    def _writer(self, index: Index) -> Term:
+    def _writer(self, segment: TermLike, entry: TermLike, node: TermLike) -> Term:
         """Return the producer that writes the entry of this append or of its answer."""
-        entry = lift(index[1])
+        entry = lift(entry)
         writer = as_type(self.producer.values[-1], "machine")
         for producer in reversed(self.producer.values[:-1]):
             writer = if_(entry < self._first_of(producer) + self.parameters.entries, producer, writer)
         return writer
+
+    def _reported_count(self, producer: TermLike, after: TermLike, attempt: TermLike) -> Term:
+        """Return the number of entries that the producer has committed in the segment it wants to leave."""
+        count: Term = lift(0)
+        for t in self.segment:
+            count = if_(lift(after) == t, self.count[producer, t], count)
+        return count
 
     def only(self, producer: object) -> Sort:
         """Return that producer alone as an index set, because its actions are about its own entries."""
@@ -278,6 +310,18 @@ class Log(StateSpace):
     def has_ended(self, producer: TermLike) -> Term:
         """Return whether the producer has ended: messages that still arrive change nothing."""
         return (self.phase[producer] == ProducerPhase.DONE) | (self.phase[producer] == ProducerPhase.HALTED)
+
+    def _is_gone(self, machine: Term) -> Term:
+        """Return whether the machine will never receive anything again."""
+        gone = {p: self.has_ended(p) for p in self.producer} | {n: ~self.up[n] for n in self.node}
+        if self.parameters.consumers:
+            gone |= {c: self.reading[c] == Reading.DONE for c in self.consumer}
+        return any_of(*((machine == one) & is_gone for one, is_gone in gone.items()))
+
+    def is_next(self, channel: Channel, *index: TermLike) -> Term:
+        """Return whether this attempt to send is the next one; the last index counts attempts."""
+        *same, attempt = index
+        return channel.is_sent(*same, lift(attempt) - 1) & ~channel.is_sent(*index)
 
     @definition
     def is_last(self, segment: TermLike) -> Term:

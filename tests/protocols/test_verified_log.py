@@ -17,10 +17,9 @@ from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.sorts import show
-from fencepost.encoding.language.terms import TRUE, Term
+from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
 from fencepost.properties.expectations import TABLES, Expectation, differs, read
-from fencepost.protocols.verified_log.network import Network
 from fencepost.protocols.verified_log.state import ProducerPhase
 from support.instances import built, checked, checked_all, happens, nearest_violation, simulations
 from support.tiers import each_third
@@ -433,10 +432,7 @@ def test_a_queue_holds_what_is_under_way_and_never_more_than_its_room(
 
 
 def test_a_network_that_does_not_look_for_room_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def room_for_all(network: Network, postings: object) -> Term:
-        return TRUE
-
-    monkeypatch.setattr(Network, "has_room", room_for_all)
+    monkeypatch.setattr("fencepost.encoding.language.queued._Changes.fit", TRUE)
     with pytest.raises(AssertionError):
         longest_queue(STAGE_2, {**SAFE, "queue": 1})
 

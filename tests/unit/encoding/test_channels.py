@@ -32,6 +32,7 @@ from fencepost.encoding.language import (
     exists_over,
     family,
     forall_over,
+    if_,
     implies,
     integers,
     labels,
@@ -53,10 +54,15 @@ class Options:
     ordered: bool = False
     derived: bool = False
     """Whether the sender's state says what was sent. One step then sends an entry to both copies."""
+    skips: bool = False
+    """Whether an action that would send a message again sends nothing instead."""
+    kept: bool = False
+    """Whether a variable of the state keeps the contents, the copy is in `about`, and losses are noted."""
 
     def __str__(self) -> str:
         """Return the options that differ from the usual ones."""
         words = {"lossy": self.lossy, "set": not self.once, "ordered": self.ordered, "derived": self.derived}
+        words |= {"skips": self.skips, "kept": self.kept}
         return "+".join(word for word, is_so in words.items() if is_so) or "plain"
 
 
@@ -69,6 +75,12 @@ ALL = [
     ),
     Options(once=False),
     Options(once=False, derived=True),
+    *(Options(lossy, True, ordered, skips=True) for lossy in (False, True) for ordered in (False, True)),
+    *(
+        Options(lossy, True, False, derived, kept=True)
+        for lossy in (False, True)
+        for derived in (False, True)
+    ),
 ]
 
 
@@ -79,16 +91,20 @@ class Post(StateSpace):
         self.options = options
         self.copy, self.entry = labels("copy", "c", 2), integers(1, 2)
         self.posted = family(BOOL, self.entry)
+        self.first = family(BOOL, self.copy, self.entry)
+        copy = {"copy": self.copy} if options.kept else {}
         self.add = channel(
             "add",
             "primary",
-            self.copy,
-            about={"entry": self.entry},
-            says={"first": BOOL} if options.once else {},
+            "copy" if options.kept else self.copy,
+            about={**copy, "entry": self.entry},
+            says={"first": self.first if options.kept else BOOL} if options.once else {},
             lossy=options.lossy,
             once=options.once,
             order="entry" if options.ordered else None,
             sent=(lambda copy, entry: self.posted[entry]) if options.derived else None,
+            notes_losses=options.kept,
+            if_sent="skip" if options.skips else "wait",
         )
         self.stored = family(BOOL, self.copy, self.entry)
         self.wrong = variable(BOOL)
@@ -185,6 +201,9 @@ def successors(o: Options, known: Known) -> Iterator[Known]:
     groups = [[(c, e) for c in ("c1", "c2")] for e in (1, 2)] if o.derived else [[pair] for pair in PAIRS]
     for group in groups:
         again = sent >= set(group)
+        if again and o.skips:
+            yield {**known, "resent": some}
+            continue
         late = o.ordered and any((c, other) in sent for c, e in group for other in (1, 2) if other > e)
         if (again and o.once) or late:
             continue
@@ -243,6 +262,8 @@ def test_the_network_has_claims_that_hold_and_claims_that_fail() -> None:
     assert violated["plain"] == {"one-entry", "in-order"}
     assert violated["ordered"] == violated["ordered+derived"] == {"one-entry"}
     assert violated["lossy+derived"] == {"one-entry", "in-order", "lost-for-both"}
+    assert violated["lossy+derived+kept"] == violated["lossy+derived"]
+    assert violated["skips"] == {"one-entry", "in-order", "sent-once"}
     assert violated["set"] == {"one-entry", "in-order", "received-once", "sent-once"}
 
 
@@ -326,9 +347,34 @@ def contents_are_those_of_another(plant: pytest.MonkeyPatch) -> None:
     plant.setattr(Channel, "_marks", mixed)
 
 
+def all_contents_are_those_of_the_first(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: the contents of all entries are kept under the first one."""
+    read = Channel._read
+
+    def other(self: Channel, part: str, index: tuple[TermLike, ...]) -> Any:
+        return read(self, part, (index[0], 1) if part == "first" else index)
+
+    plant.setattr(Channel, "_read", other)
+
+
+def a_skipped_message_is_required(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: an action that would send a message again is not enabled."""
+    init: Callable[..., None] = Channel.__init__
+    plant.setattr(Channel, "__init__", lambda self, *rest: init(self, *rest[:-1], "wait"))
+
+
+def losses_are_not_noted(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: the variable that remembers a loss stays false."""
+    marks = Channel._marks
+    plant.setattr(Channel, "_marks", lambda self, *rest: marks(self, *rest)[:-1])
+
+
 @pytest.mark.parametrize(
     ("mistake", "options"),
     [
+        (all_contents_are_those_of_the_first, Options(kept=True)),
+        (losses_are_not_noted, Options(lossy=True, kept=True)),
+        (a_skipped_message_is_required, Options(skips=True)),
         (received_without_sent, Options()),
         (one_loss_for_both_copies, Options(lossy=True)),
         (one_loss_for_both_copies, Options(lossy=True, derived=True)),
@@ -386,6 +432,55 @@ def test_a_trace_shows_the_messages_of_a_channel() -> None:
     assert received.received is not None and received.received.fields == {"entry": 2, "first": False}
     assert sent.changes == {"add_sent[c1, 2]": True}
     assert [(t.sent, t.received) for t in found.travels] == [(1, 2)]
+
+
+def test_a_sender_may_follow_from_the_index() -> None:
+    class Ring(StateSpace):
+        def __init__(self) -> None:
+            self.node, self.number = labels("node", "n", 2), integers(1, 2)
+            owner = (self.node, lambda number, to: if_(lift(number) == 1, "n1", "n2"))
+            self.told = family(BOOL, self.number, self.node)
+            self.tell = channel(
+                *("tell", owner, "to"),
+                about={"number": self.number, "to": self.node},
+                says={"even": lambda number, to: lift(number) == 2, "told": self.told},
+            )
+
+    def tell(s: Ring, number: Parameter, node: Parameter) -> Action:
+        """Tell a number to a node."""
+        return Action(actor="someone", sent=[s.tell.send(number, node, told=True)])
+
+    def hear(s: Ring, number: Parameter, node: Parameter) -> Action:
+        """Hear a number."""
+        return Action(received=s.tell.deliver(number, node))
+
+    s = Ring()
+    made = System(s, (each(tell, s, s.number, s.node), each(hear, s, s.number, s.node)), ())
+    actions = {action.name: action for action in made.ground_actions}
+    names = "tell(2, n1)", "hear(2, n1)"
+    steps = Replayer(made, Subject("ring", {}, {})).record("", [actions[name] for name in names], ()).steps
+    assert steps[0].changes == {"tell_sent[2, n1]": True, "told[2, n1]": True}
+    (sent,), received = steps[0].sent, steps[1].received
+    assert received is not None
+    assert [(m.sender, m.receiver) for m in (sent, received)] == [("n2", "n1")] * 2
+    assert steps[1].actor == "n1"
+    assert sent.fields == received.fields == {"number": 2, "even": True, "told": True}
+
+
+def test_a_property_reads_a_loss_that_is_noted_and_no_other() -> None:
+    def first(options: Options) -> int | None:
+        made = system(options)
+        s = made.state
+        assert isinstance(s, Post)
+        lost = exists_over((s.copy, s.entry), lambda c, e: s.add.is_lost(c, e))
+        made = replace(made, properties=(Property("all-arrive", "", ~lost, TRUE, "always"),))
+        limits = Limits(jobs=1, engines=("enumeration",))
+        (result,) = check(Bare(made, Subject("post", {}, {})), made.properties, limits).results
+        return result.steps
+
+    assert first(Options(lossy=True, kept=True)) == 1
+    with pytest.raises(ModelError, match=r"add_lost.* is a choice"):
+        first(Options(lossy=True))
 
 
 def test_a_message_that_stays_is_drawn_once_for_each_receipt() -> None:
@@ -447,6 +542,12 @@ def misplaced_too() -> Action:
         (lambda: channel("x", "a", "b", about={"n": 3}), "channel x: about=: "),  # type: ignore[dict-item]
         (lambda: channel("x", "a", "b", says={"n": 3}), "channel x: says= n: "),  # type: ignore[dict-item]
         (lambda: channel("x", "a", "b", says={"lost": BOOL}), "the channel uses that name itself"),
+        (lambda: channel("x", "a", "b", if_sent="no"), "if_sent='no'; valid: 'wait', 'skip'"),  # type: ignore[arg-type]
+        (lambda: channel("x", "a", (S.copy,)), "or write the name of a single process"),  # type: ignore[arg-type]
+        (
+            lambda: channel("x", "a", "b", says={"n": S.stored}),
+            "message, which are (); declare it over these",
+        ),
         (lambda: channel("x", "a", "b", order="entry"), "names no index of integers"),
         (lambda: channel("x", "a", "b", about={"c": S.copy}, order="c"), "the only one in about="),
         (

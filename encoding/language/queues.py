@@ -1,0 +1,123 @@
+"""Queues: messages of several channels arrive at a process in the order in which they were sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.channels import Channel, Process
+from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.queued import Queued
+from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, integers
+from fencepost.encoding.language.terms import FALSE, Family, Parameter, Term, TermLike, as_type, lift
+
+
+class Queues(RefusesPython):
+    """The queues of some channels; see `queues`. A number stands for each message of a queue."""
+
+    name = ""
+    suffixes = ("",)
+
+    def __init__(
+        self,
+        process: Sort,
+        channels: Iterable[Channel],
+        room: int,
+        by_link: bool,
+        gone: Callable[[Term], TermLike] | None,
+    ) -> None:
+        """Give each message a number, from 1 for each process, and make the variables."""
+        self._process, self._by_link, self._gone = process, by_link, gone
+        self._places, self._first = integers(1, room), dict[Channel, int]()
+        following = dict.fromkeys(process.values, 1)
+        for channel in channels:
+            _must_fit(channel, process)
+            channel.queued = self._queued_of(channel)
+            receivers = _names(channel.receiver)
+            self._first[channel] = max(following[name] for name in receivers)
+            count = math.prod(len(channel.over[position]) for position in self._told_apart(channel))
+            following |= dict.fromkeys(receivers, self._first[channel] + count)
+        over = (process, process) if by_link else (process,)
+        domain = integers(0, max(following.values()) - 1)
+        self.families = (Family(domain, (*over, self._places), None, None),)
+
+    def _queued_of(self, channel: Channel) -> Callable[[tuple[TermLike, ...], Term], Queued]:
+        """Return the function from a message, and the condition that it arrives, to its entry in a queue."""
+
+        def queued(index: tuple[TermLike, ...], arrives: Term) -> Queued:
+            receiver = as_type(channel.receiver.of(*index), self._process.type)
+            queue = (channel.sender.of(*index), receiver) if self._by_link else (receiver,)
+            places = tuple(self.families[0][(*queue, place)] for place in self._places)
+            gone = FALSE if self._gone is None else as_type(self._gone(receiver), "bool")
+            return Queued(places, self._number(channel, index), arrives & ~gone)
+
+        return queued
+
+    def _told_apart(self, channel: Channel) -> Iterator[int]:
+        """Yield the positions of the indices that tell the messages of one queue apart."""
+        fixed = [channel.receiver.position, channel.sender.position if self._by_link else None]
+        yield from (position for position in range(len(channel.over)) if position not in fixed)
+
+    def _number(self, channel: Channel, index: tuple[TermLike, ...]) -> Term:
+        number, stride = lift(self._first[channel]), 1
+        for position in self._told_apart(channel):
+            number = number + _position(lift(index[position]), channel.over[position], stride)
+            stride *= len(channel.over[position])
+        return number
+
+
+def queues(
+    process: Sort,
+    channels: Iterable[Channel],
+    *,
+    room: int,
+    by_link: bool = False,
+    gone: Callable[[Term], TermLike] | None = None,
+) -> Queues:
+    """Declare a queue for each process: the messages of these channels arrive in the order sent to it.
+
+    - `process` has all senders and receivers.
+    - `room`: a queue holds so many messages at most. A step whose messages do not fit is not enabled.
+    - `by_link`: each sender and receiver have a queue of their own.
+    - `gone`: a function from a process to the term that says that no queue takes messages to it any more.
+
+    A message that is lost takes no room. Messages of one step enter in the order in which it names them.
+    Raises ModelError.
+    """
+    if not isinstance(process, Sort):
+        raise ModelError(f"queues: {explain_no_sort(process)}")
+    if type(room) is not int or room < 1:
+        raise ModelError(f"queues: room={room!r:.80} is no number of messages; write 1 or more")
+    return Queues(process, channels, room, by_link, gone)
+
+
+def _must_fit(channel: Channel, process: Sort) -> None:
+    """Raise ModelError for a channel whose messages cannot be in these queues."""
+    if not isinstance(channel, Channel):
+        raise ModelError(f"queues: {channel!r:.80} is no channel; write [s.ask, s.answer]")
+    if channel.queued is not None:
+        raise ModelError(f"queues: {channel.kind} is in a queue already; name it once")
+    if channel.order is not None or not channel.once:
+        option = "once=False" if channel.order is None else f"order={channel.order!r}"
+        raise ModelError(f"queues: {channel.kind} has {option}, and a queue has its own order; leave it out")
+    for name in (*_names(channel.sender), *_names(channel.receiver)):
+        if name not in process:
+            raise ModelError(
+                f"queues: {name} of {channel.kind} is not in {process.name}; add it to that sort"
+            )
+
+
+def _names(process: Process) -> tuple[Value, ...]:
+    return process.names.values if isinstance(process.names, Sort) else (process.names,)
+
+
+def _position(term: Term, sort: Sort, stride: int) -> Term:
+    """Return `stride` times the position of the value in the sort, counted from 0."""
+    position: Term = lift(0)
+    possible = term.sort if isinstance(term, Parameter) else sort
+    for number, value in enumerate(sort.values):
+        if value in possible:
+            position = if_(term == value, number * stride, position)
+    return position
