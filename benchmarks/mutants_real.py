@@ -8,6 +8,9 @@ A mistake is a change of one method of a compiled class. A Java agent makes it w
 with ASM. Nothing of BookKeeper is kept. Every mistake meets the same runs, those of `fencepost conform` with
 that seed, and stops at its first departure. The runs without a mistake come first. A mistake whose place is
 not in the class ends the command with exit code 2.
+
+With --results FILE a mistake goes on after the runs that it has met. So first take few runs of all mistakes,
+and then more: the runs go to the mistakes that are left.
 """
 
 from __future__ import annotations
@@ -176,8 +179,8 @@ class Bench:
     seed: int
     jar: Path
 
-    def attempt(self, mutant: Mutant | None) -> Outcome:
-        """Take the runs on the changed code, up to the first departure.
+    def attempt(self, mutant: Mutant | None, agreed: int = 0) -> Outcome:
+        """Take the runs on the changed code, up to the first departure, after those that are known to agree.
 
         Raises BadInput if the change does not fit the class, or if the unchanged code does not start.
         """
@@ -193,9 +196,9 @@ class Bench:
                 except BadInput as failure:
                     if mutant is None or not done.is_file():
                         raise BadInput(f"{mutant.name if mutant else WITHOUT}: {failure}") from failure
-                    return self._outcome(mutant, 0, failed=str(failure))
-                taken = 0
-                for ground, run in self.runs:
+                    return self._outcome(mutant, agreed, failed=str(failure))
+                taken = agreed
+                for ground, run in itertools.islice(self.runs, agreed, None):
                     taken += 1
                     try:
                         _, departure = drive(session, ground, run)
@@ -243,7 +246,7 @@ def attempts(
         if outcome is None or (outcome.runs < most and not outcome.departs):
             if time.monotonic() > ends:
                 return outcome
-            outcome = bench.attempt(mutant)
+            outcome = bench.attempt(mutant, agreed=outcome.runs - bool(outcome.failed) if outcome else 0)
             with writing, contextlib.nullcontext() if results is None else results.open("a") as file:
                 if file is not None:
                     file.write(json.dumps(asdict(outcome)) + "\n")

@@ -11,10 +11,15 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import Value
 from fencepost.protocols.bookkeeper.metadata import WRITER
 
-SELDOM = 0.02
+SELDOM = 0.005
 """The weight of an action that is put off, beside 1 for another one."""
 OFTEN = 0.5
 """The probability of each thing that a run may put off."""
+
+LOSS = 0.06
+"""The probability that a message is lost."""
+ACKS = 2
+"""The acks of one later entry before which changes are put off: the ack quorum of most instances."""
 
 OVER = ("commit change", "end change", "abandon change")
 """The actions that end an ensemble change."""
@@ -36,14 +41,30 @@ class Aims:
     """Whether writes of changed ensembles are put off: acks arrive and further writes fail meanwhile."""
     slow_bookie: Value | None
     """A bookie whose messages are put off, so that the others are ahead of it."""
+    without_first: Value | None = None
+    """The one bookie that does not get the first entry, with no other loss. None: any message may be lost.
+
+    A change is put off until a later entry has its acks, one of which it loses then. Recovery is put off
+    until the change is over.
+    """
+
+    def lost(self, chance: random.Random, choices: Sequence[str]) -> tuple[str, ...]:
+        """Draw the losses of the run."""
+        if self.without_first is not None:
+            return tuple(name for name in choices if name == f"add_lost[{WRITER}, 1, {self.without_first}]")
+        return tuple(name for name in choices if chance.random() < LOSS)
 
     def put_off(
         self, before: Sequence[GroundAction], lac: int, endings: Sequence[str], early: bool
     ) -> set[str]:
         """Return the names of the actions that are put off now, after these actions."""
         found = {name for name in endings if name != self.ending or early}
-        if self.few_entries and _awaits_change(before):
-            found.add("push")
+        if not _has_changed(before):
+            if self.without_first is not None:
+                found.add("begin recovery")
+                found.update(() if _later_entry_has_acks(before) else ("begin change",))
+            elif self.few_entries and any(action.schema.name == "push" for action in before):
+                found.add("push")
         if lac < self.acknowledged:
             found.add("begin recovery")
         if self.slow_metadata:
@@ -97,10 +118,16 @@ def aims(
         acknowledged=chance.randint(0, entries) if chance.random() < OFTEN else 0,
         slow_metadata=chance.random() < OFTEN,
         slow_bookie=chance.choice(list(bookies)) if chance.random() < OFTEN else None,
+        without_first=chance.choice(list(bookies)) if chance.random() < OFTEN else None,
     )
 
 
-def _awaits_change(before: Sequence[GroundAction]) -> bool:
-    """Return whether the writer has pushed an entry and has not yet ended an ensemble change."""
-    pushed = any(action.schema.name == "push" for action in before)
-    return pushed and not any(a.schema.name in OVER and a.arguments[0] == WRITER for a in before)
+def _has_changed(before: Sequence[GroundAction]) -> bool:
+    """Return whether the writer has ended an ensemble change."""
+    return any(a.schema.name in OVER and a.arguments[0] == WRITER for a in before)
+
+
+def _later_entry_has_acks(before: Sequence[GroundAction]) -> bool:
+    """Return whether the writer has heard of enough copies of an entry after the first."""
+    acks = (a.arguments for a in before if a.schema.name == "receive ack" and a.arguments[0] == WRITER)
+    return max(Counter(entry for _, _, entry, _ in acks if entry != 1).values(), default=0) >= ACKS

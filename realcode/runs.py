@@ -26,8 +26,6 @@ from fencepost.realcode.observations import Observations, model_observations
 
 Settings = Mapping[str, object]
 
-LOSS = 0.06
-"""The probability that a message is lost."""
 SHORTEST, LONGEST = 20, 60
 """The limits on the steps of a run, unless it ends before."""
 CANDIDATES = 6
@@ -153,12 +151,12 @@ class Ground:
     def random_run(self, chance: random.Random, fired: Counter[str] | None = None) -> ConformanceRun:
         """Return a random run that the code can take; actions that `fired` in few runs are preferred."""
         concrete = self.replayer.concrete
-        lost = tuple(v.name for v in self.instance.system.choices if chance.random() < LOSS)
-        (state,) = self.replayer.follow([], lost)
         longest = chance.randint(SHORTEST, LONGEST)
         fired = Counter() if fired is None else fired
         ledger = self.ledger
         aim = aims(chance, self.endings, fired, len(ledger.entry.values), ledger.bookie.values)
+        lost = aim.lost(chance, [choice.name for choice in self.instance.system.choices])
+        (state,) = self.replayer.follow([], lost)
         actions: list[GroundAction] = []
         while len(actions) < longest:
             following = {

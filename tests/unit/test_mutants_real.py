@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mutants_real
@@ -81,6 +82,28 @@ def test_the_page_counts_only_departures_of_mistakes_that_were_tried() -> None:
     )
     assert "| the harness fails in run 1 |" in text
     assert "- `lives`: no run can." in text
+
+
+def test_a_mistake_goes_on_after_the_runs_that_it_has_met(tmp_path: Path) -> None:
+    """Planted: it begins anew. Then a mistake that no run notices costs its first runs once more."""
+    asked: list[tuple[str, int]] = []
+
+    def attempt(mutant: Mutant | None, agreed: int = 0) -> Outcome:
+        name = mutant.name if mutant else mutants_real.WITHOUT
+        asked.append((name, agreed))
+        failed = "it hangs" if name == "fails" and not agreed else ""
+        change = mutants_real.change(mutant)
+        return Outcome(
+            name, change, "4.17.4", "sorted", 1, 3 if failed else most, name == "dies", "push", failed
+        )
+
+    setting = SimpleNamespace(code="4.17.4", storage="sorted")
+    bench: Any = SimpleNamespace(attempt=attempt, setting=setting, seed=1)
+    mutants = [replace(ADD, name=name) for name in ("dies", "lives", "fails")]
+    for most in (5, 9):
+        mutants_real.attempts(bench, mutants, most, (tmp_path / "results.jsonl", 1, 60))
+    assert asked[:4] == [("none", 0), ("dies", 0), ("lives", 0), ("fails", 0)]
+    assert asked[4:] == [("none", 5), ("lives", 5), ("fails", 2)]
 
 
 @pytest.mark.slow
