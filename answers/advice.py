@@ -108,8 +108,10 @@ class Advice:
     """The release of Pulsar that was asked about."""
     persistence: str = ""
     """The setting by which disks outlive their pods, in the keys of the files; empty if no file has one."""
-    unread: str = ""
-    """A warning that names the release answered instead of one that was not read; empty otherwise."""
+    warning: str = ""
+    """Sentences about a release or about keys that were not read; empty if there are none."""
+    remark: str = ""
+    """Whether the answers were computed earlier, or why those that ship are not used; else empty."""
 
     def here(self, found: RiskFinding) -> bool:
         """Return whether a verdict is for the sizes asked about, and not for a small instance."""

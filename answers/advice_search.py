@@ -8,6 +8,7 @@ from dataclasses import replace
 from fencepost.answers.advice import Advice
 from fencepost.answers.risk_search import RiskFinding, anything_else, shown, shown_small
 from fencepost.answers.risks import Risk
+from fencepost.answers.usual import answered_earlier
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 
@@ -19,8 +20,16 @@ On 4.13.0 to 4.18.0, at 2/1/1 to 5/3/2, a violation took 2,600 at most and a pro
 """
 
 
+def limits_of(timeout: float) -> Limits:
+    """Return the limits of a search with a time-out in seconds."""
+    return Limits(conflicts=CONFLICTS, jobs=1, timeout=timeout)
+
+
 def advice_on(
-    unasked: Advice, left: Callable[[], float], listener: Callable[[str], None] = lambda question: None
+    unasked: Advice,
+    left: Callable[[], float],
+    listener: Callable[[str], None] = lambda question: None,
+    fresh: bool = False,
 ) -> Iterator[Advice]:
     """Ask all questions, the long searches last, and yield the advice so far before and after each.
 
@@ -28,13 +37,20 @@ def advice_on(
     machine finds the same losses. The time only ends searches that the command has no time for: `left` says
     how many seconds are left. `listener` is told the number and name of each question. Raises
     KeyboardInterrupt after Ctrl-C.
+
+    Unless `fresh`, answers that ship for the setup are taken, and then nothing is asked.
     """
+    if not fresh:
+        unasked = answered_earlier(unasked)
+        if unasked.rest.computed_with:
+            yield unasked
+            return
     setup, findings, rest = unasked.setup, [found for _, found in unasked.losing], unasked.rest
     losing = [risk for risk, _ in unasked.losing]
     bugs = [risk.bug for risk in losing]
 
     def limits() -> Limits:
-        return Limits(conflicts=CONFLICTS, jobs=1, timeout=max(0.1, round(left(), 1)))
+        return limits_of(max(0.1, round(left(), 1)))
 
     def look_for(risk: Risk) -> RiskFinding:
         here = shown(risk, setup, bugs, limits())

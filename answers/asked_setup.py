@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,6 +90,7 @@ def asked_setup(
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
     first = unasked(setup, deployment)
+    warnings = [in_pulsar.warning if in_pulsar else _not_read(wanted, known), *_of_files(said)]
     return replace(
         first,
         sources=dict(said.sources),
@@ -97,8 +98,16 @@ def asked_setup(
         accepted=accepted(accept),
         pulsar=in_pulsar,
         persistence=said.persistence(),
-        unread=in_pulsar.warning if in_pulsar else _not_read(wanted, known),
+        warning=" ".join(filter(None, warnings)),
     )
+
+
+def _of_files(said: Files) -> Iterator[str]:
+    """Yield a warning for each file with keys that may matter and that are not read."""
+    for name, source in said.sources.items():
+        more = f" (The notes below have {len(source.unread) - 1} more.)" if len(source.unread) > 1 else ""
+        if source.unread:
+            yield f"warning: {name}: {source.unread[0]}{more} The answer is without it."
 
 
 def _not_read(release: str, answered: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from fencepost.answers.affected import OF_COPIES
 from fencepost.answers.risks import LOSSES, Risk
@@ -21,6 +22,7 @@ from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance, Protocol, choose
 from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.switches import DURABILITY
@@ -40,6 +42,8 @@ class RiskFinding:
     counterexample: Counterexample | None = None
     out_of_time: bool = False
     """Whether the search at the sizes asked about ended because of the time limit."""
+    computed_with: str = ""
+    """The version that answered the question earlier; empty if it was asked now."""
 
     @property
     def decided(self) -> bool:
@@ -64,8 +68,66 @@ DECIDED = (Verdict.VIOLATED, Verdict.PROVED)
 """The verdicts that answer a question."""
 
 
-def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
-    """Search for the bug at these sizes in this release.
+@dataclass(frozen=True)
+class RiskQuestion:
+    """One search: some properties of one instance, of which a violation of one is enough."""
+
+    preset: str
+    settings: Mapping[str, str]
+    release: str
+    properties: tuple[str, ...]
+    first: Shortcut | None = None
+    shown_as: Mapping[str, int] | None = None
+    """The sizes that a violation is one of, if the instance leaves out some bookies of the ensemble."""
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The instance that is searched."""
+        return find(self.preset).instance(self.settings.items(), self.release)
+
+    def ask(self, limits: Limits) -> RiskFinding:
+        """Search the instance."""
+        return self.finding(*searched(self.instance, self.properties, self.first, limits))
+
+    def finding(self, verdict: Verdict, reason: str, trace: Trace | None) -> RiskFinding:
+        """Return the finding of a search with this result. The trace is one of the instance."""
+        needed = _needed(find(self.preset), self.settings, self.release)
+        asked = [f"--property={prop}" for prop in ([trace.property] if trace else self.properties)]
+        command = ["fencepost", "check", self.preset, f"--release={self.release}", *asked]
+        command += [f"--set={key}={value}" for key, value in needed.items()]
+        parameters = self.instance.parameters
+        sizes = {
+            key: int(getattr(parameters, key, parameters.write_quorum))
+            for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
+        }
+        if self.shown_as is not None and verdict is Verdict.VIOLATED:
+            sizes = {**self.shown_as, "entries": sizes["entries"]}
+        timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
+        return RiskFinding(verdict, sizes, command, reason, self._counterexample(verdict, trace), timed_out)
+
+    def _counterexample(self, verdict: Verdict, trace: Trace | None) -> Counterexample | None:
+        if trace is None:
+            return None
+        system = self.instance.written
+        (prop,) = choose(system, (trace.property,))
+        sentence = f"{trace.property}: {verdict.value}"
+        return Counterexample(trace, system, prop, sentence, self.instance.changed_switches)
+
+
+def searched(
+    instance: Instance, properties: tuple[str, ...], first: Shortcut | None, limits: Limits
+) -> tuple[Verdict, str, Trace | None]:
+    """Search an instance with the shortcut first; return the worst verdict, its reason and a trace."""
+    limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
+    chosen = choose(instance.system, properties)
+    results = (first(instance, chosen, limits) if first else ()) or results_of(instance, chosen, limits)
+    verdict = worst(result.verdict for result in results)
+    reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
+    return verdict, reason, next((r.trace for r in results if r.trace is not None), None)
+
+
+def at_these_sizes(risk: Risk, setup: Setup, others: Iterable[Expectation]) -> RiskQuestion:
+    """Return the search for the bug at these sizes in this release.
 
     The other known bugs are fixed, so that none of them explains a violation. A bug that needs no spare
     bookie is searched for without one first (`violations_without_spare`).
@@ -73,12 +135,22 @@ def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limit
     sizes = dict(setup.sizes) | ({"entries": risk.entries} if risk.entries else {})
     if risk.at_once:
         sizes["crashes"] = setup.configuration.ack_quorum
-    return _asked(risk, risk.asks, setup, sizes, others, limits)
+    return _question(risk, risk.asks, setup, sizes, others)
+
+
+def at_own_sizes(risk: Risk, setup: Setup, others: Iterable[Expectation]) -> RiskQuestion:
+    """Return the search for the bug in this release on the small instance of its row."""
+    return _question(risk, (risk.bug.property,), setup, {}, others)
+
+
+def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
+    """Search for the bug at these sizes in this release."""
+    return at_these_sizes(risk, setup, others).ask(limits)
 
 
 def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
     """Search for the bug in this release on the small instance of its row."""
-    return _asked(risk, (risk.bug.property,), setup, {}, others, limits)
+    return at_own_sizes(risk, setup, others).ask(limits)
 
 
 def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
@@ -90,23 +162,20 @@ def _of_other_models(bug: Expectation) -> bool:
     return bug.protocol == OF_COPIES or _of_crashes(bug)
 
 
-def _asked(
+def _question(
     risk: Risk,
     properties: tuple[str, ...],
     setup: Setup,
     sizes: Mapping[str, int],
     others: Iterable[Expectation],
-    limits: Limits,
-) -> RiskFinding:
+) -> RiskQuestion:
     name, settings = instance_of(risk, setup, sizes, others)
-    first = None
-    if sizes:
-        spared = violations_by_rounds if "spare" in risk.needs else violations_without_spare
-        first = violations_by_the_writer if risk.by_writer else spared
-    found = _decided(name, settings, setup.release, properties, limits, first)
-    if name == OF_COPIES and sizes and found.verdict is Verdict.VIOLATED:
-        return replace(found, shown_on=dict(setup.sizes) | {"entries": found.shown_on["entries"]})
-    return found
+    if not sizes:
+        return RiskQuestion(name, settings, setup.release, properties)
+    spared = violations_by_rounds if "spare" in risk.needs else violations_without_spare
+    first = violations_by_the_writer if risk.by_writer else spared
+    shown_as = setup.sizes if name == OF_COPIES else None
+    return RiskQuestion(name, settings, setup.release, properties, first, shown_as)
 
 
 def instance_of(
@@ -176,10 +245,15 @@ def _as_shipped(setup: Setup) -> dict[str, str]:
     )
 
 
-def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> RiskFinding:
-    """Search for a lost entry at these sizes that no known bug explains: the known bugs are fixed."""
+def any_other(setup: Setup, mended: Iterable[Expectation]) -> RiskQuestion:
+    """Return the search for a lost entry at these sizes that no known bug explains: those are fixed."""
     settings = {name: str(value) for name, value in setup.sizes.items()}
-    return _decided("bookkeeper", settings | mended_for(mended), setup.release, LOSSES, limits)
+    return RiskQuestion("bookkeeper", settings | mended_for(mended), setup.release, LOSSES)
+
+
+def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> RiskFinding:
+    """Search for a lost entry at these sizes that no known bug explains."""
+    return any_other(setup, mended).ask(limits)
 
 
 def _of_crashes(known: Expectation) -> bool:
@@ -199,36 +273,6 @@ def _of_durability(known: Expectation) -> bool:
     return "storage" in known.settings
 
 
-def _decided(
-    name: str,
-    settings: dict[str, str],
-    release: str,
-    properties: tuple[str, ...],
-    limits: Limits,
-    first: Shortcut | None = None,
-) -> RiskFinding:
-    protocol = find(name)
-    instance = protocol.instance(settings.items(), release)
-    limits = replace(limits, minimize=Minimize.NONE, one_is_enough=True)
-    chosen = choose(instance.system, properties)
-    results = first(instance, chosen, limits) if first else ()
-    if not results:
-        results = results_of(instance, chosen, limits)
-    verdict = worst(result.verdict for result in results)
-    said = [f"--set={key}={value}" for key, value in _needed(protocol, settings, release).items()]
-    broken = next((r.property for r in results if r.trace is not None), None)
-    asked = [f"--property={prop}" for prop in ([broken] if broken else properties)]
-    command = ["fencepost", "check", name, f"--release={release}", *asked, *said]
-    parameters = instance.parameters
-    sizes = {
-        key: int(getattr(parameters, key, parameters.write_quorum))
-        for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
-    }
-    reason = next((r.reason for r in results if r.verdict is verdict and r.reason), None) or ""
-    timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
-    return RiskFinding(verdict, sizes, command, reason, _counterexample(instance, results), timed_out)
-
-
 def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> dict[str, str]:
     """Return the settings without those that do not change the instance."""
     wanted, needed = protocol.parameters(settings.items(), release), dict(settings)
@@ -238,12 +282,3 @@ def _needed(protocol: Protocol, settings: Mapping[str, str], release: str) -> di
             if protocol.parameters(fewer.items(), release) == wanted:
                 needed = fewer
     return needed
-
-
-def _counterexample(instance: Instance, results: Sequence[Result]) -> Counterexample | None:
-    found = next((r for r in results if r.trace is not None), None)
-    if found is None or found.trace is None:
-        return None
-    (prop,) = instance.properties(found.property)
-    sentence = f"{found.property}: {found.verdict.value}"
-    return Counterexample(found.trace, instance.system, prop, sentence, instance.changed_switches)

@@ -99,12 +99,13 @@ def advise(
     storage: str | None = None,
     accept: str | Iterable[str] = (),
     timeout: float = 300.0,
+    fresh: bool = False,
 ) -> Advised:
     """Say whether a configuration on a release may lose acknowledged entries, and what to do.
 
     The arguments are the options of `fencepost advise`; `files` are those of `--from`, and `timeout` counts
-    seconds. A value that is not given is that of the last file that has it, or the default. Raises BadInput,
-    and KeyboardInterrupt after Ctrl-C.
+    seconds. A value that is not given is that of the last file that has it, or the default. The answer to a
+    usual setup ships, and `fresh` computes it. Raises BadInput, and KeyboardInterrupt after Ctrl-C.
     """
     until = time.perf_counter() + number("timeout", timeout, SECONDS)
     paths = (files,) if isinstance(files, str | PathLike) else files
@@ -125,7 +126,7 @@ def advise(
         storage=storage,
         accept=texts(accept),
     )
-    *_, advice = advice_on(unasked, lambda: until - time.perf_counter())
+    *_, advice = advice_on(unasked, lambda: until - time.perf_counter(), fresh=fresh)
     return Advised(advice)
 
 

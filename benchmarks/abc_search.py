@@ -24,11 +24,11 @@ from found import CLEAN, EXAMPLES, ROWS, TIMEOUT, TWO_OF_THREE, Row, processor_s
 
 from abc_pdr import PROGRAM, WITH_INVARIANT, pdr, read_invariant
 from fencepost.cli.main import run
-from fencepost.encoding.engine.messages import IC3
+from fencepost.encoding.engine.messages import IC3, FoundPath
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.aiger import CircuitBuilder
 from fencepost.encoding.ic3 import found_proof
-from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.solvers import Progress

@@ -1,14 +1,14 @@
 """A check: properties of an instance, put to engines that work side by side, up to a verdict.
 
-Enumeration comes first and alone, up to a fixed number of states. If the sizes of its levels show that its
-end is in sight, it goes on once IC3 has had two processor seconds; it takes the place of rounds for 20
-seconds, and lets the proofs wait if its end is soon. Otherwise induction over one action and IC3 prove, while
-rounds look for violations; rounds are searched to the end once these proofs are over, or have had their time.
+Enumeration comes first and alone, up to a fixed number of states, and goes on if the sizes of its levels show
+that its end is in sight. Otherwise induction over one action and IC3 prove, while rounds look for violations;
+rounds are searched to the end once these proofs are over, or have had 20 processor seconds. The proofs have
+one turn alone, of a few processor seconds: once an end is in sight, or, if nothing is declared, once rounds
+have had two processor seconds and found no violation.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,7 +29,16 @@ from fencepost.encoding.rounds.bounded_search import PROOFS_FIRST, BoundedSearch
 from fencepost.encoding.rounds.further_counterexamples import search_further
 
 TURN = 2.0
-"""The processor seconds that a process of the proofs has while an enumeration waits, its end in sight."""
+"""The processor seconds that the proofs have while an enumeration waits, its end in sight, at least."""
+
+PACE = 125_000
+"""If more states are expected, the proofs have a second for so many: a third of the time of the states."""
+
+GLIMPSE = 2.0
+"""The processor seconds of rounds after which IC3 has a turn, if nothing is violated and nothing declared."""
+
+ALONE = 4.0
+"""The processor seconds that the proofs have by the end of that turn."""
 
 
 class EngineOrder:
@@ -46,22 +55,26 @@ class EngineOrder:
         """Begin before any engine has begun."""
         self._work, self._enumeration, self._induction = work, enumeration, induction
         self._finding, self._rounds = finding, rounds
-        limits = work.limits
-        self._has_turn = limits.jobs > 1 and limits.conflicts is None
-        """Whether IC3 has its turn, or is still to have it."""
 
     def may_work(self, engine: Engine) -> bool:
         """Return whether an engine may begin, or go on."""
-        enumeration = self._enumeration
-        if self._has_turn and enumeration.is_in_sight:
-            finding, spent = self._finding, self._work.has_spent(TURN, self._induction, self._finding)
-            self._has_turn = finding.suits and not finding.is_over and not spent
-            if self._has_turn:
-                return engine is not enumeration and engine is not self._rounds
+        enumeration, spent = self._enumeration, self._work.spent_by(self._induction, self._finding)
+        if self._finding.suits and not self._finding.is_over and spent < self._turn():
+            return engine is not enumeration and engine is not self._rounds
         if engine is enumeration or enumeration.is_over:
             return True
-        is_early = time.perf_counter() - self._work.begun < PROOFS_FIRST
-        return not enumeration.is_alone and not (engine is self._rounds and is_early)
+        return not enumeration.is_alone and not (engine is self._rounds and spent < PROOFS_FIRST)
+
+    def _turn(self) -> float:
+        """Return the processor seconds that the proofs have before the others go on; 0 without a turn."""
+        work, expected = self._work, self._enumeration.expected
+        if work.limits.jobs == 1 or work.limits.conflicts is not None:
+            return 0.0
+        if expected is not None:
+            return max(TURN, expected / PACE)
+        if work.system.invariants or work.spent_by(self._rounds) < GLIMPSE:
+            return 0.0
+        return 0.0 if any(work.knowledge.violation(prop.name) for prop in work.properties) else ALONE
 
 
 def check(
@@ -90,7 +103,7 @@ def check(
         if limits.jobs > 1:  # with one job, in the order below
             first.append(finding)
         rounds = BoundedSearch(work, first)
-        shortest = ShortestViolation(work, induction)
+        shortest = ShortestViolation(work, induction, rounds)
         engines: list[Engine] = [enumeration, induction, rounds, finding, shortest]
         order = EngineOrder(work, enumeration, induction, finding, rounds)
         work.stopped = work.run(engines, work.is_enough, order.may_work)

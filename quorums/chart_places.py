@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.quorums.config_forms import SECTIONS, ConfigFile, Fact
+from fencepost.quorums.config_forms import ConfigFile
 from fencepost.quorums.config_keys import BOOKIE, plain
+from fencepost.quorums.facts import SECTIONS, Fact
 
 NAMED = ("services", "containers")
 """Sections below which a name is that of a service or a container, and not a section of a chart."""
@@ -30,7 +31,7 @@ CLAIMS = {
 
 def persistence_of(file: ConfigFile) -> str:
     """Return the same in the keys of this file or of its form; an empty text if it is of no such form."""
-    given = [f for f in file.facts if f.key == "persistence" and f.component in (None, BOOKIE)]
+    given = [fact for fact in file.facts if fact.is_persistence]
     off = [fact.where for fact in given if plain(fact.value) == "false"]
     if given:
         return f"{' and '.join(dict.fromkeys(off or [fact.where for fact in given]))} to true"

@@ -7,9 +7,8 @@ Pravega's and StreamNative's. YAML may have several documents.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,20 @@ import javaproperties
 
 from fencepost.encoding.documents import SETTINGS, RepeatedKey, parse_yaml_documents, read_text, shown
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, METADATA
+from fencepost.quorums.config_keys import BOOKIE, BROKER, CONFIG_KEYS
+from fencepost.quorums.container_forms import (
+    config_map_facts,
+    mappings,
+    properties,
+    service_facts,
+    services_of,
+    variables_of,
+    workload_facts,
+)
+from fencepost.quorums.facts import SECTIONS, Fact
 from fencepost.quorums.helm_values import HELD_IN, held_values
 
 HINT = "give a broker.conf, a bk_server.conf, Helm values, a docker-compose file or Kubernetes resources"
-
-PREFIXES = ("PULSAR_PREFIX_", "BK_")
-"""Images of Pulsar and BookKeeper set a variable of this prefix as the key without it."""
-
-BOOKIES = ("bookkeeper", "bookkeepers", "bookie", "bookies")
-"""The names of a section for bookies."""
-
-SECTIONS = {
-    **dict.fromkeys(BOOKIES, BOOKIE),
-    **dict.fromkeys(("broker", "brokers"), BROKER),
-    **dict.fromkeys(("autorecovery", "auto_recovery", "recovery"), AUTORECOVERY),
-    **dict.fromkeys(("zookeeper", "zookeepers", "oxia"), METADATA),
-}
-"""The component of a section by its name, in lower case."""
 
 OTHERS = frozenset(
     (
@@ -57,56 +52,8 @@ PLAIN_SECTIONS = frozenset(
 )
 """Sections that hold keys, and name no component."""
 
-ROLES = (
-    (AUTORECOVERY, r"auto-?_?recovery|\brecovery"),
-    ("standalone", r"standalone"),
-    ("other", r"init|proxy|toolset|bastion|function|websocket|manager"),
-    (METADATA, r"zookeeper|\bzk|oxia|metadata"),
-    (BOOKIE, r"bookie|bookkeeper|\bbk"),
-    (BROKER, r"broker"),
-)
-"""The component of a service or a resource, by a part of its name. The first that fits counts."""
-
 VARIABLES = frozenset(("environment", "env", "extraenv", "extraenvs", "additionalenv"))
 """Keys of a list of variables, in lower case."""
-
-COMMAND = re.compile(r"\b(?:pulsar|bookkeeper)\s+(bookie|broker|autorecovery|standalone|proxy|zookeeper)\b")
-"""The part of a container's command that names the component."""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One value of a file, with its path there and the component whose section it stands in."""
-
-    component: str | None
-    """None if the file does not say it."""
-    path: tuple[str, ...]
-    value: Any
-    member: str = ""
-    """The set, service, resource or file to which the value belongs; empty if it is for all bookies."""
-
-    @property
-    def key(self) -> str:
-        """The last part of the path, without the prefix of an image."""
-        for prefix in PREFIXES:
-            if self.path[-1].startswith(prefix):
-                return self.path[-1].removeprefix(prefix)
-        return self.path[-1]
-
-    @property
-    def has_prefix(self) -> bool:
-        """Whether the key has the prefix of an image. Such a key wins over the key without it."""
-        return self.path[-1].startswith(PREFIXES)
-
-    @property
-    def where(self) -> str:
-        """The path in one word."""
-        return ".".join(self.path)
-
-    @property
-    def section(self) -> str:
-        """The name of the section in which the key stands, in lower case; empty for the file itself."""
-        return self.path[-2].lower() if len(self.path) > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -123,13 +70,31 @@ class ConfigFile:
     """The kinds of the resources of Kubernetes in the file."""
 
 
+FOREIGN = {
+    ".tf": "Terraform",
+    ".hcl": "HCL",
+    ".nomad": "a job of Nomad",
+    ".toml": "TOML",
+    ".xml": "XML",
+    ".service": "a unit of systemd",
+    ".j2": "a template",
+    ".tpl": "a template",
+    ".gotmpl": "a template",
+}
+"""Forms that are not read, by the ends of files' names."""
+FOREIGN_HINT = "give what it sets as lines of KEY=value, or the values of its chart as YAML"
+
+
 def read_config(path: Path) -> ConfigFile:
     """Return the facts of a file: YAML if its name says so, else Java properties. Raises BadInput."""
     text = read_text(path, HINT, SETTINGS)
+    if path.suffix in FOREIGN:
+        raise BadInput(f"{path}: is {FOREIGN[path.suffix]}, which is not read; {FOREIGN_HINT}")
     try:
         if path.suffix not in (".yaml", ".yml", ".json"):
             return _properties(text)
-        documents = parse_yaml_documents(text, str(path), HINT)
+        hint = "if it is a template, give what it renders to (helm template)" if "{{" in text else HINT
+        documents = parse_yaml_documents(text, str(path), hint)
         for document in documents:
             if not isinstance(document, dict | None):
                 raise BadInput(f"{path}: is {shown(document)}, not an object with sections and keys; {HINT}")
@@ -144,11 +109,6 @@ def read_config(path: Path) -> ConfigFile:
 
 
 # Java properties.
-
-
-def properties(text: str) -> dict[str, str]:
-    """Return keys and values of a text as Java's `Properties` reads it; of a repeated key the last counts."""
-    return javaproperties.loads(text.removeprefix("\ufeff"))
 
 
 def _properties(text: str) -> ConfigFile:
@@ -177,7 +137,7 @@ def _properties(text: str) -> ConfigFile:
 def _resources(document: Mapping[Any, Any]) -> Iterator[Mapping[Any, Any]]:
     """Yield the resources of a YAML document: those of its list, or the document itself."""
     if str(document.get("kind")).endswith("List"):
-        for item in _mappings(document.get("items")):
+        for item in mappings(document.get("items")):
             yield from _resources(item)
     else:
         yield document
@@ -185,28 +145,24 @@ def _resources(document: Mapping[Any, Any]) -> Iterator[Mapping[Any, Any]]:
 
 def _document(document: Mapping[Any, Any]) -> Iterator[Fact]:
     """Yield the facts of one YAML document. Raises BadInput for a text in a value that cannot be read."""
-    kind, services = document.get("kind"), _services(document)
+    kind, services = document.get("kind"), services_of(document)
     if kind in HELD_IN:
         for values, files in held_values(document):
             yield from _section(values, None, ())
             yield from (Fact(None, path, value) for path, value in files)
     elif services:
         for name, service in services.items():
-            yield from _service(str(name), service)
+            yield from service_facts(str(name), service)
     elif kind == "ConfigMap":
-        yield from _config_map(document)
+        yield from config_map_facts(document)
     elif kind in ("StatefulSet", "Deployment", "DaemonSet", "Pod"):
-        yield from _workload(document)
+        yield from workload_facts(document)
     elif kind == "PulsarBroker":
         yield from _section(document, BROKER, ())
     elif kind in ("BookkeeperCluster", "BookKeeperCluster") or {"zookeeperUri", "options"} <= set(document):
         yield from _section(document, BOOKIE, ())
     else:
         yield from _section(document, None, ())
-
-
-def _mappings(value: object) -> list[Mapping[Any, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _section(
@@ -228,9 +184,9 @@ def _section(
             elif name.lower() not in off:
                 yield from _section(value, inner, (*path, name), of)
         elif name.lower() in VARIABLES and isinstance(value, list):
-            yield from _variables(value, component, (*path, name), of)
-        elif isinstance(value, list) and _mappings(value) and name != "multiVolumes":
-            for number, item in enumerate(_mappings(value)):
+            yield from variables_of(value, component, (*path, name), of)
+        elif isinstance(value, list) and mappings(value) and name != "multiVolumes":
+            for number, item in enumerate(mappings(value)):
                 yield from _section(item, inner, (*path, name, str(number)), of)
         elif name.lower() in PLAIN_SECTIONS and isinstance(value, str) and "\n" in value:
             yield from _section(_held(value, (*path, name)), component, (*path, name), of)
@@ -256,117 +212,3 @@ def _component(name: str, outer: str | None) -> str | None:
 
 def _is_false(value: object) -> bool:
     return value is False or (isinstance(value, str) and value.strip().lower() == "false")
-
-
-def _variables(
-    variables: list[Any], component: str | None, path: tuple[str, ...], member: str
-) -> Iterator[Fact]:
-    """Yield the facts of a list of variables: `NAME=value`, or a name and a value."""
-    for variable in variables:
-        if isinstance(variable, str):
-            name, equals, value = variable.partition("=")
-            if equals:
-                yield Fact(component, (*path, name), value, member)
-        elif isinstance(variable, dict) and "name" in variable and "value" in variable:
-            yield Fact(component, (*path, str(variable["name"])), variable["value"], member)
-
-
-# docker-compose.
-
-
-def _services(document: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return the services of a docker-compose file; none of another document."""
-    keys = {"image", "build", "command", "environment", "env_file"}
-    found = document.get("services")
-    services = found if isinstance(found, dict) else {}
-    of_compose = all(isinstance(service, dict) and keys & set(service) for service in services.values())
-    return services if of_compose else {}
-
-
-def _service(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
-    """Yield the variables of a service, and the number of its containers."""
-    path: tuple[str, ...] = ("services", name)
-    words = [service.get(word) for word in ("entrypoint", "command")]
-    command = " ".join(" ".join(map(str, w)) if isinstance(w, list) else str(w or "") for w in words)
-    component: str | None = _role(name, command, str(service.get("image", "")))
-    if component == "standalone":
-        component, path = None, ()
-    else:
-        deploy = service.get("deploy")
-        replicas = deploy.get("replicas") if isinstance(deploy, dict) else None
-        yield Fact(component, (*path, "replicas"), replicas or service.get("scale") or 1, name)
-    yield Fact(component, (*path, "image"), service.get("image"), name)
-    for key in ("env_file", "extends"):
-        if service.get(key):
-            yield Fact(component, (*path, key), service[key], name)
-    variables = service.get("environment")
-    if isinstance(variables, dict):
-        variables = [{"name": name, "value": value} for name, value in variables.items()]
-    for fact in _variables(variables or [], component, (*path, "environment"), name):
-        yield replace(fact, value=_interpolated(fact.value))
-
-
-def _interpolated(value: Any) -> Any:
-    """Return the default of a variable of the shell, as docker-compose puts it in: `${NAME:-default}`."""
-    found = re.fullmatch(r"\$\{\w+:?-(.*)\}", value) if isinstance(value, str) else None
-    return found[1] if found else value
-
-
-def _role(name: str, command: str = "", image: str = "") -> str:
-    """Return the component that a service or resource runs, by its command, its name or its image."""
-    found = COMMAND.search(command)
-    if found:
-        return "standalone" if found[1] == "standalone" else SECTIONS.get(found[1], "other")
-    for component, pattern in ROLES:
-        if re.search(pattern, name.lower()):
-            return component
-    return BOOKIE if re.search(r"(?:^|/)bookkeeper(?::|$)", image) else "other"
-
-
-# Kubernetes.
-
-
-def _named(document: Mapping[Any, Any]) -> str:
-    """Return the name of a resource and its label `component`."""
-    metadata = document.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    labels = metadata.get("labels")
-    labels = labels if isinstance(labels, dict) else {}
-    label = labels.get("component") or labels.get("app.kubernetes.io/component") or ""
-    return str(label) if label else _own_name(document)
-
-
-def _own_name(document: Mapping[Any, Any]) -> str:
-    """Return the name of a resource, by which it differs from others of its component."""
-    metadata = document.get("metadata")
-    return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
-
-
-def _config_map(document: Mapping[Any, Any]) -> Iterator[Fact]:
-    """Yield the keys of a ConfigMap. A value may be a whole file of Java properties."""
-    data = document.get("data")
-    component = _role(_named(document))
-    for name, value in (data if isinstance(data, dict) else {}).items():
-        if str(name).endswith((".conf", ".properties")) and isinstance(value, str):
-            of_file = _role(str(name).replace("bk_server", "bookie"))
-            for key, held in properties(value).items():
-                of = component if of_file == "other" else of_file
-                yield Fact(of, ("data", str(name), key), held, str(name))
-        else:
-            yield Fact(component, ("data", str(name)), value, _own_name(document))
-
-
-def _workload(document: Mapping[Any, Any]) -> Iterator[Fact]:
-    """Yield the variables of a workload's containers, and the number of its pods."""
-    spec = document.get("spec")
-    spec = spec if isinstance(spec, dict) else {}
-    component = _role(_named(document))
-    name = _own_name(document)
-    if "replicas" in spec:
-        yield Fact(component, ("spec", "replicas"), spec["replicas"], name)
-    template = spec.get("template")
-    pod = template.get("spec") if isinstance(template, dict) else spec
-    for container in _mappings(pod.get("containers") if isinstance(pod, dict) else None):
-        variables = container.get("env")
-        path = ("containers", str(container.get("name", "")), "env")
-        yield from _variables(variables if isinstance(variables, list) else [], component, path, name)

@@ -6,10 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.encoding.documents import parse_yaml_documents
+from fencepost.encoding.documents import DEPTH, parse_yaml_documents
+from fencepost.encoding.errors import BadInput
 
 HELD_IN = ("Application", "ApplicationSet", "HelmRelease")
 """The kinds of resources that hold the values of a chart."""
+
+READ_KINDS = {
+    *HELD_IN,
+    *("ConfigMap", "StatefulSet", "Deployment", "DaemonSet", "Pod"),
+    *("PulsarCluster", "PulsarBroker", "BookkeeperCluster", "BookKeeperCluster"),
+}
+"""The kinds of resources that are read."""
 
 Values = Mapping[str, Any]
 
@@ -53,6 +61,8 @@ def _parsed(text: object) -> Values:
 def _put(values: dict[Any, Any], name: str, value: object) -> None:
     """Set a value by the path that `helm --set` takes: names, with points between them that may be quoted."""
     *outer, last = [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", name)]
+    if len(outer) >= DEPTH:
+        raise BadInput(f"a name in helm.parameters has {len(outer) + 1} parts; at most {DEPTH} are read")
     for part in outer:
         if not isinstance(values.get(part), dict):
             values[part] = {}

@@ -37,7 +37,7 @@ def weakest(field: str, name: str, values: Mapping[str, Any]) -> tuple[Any, str]
         return next(iter(by_value)), ""
     said = ", and ".join(f"{_word(value)} for {_few(members)}" for value, members in by_value.items())
     if field not in WEAKEST:
-        return Differing(f"{name} is {said}; none of them is the weaker, so ask for each on its own"), ""
+        return Differing(f"{name} is {said}; none of them is the weaker, so ask for each with --storage"), ""
     value = WEAKEST[field](by_value)
     return value, f"{name} is {said}. {_word(value)} counts for all, because it is the weaker."
 

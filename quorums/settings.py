@@ -9,8 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from fencepost.encoding.documents import is_a, shown, whole
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.config_forms import BOOKIES, PLAIN_SECTIONS, Fact
+from fencepost.quorums.config_forms import PLAIN_SECTIONS
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey
+from fencepost.quorums.facts import BOOKIES, Fact
 from fencepost.quorums.members import WEAKEST, weakest
 from fencepost.quorums.setters import REMOVED, Removed
 from fencepost.quorums.storages import OF_CLASS
@@ -235,11 +236,9 @@ SECTION_FACTS: dict[str, Callable[[Fact], bool]] = {
     "autorecovery_pods": lambda f: (
         f.component == AUTORECOVERY and f.section in ("autorecovery", "spec") and f.key in REPLICAS
     ),
-    "chart_persistence": lambda f: f.key == "persistence" and f.component is None and f.section != "volumes",
-    "volumes_persistence": lambda f: (
-        f.key == "persistence" and f.component is None and f.section == "volumes"
-    ),
-    "bookie_persistence": lambda f: f.key == "persistence" and f.component == BOOKIE,
+    "chart_persistence": lambda f: f.is_persistence and f.component is None and f.section != "volumes",
+    "volumes_persistence": lambda f: f.is_persistence and f.component is None and f.section == "volumes",
+    "bookie_persistence": lambda f: f.is_persistence and f.component == BOOKIE,
 }
 """The facts of sections that set a field of `Settings`."""
 

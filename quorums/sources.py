@@ -10,27 +10,22 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.chart_places import NAMED, parents_of, persistence_of
-from fencepost.quorums.config_forms import (
-    BOOKIES,
-    HINT,
-    VARIABLES,
-    ConfigFile,
-    Fact,
-    read_config,
-)
+from fencepost.quorums.config_forms import HINT, VARIABLES, ConfigFile, read_config
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey, plain
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
+from fencepost.quorums.facts import BOOKIES, Fact
+from fencepost.quorums.helm_values import HELD_IN, READ_KINDS
 from fencepost.quorums.members import Differing
 from fencepost.quorums.setters import DEFAULT, Setter, chosen
 from fencepost.quorums.settings import (
     Settings,
     by_key,
     facts_of,
-    is_plain,
     members_of,
     of_members,
     settings_of,
 )
+from fencepost.quorums.unread_keys import misplaced, of_other_forms
 
 OF_BROKERS = frozenset(("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"))
 """Keys by which a file of Java properties is known to be a broker's, besides those of the table."""
@@ -65,6 +60,8 @@ class Source:
     """The parents below which its sections stand, as in an umbrella chart; an empty text for the top."""
     bookie: str | None = None
     """The name of the bookie whose file of Java properties it is, empty if not said; None for other files."""
+    unread: tuple[str, ...] = ()
+    """The notes about keys that may be meant for the system asked about and that are not read."""
 
 
 def read_source(path: Path) -> Source:
@@ -79,6 +76,10 @@ def read_source(path: Path) -> Source:
     with_prefix = [fact for fact in file.facts if fact.has_prefix or _ends(fact)]
     prefixed, used_too, differ_too = settings_of(path, with_prefix, members)
     unmodelled = _unmodelled(file, members)
+    places = list(misplaced(file))
+    unread = [*(said for said, unknown in places if unknown), *of_other_forms(file)]
+    if not used and not used_too:
+        _refuse_unread(path, file, unread)
     of_parents = [*used, *used_too, *unmodelled.values()]
     return Source(
         settings,
@@ -87,12 +88,28 @@ def read_source(path: Path) -> Source:
         _is_of_bookies(file),
         any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
         tuple(dict.fromkeys(fact.where for fact in (*used, *used_too))),
-        tuple(dict.fromkeys((*differ, *differ_too, *_notes(file, unmodelled)))),
+        tuple(dict.fromkeys((*differ, *differ_too, *_notes(file, unmodelled), *dict(places), *unread))),
         {name: fact.value for name, fact in unmodelled.items()} | _tls(file.facts),
         persistence_of(file),
         frozenset(parent for fact in of_parents for parent in parents_of(fact)),
         _bookie(file),
+        tuple(unread),
     )
+
+
+def _refuse_unread(path: Path, file: ConfigFile, unread: Sequence[str]) -> None:
+    """Raise BadInput for a file of which nothing is read although it seems to say something."""
+    kinds = sorted(file.kinds - {""})
+    if kinds and not file.kinds & READ_KINDS:
+        hint = "give the output of `kustomize build`" if "Kustomization" in kinds else HINT
+        raise BadInput(f"{path}: a resource of kind {kinds[0]} is not read; {hint}")
+    if unread:
+        raise BadInput(f"{path}: {unread[0].rstrip('.')}; {HINT}")
+    for fact in file.facts:
+        if fact.key in ("valueFiles", "valuesFrom"):
+            raise BadInput(f"{path}: {fact.where} is not read; give {_short(fact.value)} instead")
+    if not file.facts and file.kinds & {*HELD_IN}:
+        raise BadInput(f"{path}: {kinds[0]} has no values of a chart; {HINT}")
 
 
 def _ends(fact: Fact) -> bool:
@@ -151,18 +168,19 @@ def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
     for sentence, keys in by_sentence.items():
         yield f"{', '.join(keys)}: {sentence}"
     for fact in file.facts:
-        if fact.key == "persistence" and fact.component in (None, BOOKIE) and plain(fact.value) == "false":
+        if fact.is_persistence and plain(fact.value) == "false":
             yield f"{fact.where}=false: {FORMATTED if fact.section == 'volumes' else EMPTIED}"
         if fact.key in ELSEWHERE and fact.section not in VARIABLES and fact.value:
             yield f"{fact.where} is not read; {ELSEWHERE[fact.key].format(_short(fact.value))}."
         if "forceSync=no" in str(fact.value):
             yield f"{fact.where} has forceSync=no: {CONFIG_KEYS['forceSync'].known}"
-    yield from _strays(file)
 
 
 ELSEWHERE = {
     "env_file": "give {} with --from too",
-    "extends": "give {} with the service's variables, or `docker compose config`, which has all of them",
+    "envFrom": "give the ConfigMap {} with --from too",
+    "volumes": "it mounts {}; give that with --from too",
+    "extends": "give what `docker compose config` prints, which has all variables of the service",
     "valueFiles": "give {} with --from too, before this file",
     "valuesFrom": "give {} as files with --from too, before this file",
 }
@@ -173,19 +191,6 @@ FORMATTED = (
     "restart."
 )
 EMPTIED = "a bookie that restarts has lost its disks."
-
-
-def _strays(file: ConfigFile) -> Iterator[str]:
-    """Yield a sentence for each key that a model has, and that stands in the section of another component."""
-    named = by_key(file.facts)
-    for key in CONFIG_KEYS.values():
-        facts = named.get(key.name, ()) if key.sets else ()
-        elsewhere = [fact for fact in facts if fact.component or not is_plain(fact)]
-        apart = [fact for fact in elsewhere if fact.component not in (key.component, BOOKIE)]
-        if apart:
-            more = f" (and at {len(apart) - 1} other places)" if len(apart) > 1 else ""
-            stands = f"it does not stand in the section of a {key.component}"
-            yield f"{apart[0].where}{more} is not read: {stands}."
 
 
 def _short(value: object) -> str:

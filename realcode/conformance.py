@@ -22,11 +22,14 @@ from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.quorums.storages import STORAGES
+from fencepost.realcode.course import CodeStep, Course, Ending
+from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import Library
+from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import rules_in_runs
-from fencepost.realcode.reproduction import CodeStep, Course, Ending, Setting, needs, started
+from fencepost.realcode.reproduction import Setting, needs, started
 from fencepost.realcode.runs import DURABLE, INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
 
 ATTEMPTS = 80
@@ -182,7 +185,7 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
             session.ask(
                 "flush", bookie=f"b{number}"
             )  # entries of earlier ledgers are no work for a checkpoint
-    course = Course(Code(session, parameters, steps), observations)
+    course = Course(Code(session, parameters, steps), observations, take, differences)
     taken: list[CodeStep] = []
     for step in course.steps(steps):
         taken.append(step)
@@ -196,7 +199,7 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
 
 
 def _departure(
-    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course
+    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course[Code]
 ) -> Departure:
     last, at = taken[-1], len(taken)
     name, (model, code) = next(iter(last.differs.items()), ("", (None, None)))

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.forms.counterexample import OF_PATH
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
-from fencepost.encoding.language.traces import Json, Trace, TraceStep, plain
+from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import Copies
-from fencepost.realcode.drive.code import NoSeam, Parted, RefusedByCode
+from fencepost.realcode.course import CodeStep, Course, Ending
+from fencepost.realcode.drive.code import NoSeam, Parted
 from fencepost.realcode.drive.copies import CopiesCode, take
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
-from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, followed, started
+from fencepost.realcode.reproduction import Reproduction, Setting, followed, started
 
 
 def is_of_copies(trace: Trace) -> bool:
@@ -39,7 +40,8 @@ def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) ->
     setting = started(session, setting, parameters.bookies, {"journal": "yes", "checks": "no"})
     code = CopiesCode(session, parameters, trace.steps)
     code.write_ledger()
-    course = _Course(code, _said_by(instance.system, trace))
+    course = Course(code, _said_by(instance.system, trace), take, _differences)
+    course.observations = code.observations(code.look())
     steps = tuple(course.steps(trace.steps))
     return _judged(Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code)
 
@@ -73,42 +75,10 @@ def _said_by(system: System, trace: Trace) -> list[Observations]:
     return [seen(state) for state in states]
 
 
-class _Course:
-    """The code on its way through steps of the model; `ending` says how far it got."""
-
-    def __init__(self, code: CopiesCode, model: Sequence[Observations]) -> None:
-        self.code, self.model = code, model
-        self.ending = Ending.REPRODUCED
-        self.step: int | None = None
-        self.reason = ""
-        self.before = self._look()
-
-    def _look(self) -> Observations:
-        return self.code.observations(self.code.look())
-
-    def steps(self, steps: Sequence[TraceStep]) -> Iterator[CodeStep]:
-        """Yield the code's side of each step, until the code refuses or a step cannot be driven."""
-        for step in steps:
-            try:
-                take(self.code, step)
-            except NoSeam as why:
-                self.ending, self.step, self.reason = Ending.UNDRIVABLE, step.index, str(why)
-                return
-            except Parted as why:
-                refuses = isinstance(why, RefusedByCode)
-                self.ending = Ending.REFUSED if refuses else Ending.PARTED
-                self.step, self.reason = step.index, str(why)
-                yield self._seen(step.index)
-                return
-            yield self._seen(step.index)
-
-    def _seen(self, index: int) -> CodeStep:
-        did, before = tuple(self.code.notes), self.before
-        self.before = now = self._look()
-        changes = {name: value for name, value in now.items() if before.get(name) != value}
-        model = self.model[index]
-        differs = {n: (model.get(n), now.get(n)) for n in {**model, **now} if model.get(n) != now.get(n)}
-        return CodeStep(index, did, now, changes, differs)
+def _differences(model: Observations, code: Observations) -> dict[str, tuple[Json | None, Json | None]]:
+    """Return the observations that differ, each with the model's and the code's value."""
+    names = {**model, **code}
+    return {n: (model.get(n), code.get(n)) for n in names if model.get(n) != code.get(n)}
 
 
 # The ending.

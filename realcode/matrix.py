@@ -20,18 +20,12 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run
 from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, BookKeeperParameters
+from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.actions import UNDRIVABLE
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.drive.writers import AT_REST
 from fencepost.realcode.release_behaviour import is_there, refused_at
-from fencepost.realcode.reproduction import (
-    Ending,
-    Reproduction,
-    Setting,
-    as_code_can,
-    needs,
-    without_needless,
-)
+from fencepost.realcode.reproduction import Reproduction, Setting, as_code_can, needs, without_needless
 
 
 class Mark(Enum):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
@@ -21,8 +20,9 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.realcode.course import CodeStep, Course, Ending
 from fencepost.realcode.drive.actions import take
-from fencepost.realcode.drive.code import Code, NoSeam, Parted, RefusedByCode
+from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.recoverers import drive_on
 from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
@@ -30,35 +30,6 @@ from fencepost.realcode.judgement import unanswered, violated
 from fencepost.realcode.library import Library
 from fencepost.realcode.observations import Observations, differences, model_observations
 from fencepost.realcode.release_behaviour import as_driven, mending
-
-
-class Ending(Enum):
-    """The ending of a reproduction."""
-
-    REPRODUCED = "reproduced"
-    """The property that the trace violates is violated on this release."""
-    FOLLOWED = "followed"
-    """The code follows steps that violate nothing, and makes the same observations."""
-    REFUSED = "refused"
-    """A bookie refuses the add that the violation needs, or the model of this release stops too."""
-    PARTED = "parted"
-    """The code differs from the model, and no switch explains why."""
-    UNDRIVABLE = "cannot be driven"
-    """A step has no seam, or the release has no setting that the trace needs."""
-
-
-@dataclass(frozen=True)
-class CodeStep:
-    """The code's side of one step."""
-
-    index: int
-    did: tuple[str, ...]
-    """The code's actions, in the order in which they were seen."""
-    observations: Observations
-    """The observations after the step."""
-    changes: Mapping[str, Json]
-    differs: Mapping[str, tuple[Json | None, Json | None]]
-    """The observations that differ, each with the model's and the code's value."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +127,7 @@ def reproduce(trace: Trace, setting: Setting, session: HarnessSession) -> Reprod
         return Reproduction(trace, setting, (), Ending.UNDRIVABLE, None, str(why))
     setting = started(session, setting, parameters.bookies, settings)
     code = Code(session, parameters, trace.steps)
-    course = Course(code, _said_by(system, trace))
+    course = Course(code, _said_by(system, trace), take, differences)
     steps = tuple(course.steps(trace.steps))
     return _judged(
         Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code, parameters
@@ -238,44 +209,6 @@ def steps_of(system: System, steps: Iterable[TraceStep]) -> list[GroundAction | 
 def _true_choices(system: System, trace: Trace) -> list[str]:
     """Return the names of the choices that are true in the trace."""
     return [v.name for v in system.choices if trace.initial.get(v.name) is True]
-
-
-class Course:
-    """The code on its way through steps of the model; `ending` says how far it got."""
-
-    def __init__(self, code: Code, model: Sequence[Observations]) -> None:
-        """Begin before the first step."""
-        self.code, self.model = code, model
-        self.ending = Ending.REPRODUCED
-        self.step: int | None = None
-        self.reason = ""
-        self.observations: Observations = {}
-
-    def steps(self, steps: Sequence[TraceStep]) -> Iterator[CodeStep]:
-        """Yield the code's side of each step, until the code refuses or a step cannot be driven."""
-        for step in steps:
-            try:
-                did = take(self.code, step)
-            except NoSeam as why:
-                self._end(Ending.UNDRIVABLE, step.index, str(why))
-                return
-            except Parted as why:
-                ending = Ending.REFUSED if isinstance(why, RefusedByCode) else Ending.PARTED
-                self._end(ending, step.index, str(why))
-                notes = self.code.notes
-                yield self._seen(step.index, tuple(notes if ending is Ending.REFUSED else [*notes, str(why)]))
-                return
-            yield self._seen(step.index, tuple(did))
-
-    def _end(self, ending: Ending, step: int, reason: str) -> None:
-        self.ending, self.step, self.reason = ending, step, reason
-
-    def _seen(self, index: int, did: tuple[str, ...]) -> CodeStep:
-        before = self.observations
-        self.observations = self.code.observations(self.code.look())
-        changes = {name: value for name, value in self.observations.items() if before.get(name) != value}
-        differs = differences(self.model[index], self.observations)
-        return CodeStep(index, did, self.observations, changes, differs)
 
 
 def _judged(run: Reproduction, code: Code, parameters: BookKeeperParameters) -> Reproduction:

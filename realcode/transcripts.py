@@ -25,9 +25,10 @@ from fencepost.encoding.documents import (
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import Trace
 from fencepost.quorums.storages import STORAGES
+from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import Playback, dumped
 from fencepost.realcode.library import RUN_AS
-from fencepost.realcode.reproduction import Ending, Reproduction, Setting
+from fencepost.realcode.reproduction import Reproduction, Setting
 
 SCHEMA = "fencepost.transcript/2"
 HINT = "give what `reproduce --transcript` wrote"

@@ -19,6 +19,7 @@ from fencepost.cli.process.handover import bound_time, elapsed, timeout_option
 from fencepost.cli.rendering.advice_document import as_json
 from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
+from fencepost.cli.rendering.check_text import WIDTH, text_width
 from fencepost.cli.rendering.output import form_option_of, output_option
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST
@@ -61,6 +62,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
 @timeout_option(at_once=False)
 @form_option_of(tuple(FORMS))
 @output_option
+@option("--fresh", is_flag=True, help="Compute the answer also if one ships for this setup.")
 @option("--commands", is_flag=True, help="Print the command behind each verdict too, as in the other forms.")
 @option(
     "--accept",
@@ -75,6 +77,7 @@ def command(
     sync: str | None,
     checks: str | None,
     commands: bool,
+    fresh: bool,
     timeout: float,
     form: str,
     output: str | None,
@@ -82,20 +85,22 @@ def command(
 ) -> int:
     """Say whether a configuration on a release may lose acknowledged entries, and what to do.
 
-    Known data-loss bugs are looked for, and then anything else. Everything is checked now, on E/WQ/AQ as
-    given with at most one spare bookie. Exits with 0 for yes, 1 for no and for yes with conditions, 3 for
-    not known. --accept says that a condition is met.
+    Known data-loss bugs are looked for, and then anything else, on E/WQ/AQ as given with at most one
+    spare bookie. The answer to a usual setup ships and says so; --fresh computes it. Exits with 0 for yes,
+    1 for no and for yes with conditions, 3 for not known. --accept says that a condition is met.
     """
     if commands and form != "text":
         raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
     unasked = asked_setup(journal=_on(journal), sync=_on(sync), checks=_on(checks), **asked)
 
+    width = text_width() if output is None else WIDTH
+
     def concluded(advice: Advice) -> Conclusion:
-        text = as_text(advice, commands) if form == "text" else FORMS[form](advice)
+        text = as_text(advice, commands, width) if form == "text" else FORMS[form](advice)
         printed, written = placed(text, output)
         return Conclusion(int(CODES[advice.answer]), printed, files=written)
 
-    for advice in advice_on(unasked, lambda: FOR_QUESTIONS * timeout - elapsed(), _tell):
+    for advice in advice_on(unasked, lambda: FOR_QUESTIONS * timeout - elapsed(), _tell, fresh):
         hand_over(concluded(advice))
         bound_time(timeout)
     return conclude(concluded(advice))

@@ -31,10 +31,10 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import script_in
 from fencepost.quorums.storages import DEFAULT
 from fencepost.realcode.copies_reproduction import is_of_copies, reproduce_copies
+from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Recording, running
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import (
-    Ending,
     Reproduction,
     Setting,
     as_code_can,

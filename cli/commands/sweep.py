@@ -104,6 +104,7 @@ def run_command(
     ends; --resume goes on from there. Exits with 0 if each case has its row, whatever its verdict; 4 if a
     row is an internal error.
     """
+    from fencepost.sweeps.advice_cases import asks_for_advice
     from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.object_store import is_address
@@ -120,11 +121,10 @@ def run_command(
         "--certify": certify,
         "--drop-declared": drop_declared,
     }
+    asks = "runs on BookKeeper's code" if run_on else "advice" if asks_for_advice(plan.cases) else ""
     for name, given in of_solvers.items():
-        if run_on and given:
-            raise BadInput(
-                f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
-            )
+        if asks and given:
+            raise BadInput(f"{name}: is about solvers, and the grid asks for {asks}; take two grids")
     plan = plan.without_declared() if drop_declared else plan
     if certify and is_address(out):
         raise BadInput(f"--certify: writes folders, and {out} is on an object store; give a folder as DIR")

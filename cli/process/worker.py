@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -44,6 +45,7 @@ def command() -> int:
     """Run the command line and return its exit code."""
     interruptible()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    gc.set_threshold(50_000)  # imports and formulas make many objects that stay
     from fencepost.cli.main import run
 
     return run(sys.argv[1:])

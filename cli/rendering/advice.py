@@ -161,18 +161,24 @@ def _verdict(found: RiskFinding) -> str:
     sizes += f" on {amount(shown['bookies'], 'bookie')} with {_entries(shown['entries'])}"
     match found.verdict:
         case Verdict.VIOLATED:
-            return f"found now, at {sizes}"
+            replayed = ", and replayed now" if found.computed_with else ""
+            return f"found {when(found)}{replayed}, at {sizes}"
         case Verdict.PROVED:
-            return f"does not happen at {sizes}: proved now"
+            return f"does not happen at {sizes}: proved {when(found)}"
         case _:
-            return f"not decided now, at {sizes} ({found.verdict.value}: {found.reason})"
+            return f"not decided {when(found)}, at {sizes} ({found.verdict.value}: {found.reason})"
+
+
+def when(found: RiskFinding) -> str:
+    """Return when a question was answered: now, or with an earlier version."""
+    return f"with version {found.computed_with}" if found.computed_with else "now"
 
 
 def rest_of(advice: Advice, switches: bool = False) -> str:
     """Return whether anything else loses an entry; with `switches`, the switches that fix the known bugs."""
     said = (
         _verdict(advice.rest)
-        .replace("found now", "a loss is found now")
+        .replace(f"found {when(advice.rest)}", f"a loss is found {when(advice.rest)}")
         .replace("does not happen", "nothing else found")
     )
     mends = mended_for(risk.bug for risk, _ in advice.losing)

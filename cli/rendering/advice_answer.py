@@ -36,7 +36,7 @@ def answered(advice: Advice) -> list[str]:
     about a release that was not read comes before these.
     """
     said = _sentences(advice)
-    warned = [advice.unread[:1].upper() + advice.unread[1:]] if advice.unread else []
+    warned = [advice.warning[:1].upper() + advice.warning[1:]] if advice.warning else []
     return [*said[:2], *warned, *said[2:]]
 
 
@@ -82,14 +82,14 @@ def _worst(advice: Advice) -> str:
         worst = found
     added = _added(advice)
     apart = "whatever the journal's settings, " if added and worst.name not in added else ""
-    public = " (a public report, not searched for)" if worst is not found else ""
+    public = f" ({worst.short}; a public report, not searched for)" if worst is not found else ""
     searched = "the search has not ended" if advice.open else "the search found no loss"
     rest = f"; {searched}" if found is None else ""
     return f"{apart}{worst.name}{public} loses an acknowledged entry {LOST_IF[worst.coincidence]}{rest}"
 
 
 LOST_IF = {
-    "nothing": "with nothing special",
+    "nothing": "in normal operation",
     "slow-bookie": "if a slow bookie or a late message comes at the wrong moment",
     "crash": "if a crash comes at the wrong moment",
     "two-crashes": "if crashes come close together",
@@ -169,7 +169,7 @@ def _remedy(advice: Advice) -> str:
     place = f"with {listed(better[-1].changes)}" if better else "with every release and setting here"
     accepted = " ".join(f"--accept {name.removeprefix('#')}" for name in hard)
     verb = _verb(hard, "still loses entries", "still lose entries")
-    return f"Even {place} {listed(hard)} {verb}; it is a yes only if you accept that ({accepted})."
+    return f"Even {place}, {listed(hard)} {verb}; it is a yes only if you accept that ({accepted})."
 
 
 def _undecided(advice: Advice) -> str:

@@ -25,6 +25,7 @@ FINDING = k.keys(
     sizes=k.table(int, "the sizes that the verdict is for"),
     command=k.texts("the command that shows it, word by word"),
     reason=k.null(k.text("why it was not decided at the sizes asked about")),
+    computed_with=k.null(k.text("the version that answered it earlier"), "if it was asked now"),
 )
 NAME = k.text("the name of a known bug, a setting or a public report")
 ACTION = k.text("what can be done and checked in production")
@@ -77,6 +78,7 @@ ADVICE = k.document(
     "fencepost.advice/3",
     answer=ANSWER,
     headline=k.text("the answer in words"),
+    remark=k.text("that it was computed earlier, or why the answer that ships is not used; may be empty"),
     actions=k.many(DOES, "what to do, in the order in which it is done"),
     better=k.many(BETTER, "the nearest setup with fewer losses, and the one with the fewest"),
     losses=k.many(LOSS, "the losses that were asked about, the one that needs the least first"),
@@ -146,7 +148,10 @@ def _better(better: Better) -> dict[str, Any]:
 
 
 def _finding(finding: RiskFinding) -> dict[str, Any]:
-    return k.from_record(FINDING, finding, sizes=finding.shown_on, reason=finding.reason or None)
+    earlier = finding.computed_with or None
+    return k.from_record(
+        FINDING, finding, sizes=finding.shown_on, reason=finding.reason or None, computed_with=earlier
+    )
 
 
 def _setup(setup: Setup) -> dict[str, Any]:

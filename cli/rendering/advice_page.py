@@ -23,6 +23,7 @@ from fencepost.cli.rendering.advice import (
     rest_of,
     survived,
     told,
+    when,
 )
 from fencepost.cli.rendering.advice_answer import answered
 from fencepost.cli.rendering.advice_steps import by_time, purpose, remedy, rule, steps
@@ -30,7 +31,6 @@ from fencepost.cli.rendering.check_text import sentence
 from fencepost.cli.rendering.page_parts import filled, part
 from fencepost.cli.rendering.words import SIGNS
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.diagram import diagram, style
 from fencepost.encoding.versions import version
 from fencepost.protocols.bookkeeper.releases import TAGS
@@ -87,7 +87,9 @@ def _answer(advice: Advice) -> tuple[str, str]:
     about, colon, worst = first.partition(": ")
     box = [worst[:1].upper() + worst[1:], *others[:1]] if colon else others[:1]
     spans = "".join(f"<span>{in_html(said)}</span>" for said in box)
-    return f"<b>{escape(about)}{'.' if colon else ''}</b>{spans}", in_html(" ".join(others[1:]))
+    return f"<b>{escape(about)}{'.' if colon else ''}</b>{spans}", in_html(
+        " ".join([*others[1:], advice.remark]).strip()
+    )
 
 
 def in_html(said: str) -> str:
@@ -127,7 +129,7 @@ def _card(verdict: str, name: str, said: str, more: str, found: RiskFinding | No
         f'<article class="{tone}"><h3><span class="badge">{sign} {verdict}</span> '
         f"{escape(name)}</h3>\n"
         f'<p class="finding">{escape(said[:1].upper() + said[1:])}.</p>{more}\n'
-        + ("" if found is None else _shown(found.counterexample) + _command(found))
+        + ("" if found is None else _shown(found) + _command(found))
         + "</article>"
     )
 
@@ -140,15 +142,16 @@ def _command(found: RiskFinding) -> str:
     return f'<details><summary>Its command</summary><pre class="command"><code>{words}</code></pre></details>'
 
 
-def _shown(counterexample: Counterexample | None) -> str:
+def _shown(found: RiskFinding) -> str:
     """Return the execution of a loss, which was replayed and is not the shortest, as HTML."""
+    counterexample = found.counterexample
     if counterexample is None:
         return ""
     lead = f'<p class="lead">{escape(counterexample.explanation)}</p>' if counterexample.explanation else ""
     steps = len(counterexample.trace.steps)
     return (
         f"<details><summary>How it comes about, in {steps} steps</summary>{lead}{diagram(counterexample)}"
-        '<p class="rest">Found now and replayed. Its command gives the fewest steps.</p></details>'
+        f'<p class="rest">Found {when(found)} and replayed. Its command gives the fewest steps.</p></details>'
     )
 
 

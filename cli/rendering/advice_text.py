@@ -27,12 +27,12 @@ from fencepost.cli.rendering.check_text import WIDTH, sentence
 from fencepost.quorums.calculator import warnings
 
 
-def as_text(advice: Advice, commands: bool = False) -> str:
+def as_text(advice: Advice, commands: bool = False, width: int = WIDTH) -> str:
     """Return the advice, the answer in its first line; with `commands`, also the command of each verdict."""
     unasked = [loss.name for loss in advice.losses if loss.finding and loss.finding.reason == NOT_ASKED]
     told_of = [one for one in advice.losses if one.state is not LossState.ABSENT and one.name not in unasked]
     absent = [loss.name for loss in advice.losses if loss.state is LossState.ABSENT]
-    lines = [*answered(advice), *_steps(advice)]
+    lines = [*answered(advice), *([advice.remark] if advice.remark else []), *_steps(advice)]
     lines += ["", "Better", *(f"  {line}" for line in better_lines(advice))] if advice.deciding else []
     lines += ["", "Losses, the one that needs the least first"]
     lines += [f"  {RATES}"] if told_of else []
@@ -51,7 +51,7 @@ def as_text(advice: Advice, commands: bool = False) -> str:
     lines += [f"  {besides(risk)}" for risk in advice.other] or ["  none"]
     hint = "fencepost known NAME shows a bug; --commands prints the command of each verdict, at these sizes."
     lines += [] if commands else ["", hint]
-    return "\n".join(part for line in lines for part in _broken(line))
+    return "\n".join(part for line in lines for part in _broken(line, width))
 
 
 def _steps(advice: Advice) -> list[str]:
@@ -73,8 +73,8 @@ def _loss(loss: Loss, advice: Advice, commands: bool) -> list[str]:
     return [*lines, f"    {shlex.join(loss.finding.command)}"] if shows and loss.finding else lines
 
 
-def _broken(line: str) -> list[str]:
+def _broken(line: str, width: int) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return textwrap.wrap(
-        line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+        line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     ) or [""]

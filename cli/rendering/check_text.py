@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +21,16 @@ from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 WIDTH = 110
 """The columns of running text."""
+
+NARROWEST = 40
+"""The least columns of running text. A narrower terminal breaks the lines itself."""
+
+
+def text_width() -> int:
+    """Return the number of columns for a text on stdout: fewer than usual on a terminal that has fewer."""
+    if not os.isatty(1):
+        return WIDTH
+    return max(NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
 
 
 def heading(instance: Instance, limits: Limits) -> str:

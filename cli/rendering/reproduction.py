@@ -15,8 +15,9 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import show_all
 from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.copies_reproduction import is_of_copies, mending_copies
+from fencepost.realcode.course import CodeStep, Ending
 from fencepost.realcode.release_behaviour import mending
-from fencepost.realcode.reproduction import CodeStep, Ending, Reproduction, Setting, bookkeeper_of
+from fencepost.realcode.reproduction import Reproduction, Setting, bookkeeper_of
 
 
 def as_text(run: Reproduction, counterexample: Counterexample) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fencepost.encoding.concrete.compiler import BYTE
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import Invariant, System
+from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import SOLVERS, countable
 
 MOST_FAULTS = BYTE - 1
@@ -114,6 +115,23 @@ class Limits:
     def finds(self) -> bool:
         """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
         return (not self.engines or "ic3" in self.engines) and self.bound is None
+
+    def fault_kinds(self, system: System) -> list[Collection[str]]:
+        """Return the kinds of faults that are made few before steps are: all, and crashes among them."""
+        if self.minimize is not Minimize.FAULTS:
+            return []
+        crashes = [fault for fault in system.faults if "crash" in fault]
+        return [system.faults, crashes] if crashes else [system.faults]
+
+    @property
+    def minimizes(self) -> bool:
+        """Whether something is made small in a counterexample."""
+        return self.minimize is not Minimize.NONE or self.count > 1
+
+    def costs(self, system: System, trace: Trace) -> tuple[int, ...]:
+        """Return the value of each number that is made small, for a trace."""
+        faults = (sum(trace.faults.get(f, 0) for f in kind) for kind in self.fault_kinds(system))
+        return (*faults, len(trace.steps)) if self.minimizes else ()
 
 
 def validate(limits: Limits, system: System) -> None:

@@ -95,11 +95,26 @@ class Visiting:
 
 
 @dataclass(frozen=True)
+class FoundPath:
+    """A path to a violation of a property, or to a badly defined action, to be replayed.
+
+    `actions` are the numbers of ground actions, `choices` the positions of the choices that are true,
+    `beginning` those of the initial values of the variables that have several. `property`
+    is None if some action is badly defined in the last state.
+    """
+
+    property: str | None
+    actions: tuple[int, ...]
+    choices: tuple[int, ...]
+    beginning: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class EndInSight:
     """The announcement that an enumeration goes on, because the sizes of its levels promise an end."""
 
-    is_soon: bool
-    """Whether the other engines should wait for it."""
+    work: int
+    """The states to expect in all, as work: an image under a symmetry counts too."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -33,7 +35,7 @@ TIME_OUT = "time-out after"
 """The beginning of the reason of a check that ran out of time."""
 
 HEAD_START = 5.0
-"""The seconds that an engine has for itself with one job, before the next engine shares the process."""
+"""The processor seconds that an engine has for itself with one job, before the next one begins."""
 
 
 class Engine(Protocol):
@@ -105,8 +107,10 @@ class Work:
         """Why there are no more of them, by property."""
         self._engines: Sequence[Engine] = ()
         self._may_work: Callable[[Engine], bool] = lambda engine: True
-        self._begun_at: dict[Engine, float] = {}
+        self._begun: list[Engine] = []
         self._owners: dict[Worker, Engine] = {}
+        self._spent = defaultdict[Engine, float](float)
+        """The processor seconds of the workers of an engine that have ended."""
         self._gave_up: dict[Engine, str] = {}
         """Why an engine gave up a part of its work."""
         self._latest: dict[str, Progress] = {}
@@ -132,7 +136,7 @@ class Work:
         workers.
         """
         self._engines = [engine for engine in engines if engine.suits]
-        self._begun_at.clear()
+        self._begun.clear()
         self._gave_up.clear()
         self._may_work = may_work
         try:
@@ -175,10 +179,13 @@ class Work:
             self._forget(worker)
             self.crew.dismiss(worker)
 
-    def has_spent(self, seconds: float, *engines: Engine) -> bool:
-        """Return whether a worker of these engines has used so many processor seconds, or nobody can tell."""
-        spent = [worker.cpu_seconds for worker, engine in self._owners.items() if engine in engines]
-        return any(used is None or used >= seconds for used in spent)
+    def spent_by(self, *engines: Engine) -> float:
+        """Return the processor seconds of all workers of these engines so far.
+
+        Engines wait for each other by these seconds: a clock would take a busy machine for a hard question.
+        """
+        working = sum(worker.spent for worker, engine in self._owners.items() if engine in engines)
+        return working + sum(self._spent[engine] for engine in engines)
 
     @property
     def places(self) -> int:
@@ -207,7 +214,7 @@ class Work:
                 engine.take(worker, message)
 
     def _forget(self, worker: Worker) -> None:
-        del self._owners[worker]
+        self._spent[self._owners.pop(worker)] += worker.spent
         self.listen(TasksOver(tuple(worker.name.split("+"))))
 
     def _goes_on(self, done: Callable[[], bool]) -> bool:
@@ -221,24 +228,24 @@ class Work:
         for engine in self._engines:
             if not self._may_work(engine):
                 continue
-            if engine not in self._begun_at and self._may_begin():
-                self._begun_at[engine] = time.perf_counter()
+            if engine not in self._begun and self._may_begin():
+                self._begun.append(engine)
                 engine.begin()
-            if engine in self._begun_at:
+            if engine in self._begun:
                 engine.go_on()
         self.crew.hold([w for w, engine in self._owners.items() if not self._may_work(engine)])
         self.knowledge.proving = any(engine.proves and not engine.is_over for engine in self._engines)
 
     def _may_begin(self) -> bool:
-        """Return whether another engine may begin: with one job, after the head start of the one before.
+        """Return whether another engine may begin: with one job, after the head starts of those before.
 
         With a limit on conflicts, it begins once all before it are over. So the outcome does not depend on
         the speed of the machine.
         """
-        if self.limits.jobs > 1 or all(engine.is_over for engine in self._begun_at):
+        if self.limits.jobs > 1:
             return True
-        latest = max(self._begun_at.values())
-        return self.limits.conflicts is None and time.perf_counter() - latest >= HEAD_START
+        head_start = HEAD_START if self.limits.conflicts is None else math.inf
+        return all(engine.is_over or self.spent_by(engine) >= head_start for engine in self._begun)
 
     def _tick(self) -> None:
         self.listen(Silence())

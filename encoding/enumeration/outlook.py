@@ -12,12 +12,13 @@ def expected_nodes(levels: Sequence[int], most: int) -> int | None:
     """Return the number of nodes to expect, or None if it is more than `most` or no end is in sight.
 
     `levels` has the number of nodes at 0, 1, 2 … steps, complete levels only. Each level is the one before
-    it times a growth. The growth becomes smaller by a constant factor, that of the last levels, or it stays.
+    it times a growth. The growth becomes smaller by a constant factor, or it stays: the mean factor of the
+    last levels, or that of the very last one if it is nearer to 1.
     """
     if len(levels) < SPAN + 2:
         return None
-    growth, before = levels[-1] / levels[-2], levels[-1 - SPAN] / levels[-2 - SPAN]
-    factor = (growth / before) ** (1 / SPAN)
+    growth, last, before = (levels[-1 - i] / levels[-2 - i] for i in (0, 1, SPAN))
+    factor = max((growth / before) ** (1 / SPAN), growth / last)
     total, size = float(sum(levels)), float(levels[-1])
     while size >= 1 and total <= most:
         growth *= min(factor, 1)

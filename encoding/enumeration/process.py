@@ -10,22 +10,21 @@ from functools import cached_property
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import counted_by_nodes
-from fencepost.encoding.engine.messages import EndInSight, Visited, Visiting
+from fencepost.encoding.engine.messages import EndInSight, FoundPath, Visited, Visiting
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
 from fencepost.encoding.enumeration.outlook import expected_nodes
 from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.system import Property, System
 
 PLAIN = 5_000
 """The number of nodes that are visited without symmetry. Most small instances have no more."""
 
-SOON = 6
-"""The end is soon if no more than so many times the first nodes are expected: about ten seconds."""
+SOON = 240_000
+"""The end is soon if no more than the work for so many nodes is expected: about ten seconds."""
 
 TASK = "enumeration"
 """The name of this process, and of its task in progress."""
@@ -102,10 +101,10 @@ class _Enumeration:
                 if not self._open:
                     return
                 if extent is not None and mark is not None and spent + each * len(visits) >= mark:
-                    most = extent.most if mark >= extent.first else min(extent.most, SOON * extent.first)
+                    most = extent.most if mark >= extent.first else min(extent.most, SOON)
                     outlook = _outlook(visits, spent, each, most)
                     if outlook is not None:
-                        yield EndInSight(outlook <= SOON * extent.first)
+                        yield EndInSight(outlook)
                     elif mark >= extent.first:
                         return
                     mark = extent.first if mark < extent.first else mark + extent.first

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from fencepost.encoding.engine.events import StepsAtLeast
-from fencepost.encoding.engine.messages import EndInSight, Visited
+from fencepost.encoding.engine.messages import EndInSight, FoundPath, Visited
+from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.enumeration.process import TASK, Extent, enumerate_states
-from fencepost.encoding.ic3.finder import FoundPath
-from fencepost.encoding.ic3.found_proof import PathReplay
-from fencepost.encoding.induction.proof_obligations import Never, Statement
+from fencepost.encoding.enumeration.process import SOON, TASK, Extent, enumerate_states
+from fencepost.encoding.induction.proof_obligations import Never, Statement, property_of
 from fencepost.encoding.solving.workers import Worker
 
 FIRST = 40_000
-"""The states that are enumerated before other engines begin: about two seconds.
+"""The states that are enumerated before other engines begin, if they are not wide: about a second.
 
 A number, so that no verdict depends on the load of the machine.
 """
 
+WIDE = 100
+"""The number of variables above which a state is wide. Of states twice as wide half as many are visited."""
+
 FEW = 4
 """With a limit on conflicts it visits at most so many times as many."""
 
-MOST = 1_000_000
-"""The states that an enumeration visits beside other engines: about a minute."""
+MANY = 25
+"""Without one it visits at most so many times as many, beside other engines: about a minute."""
 
 MOST_BYTES = 2**30
 """The memory for these states: their variables, and about `BESIDE` bytes more for each of them."""
@@ -49,8 +51,8 @@ class StateEnumeration:
         self._worker: Worker | None = None
         self.is_alone = False
         """Whether the other engines should wait."""
-        self.is_in_sight = False
-        """Whether an end came in sight."""
+        self.expected: int | None = None
+        """The states that were expected when an end came in sight, as work; None before that."""
         self._claims: dict[str, Statement] = {}
         """The properties, and the claims that their witnesses are never true, by name."""
 
@@ -83,10 +85,11 @@ class StateEnumeration:
             return None
         if system.invariants:
             return Extent(GLANCE, GLANCE)
+        first = FIRST * WIDE // max(WIDE, len(system.variables))
         if limits.conflicts is not None:
-            return Extent(FIRST, FEW * FIRST)
+            return Extent(first, FEW * first)
         within = MOST_BYTES if limits.memory is None else min(MOST_BYTES, int(limits.memory * 2**29))
-        return Extent(FIRST, min(MOST, within // (len(system.variables) + BESIDE)))
+        return Extent(first, min(MANY * first, within // (len(system.variables) + BESIDE)))
 
     def go_on(self) -> None:
         """Start nothing more."""
@@ -94,12 +97,12 @@ class StateEnumeration:
     def take(self, worker: Worker, message: FoundPath | EndInSight | Visited) -> None:
         """Replay a path, let other engines begin, or record that all states were visited."""
         match message:
-            case EndInSight(is_soon):
-                self.is_alone = self.is_alone and is_soon  # others that have begun are not stopped again
-                self.is_in_sight = True
+            case EndInSight(work):
+                self.is_alone = self.is_alone and work <= SOON  # others that have begun are not stopped again
+                self.expected = self.expected or work
             case FoundPath(property=str(name), actions=actions):
                 claim = self._claims[name]
-                PathReplay(self._work).report(message, claim)
+                PathReplay(self._work).report(message, property_of(claim), isinstance(claim, Never))
                 if not isinstance(claim, Never):
                     self._work.knowledge.hear(StepsAtLeast(name, len(actions)))
             case Visited():

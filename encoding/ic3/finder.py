@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.clauses import Clause
-from fencepost.encoding.engine.messages import IC3
+from fencepost.encoding.engine.messages import IC3, FoundPath
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.core import inductive_core
 from fencepost.encoding.ic3.frames import Frames
@@ -37,21 +37,6 @@ class FoundClauses:
 
     properties: tuple[str, ...]
     clauses: tuple[Clause, ...]
-
-
-@dataclass(frozen=True)
-class FoundPath:
-    """A path to a violation of a property, or to a badly defined action, to be replayed.
-
-    `actions` are the numbers of ground actions, `choices` the positions of the choices that are true,
-    `beginning` those of the initial values of the variables that have several. `property`
-    is None if some action is badly defined in the last state.
-    """
-
-    property: str | None
-    actions: tuple[int, ...]
-    choices: tuple[int, ...]
-    beginning: tuple[int, ...] = ()
 
 
 def find(

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
-from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.clauses import as_one
-from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Replayed, Seen, Unreached
+from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Unreached
+from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.errors import InternalError
-from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.ic3.judge import judge
 from fencepost.encoding.induction.inductive_proof import InductiveProof
-from fencepost.encoding.induction.proof_obligations import Never, Statement
-from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.induction.proof_obligations import Never, Statement, property_of
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.language.terms import FALSE
-from fencepost.encoding.rounds.searches import costs
 from fencepost.encoding.solving.workers import Worker
 
 
@@ -71,7 +64,7 @@ class FoundProof:
         match message:
             case FoundPath(property=name):
                 claim = next(iter(self._asked.values())) if name is None else self._asked[name]
-                PathReplay(self._work).report(message, claim)
+                PathReplay(self._work).report(message, property_of(claim), isinstance(claim, Never))
             case FoundClauses():
                 self._judge(worker, message)
             case ByActions(property=name) | NotByActions(property=name) if name not in self._asked:
@@ -117,7 +110,7 @@ class FoundProof:
 
     def _is_open(self, claim: Statement) -> bool:
         """Return whether the property that a claim is about has no violation, and no proof with a witness."""
-        name = claim.about.name if isinstance(claim, Never) else claim.name
+        name = property_of(claim)
         return self._work.knowledge.violation(name) is None and not self._work.knowledge.settled(name)
 
     def _judge(self, searching: Worker, found: FoundClauses) -> None:
@@ -128,51 +121,3 @@ class FoundProof:
         claims = [(self._asked | self._lemmas)[name] for name in found.properties]
         clauses = tuple(dict.fromkeys((*work.kept, *found.clauses)))
         self._worker = work.start(self, "judge", judge, system, claims, clauses, work.limits)
-
-
-@dataclass(frozen=True)
-class PathReplay:
-    """Paths that IC3 found, run again on plain values before they count."""
-
-    work: Work
-
-    def report(self, path: FoundPath, claim: Statement) -> None:
-        """Report a violation, or a witness that is reached, if it needs no more faults than allowed.
-
-        Raises ModelError if the path ends before a badly defined action, InternalError if it does not replay.
-        """
-        actions, choices = self._path(path)
-        if path.property is None:
-            self._refuse_badly_defined(actions, choices, path.beginning)
-        prop = claim.about if isinstance(claim, Never) else self.work.property(claim.name)
-        try:
-            wanted = replace(prop, holds=claim.holds)
-            trace = self.work.replayer.spare_faults(wanted, actions, choices, path.beginning)
-        except NotAnExecution as error:
-            raise InternalError(f"{claim.name}: IC3 found a path that does not replay: {error}") from error
-        if not trace.keeps_within(self.work.limits.budgets):
-            faults = show_all({n: trace.faults[n] for n in self.work.limits.budgets if trace.faults.get(n)})
-            found = f"the path that ic3 found has faults {faults}, more than are allowed"
-            self.work.listen(Remark(f"{claim.name}: {found}"))
-            if not isinstance(claim, Never):
-                self.work.knowledge.hear(NotByActions(prop.name, found))
-        elif isinstance(claim, Never):
-            self.work.knowledge.hear(Seen(prop.name))
-        else:
-            replayed = Replayed(prop.name, trace, None, costs(self.work.system, self.work.limits, trace))
-            self.work.knowledge.hear(replayed)
-            self.work.listen(replayed)
-
-    def _refuse_badly_defined(
-        self, actions: Sequence[GroundAction], choices: Sequence[str], beginning: Sequence[int]
-    ) -> NoReturn:
-        """Raise ModelError for the action that sets a variable twice, or outside its domain, after a path."""
-        for action in self.work.system.ground_actions:
-            with contextlib.suppress(NotAnExecution):
-                self.work.replayer.reach("well-defined", FALSE, [*actions, action], choices, beginning)
-        raise InternalError("IC3 found a badly defined action that no replay shows")
-
-    def _path(self, path: FoundPath) -> tuple[list[GroundAction], list[str]]:
-        system = self.work.system
-        actions = [system.ground_actions[number] for number in path.actions]
-        return actions, [system.choices[position].name for position in path.choices]

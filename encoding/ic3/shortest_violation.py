@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from fencepost.encoding.engine.limits import Minimize
+from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Engine, Work
-from fencepost.encoding.ic3.finder import FoundPath
-from fencepost.encoding.ic3.found_proof import PathReplay
 from fencepost.encoding.ic3.step_bounds import TASK, shorten
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.workers import Worker
 
 DELAY = 2.0
-"""Seconds that searches by rounds have for themselves after a violation. They settle most small instances."""
+"""The processor seconds that searches by rounds have after a violation. They settle most small instances."""
 
 
 class ShortestViolation:
@@ -27,10 +26,11 @@ class ShortestViolation:
 
     proves = False
 
-    def __init__(self, work: Work, proofs: Engine) -> None:
+    def __init__(self, work: Work, proofs: Engine, rounds: Engine) -> None:
         """Prepare nothing yet: a search begins after a violation, and once `proofs` is over."""
-        self._work, self._proofs = work, proofs
+        self._work, self._proofs, self._rounds = work, proofs, rounds
         self._since: float | None = None
+        """The processor seconds of the rounds when there was a violation."""
         self._searching: tuple[Worker, Property] | None = None
         self._done: list[str] = []
 
@@ -68,7 +68,7 @@ class ShortestViolation:
         """Replay a shorter path, or record a lower bound."""
         assert self._searching is not None
         if isinstance(message, FoundPath):
-            PathReplay(self._work).report(message, self._searching[1])
+            PathReplay(self._work).report(message, self._searching[1].name)
         else:
             self._work.knowledge.hear(message)
 
@@ -88,9 +88,11 @@ class ShortestViolation:
         ]
 
     def _may_begin(self) -> bool:
+        spent = self._work.spent_by(self._rounds)
         if self._since is None:
-            self._since = time.perf_counter()
+            self._since = spent
         if self._proofs.suits and not self._proofs.is_over:
             return False
-        alone = not self._work.crew.workers
-        return alone or self._work.limits.conflicts is not None or time.perf_counter() - self._since >= DELAY
+        if not self._rounds.suits or self._rounds.is_over or self._work.limits.conflicts is not None:
+            return True
+        return spent - self._since >= DELAY

@@ -14,9 +14,10 @@ from collections.abc import Generator, Iterator, Sequence
 from fencepost.encoding.engine.clauses import Clause, invariants_of
 from fencepost.encoding.engine.events import StepsAtLeast
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.core import frame_core
-from fencepost.encoding.ic3.finder import PAUSE, FoundPath, actions_of, refuse_overspending, search_for
+from fencepost.encoding.ic3.finder import PAUSE, actions_of, refuse_overspending, search_for
 from fencepost.encoding.ic3.search import Excluded, FramesSoFar, PathToBad
 from fencepost.encoding.ic3.transitions import WRONG
 from fencepost.encoding.induction.proof_obligations import (

@@ -22,7 +22,7 @@ from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.solving.answers import No
-from fencepost.encoding.solving.logic import Formula, Renaming, conj, disj, iff, neg
+from fencepost.encoding.solving.logic import FALSE, Formula, Renaming, conj, disj, iff, neg
 from fencepost.encoding.solving.terms import BOOLEAN, Terms
 
 Permutation = Sequence[int]
@@ -174,32 +174,35 @@ def _keeps_initial_values(symbolic: Symbolic, renamed: Renamed) -> bool:
 
 
 def keeps_steps(symbolic: Symbolic, renamed: Renamed, claims: Sequence[Statement]) -> bool:
-    """Return whether renaming changes no action, no claim, and not the condition on initial states."""
-    differ = disj(neg(iff(*pair)) for pair in _pairs(symbolic, renamed, claims))
-    state = conj(map(well_formed, symbolic.bits))
-    return isinstance(Terms(BOOLEAN, [state, differ]).ask(), No)
+    """Return whether renaming changes no action, no claim, and not the condition on initial states.
+
+    It asks action by action: most renamings change the first ones, and the others are then not renamed.
+    """
+    state = Terms(BOOLEAN, [conj(map(well_formed, symbolic.bits))])
+    differences = (disj(neg(iff(*pair)) for pair in pairs) for pairs in _pairs(symbolic, renamed, claims))
+    return all(differ is FALSE or isinstance(state.ask(differ), No) for differ in differences)
 
 
 def _pairs(
     symbolic: Symbolic, renamed: Renamed, claims: Sequence[Statement]
-) -> Iterator[tuple[Formula, Formula]]:
-    """Yield formulas, renamed, each with the formula that it has to be equal to."""
+) -> Iterator[list[tuple[Formula, Formula]]]:
+    """Yield for each action, and for all claims, the formulas that have to be equal: renamed, and wanted."""
     rename = _renaming(symbolic, renamed)
     for effect, slot in zip(symbolic.effects, renamed.slots, strict=True):
         assert slot is not None
         other = symbolic.effects[slot]
-        yield rename(effect.guard), other.guard
-        yield rename(effect.wrong), other.wrong
+        pairs = [(rename(effect.guard), other.guard), (rename(effect.wrong), other.wrong)]
         for v in renamed.variables:
             image = renamed.images[v.place]
             if v.place in effect.after or image.place in other.after:
                 own = renamed.values(v, effect.after.get(v.place, symbolic.bits[v.place]))
                 wanted = guarded(image, other.after.get(image.place, symbolic.bits[image.place]))
-                yield from ((rename(own[value]), wanted[value]) for value in wanted)
+                pairs += [(rename(own[value]), wanted[value]) for value in wanted]
+        yield pairs
     conditions = [formula_of(symbolic, claim) for claim in claims]
     if symbolic.system.beginning is not None:
         conditions.append(symbolic.predicate(symbolic.system.beginning))
-    yield from ((rename(holds), holds) for holds in conditions)
+    yield [(rename(holds), holds) for holds in conditions]
 
 
 def _renaming(symbolic: Symbolic, renamed: Renamed) -> Renaming:

@@ -65,6 +65,11 @@ class Never:
         return ~self.about.witness
 
 
+def property_of(claim: Statement) -> str:
+    """Return the name of the property that a claim is about."""
+    return claim.about.name if isinstance(claim, Never) else claim.name
+
+
 INITIALLY = -1
 """The slot of the proof obligation about the initial states, which has no action."""
 

@@ -16,6 +16,7 @@ from fencepost.encoding.language.author_errors import (
     count_combinations,
     must_be,
     must_be_condition,
+    must_be_line,
     must_be_list,
 )
 from fencepost.encoding.language.definedness import checked
@@ -73,8 +74,9 @@ class Action:
             object.__setattr__(self, "actor", self.received.receiver)
         if isinstance(self.actor, str) and not self.actor:
             raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
-        must_be("note=", self.note, str, "write a text")
+        must_be_line("note=", self.note)
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
+        must_be_line("fault=", self.fault or "", "write the name of a fault, such as 'crashes'")
         if self.fault == "":
             raise ModelError("fault= is ''; write the name of a fault, such as 'crashes', or leave it out")
         object.__setattr__(self, "sent", tuple(self.sent))
@@ -175,6 +177,11 @@ class Schema:
                 yield (), sending
 
 
+def _name(handler: Callable[..., Action]) -> str:
+    """Return the name of a function, or of the one that `functools.partial` made it from."""
+    return str(getattr(getattr(handler, "func", handler), "__name__", type(handler).__name__))
+
+
 def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets) -> Schema:
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
@@ -183,8 +190,9 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
     Raises ModelError.
     """
     for sort in over:
-        where = f"each({handler.__name__}): an index set"
+        where = f"each({_name(handler)}): an index set"
         must_be(where, sort, (Sort, Subsets), "write a sort of the state, such as s.entry")
+    must_be_line("the name of an action", _name(handler), "give its function a name of printable characters")
     names = list(inspect.signature(handler).parameters)[1:]
     pairs = [argument(sort, name) for name, sort in zip(names, over, strict=False)]
     parameters = tuple(parameter for parameter, _ in pairs)
@@ -192,21 +200,21 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
     meaning = text.split("\n")[0]
     if len(names) != len(over):
         raise ModelError(
-            f"{handler.__name__} takes {', '.join(names) or 'no arguments'}, "
+            f"{_name(handler)} takes {', '.join(names) or 'no arguments'}, "
             f"but {len(over)} index sets are given"
         )
     action = handler(state, *(given for _, given in pairs))
-    must_be(f"{handler.__name__}: the result", action, Action, "return Action(when=…, then=[…], actor=…)")
-    count_combinations(handler.__name__, (parameter.sort for parameter in parameters))
+    must_be(f"{_name(handler)}: the result", action, Action, "return Action(when=…, then=[…], actor=…)")
+    count_combinations(_name(handler), (parameter.sort for parameter in parameters))
     for _, field_name, _, _ in string.Formatter().parse(action.note):
         if field_name is not None and field_name not in names:
             raise ModelError(
-                f"{handler.__name__}: its note names {{{field_name}}}, which is not an argument; "
+                f"{_name(handler)}: its note names {{{field_name}}}, which is not an argument; "
                 f"valid: {', '.join(names)}"
             )
     code = getattr(inspect.unwrap(handler), "__code__", None)
     written = None if code is None else (code.co_filename, code.co_firstlineno)
-    schema = Schema(handler.__name__.replace("_", " "), meaning, parameters, action, written, _places(text))
+    schema = Schema(_name(handler).replace("_", " "), meaning, parameters, action, written, _places(text))
     when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
     return replace(schema, action=replace(action, when=when, then=then))
 

@@ -23,6 +23,13 @@ def must_be(where: str, value: object, kind: type | tuple[type, ...], instead: s
         raise ModelError(f"{where} is {_described(value)}; {instead}")
 
 
+def must_be_line(where: str, value: object, instead: str = "write a text of one line") -> None:
+    """Raise ModelError unless the value is a text of printable characters: others could forge a line."""
+    must_be(where, value, str, instead)
+    if not str(value).isprintable():
+        raise ModelError(f"{where} is {_described(value)}; {instead}")
+
+
 def must_be_list(where: str, values: object, kind: type | tuple[type, ...], instead: str) -> None:
     """Raise ModelError unless the value is a list or tuple of that kind.
 
@@ -45,7 +52,7 @@ def must_be_table(where: str, value: object, kind: type | tuple[type, ...], inst
     must_be(where, value, Mapping, instead)
     assert isinstance(value, Mapping)
     for name, item in value.items():
-        must_be(f"{where}: one name", name, str, instead)
+        must_be_line(f"{where}: one name", name, instead)
         must_be(f"{where}: {name}", item, kind, instead)
 
 

@@ -1,4 +1,4 @@
-"""Text of a protocol that says nothing: what can never happen, and properties that are true by their text."""
+"""Text of a protocol to look at again: what cannot happen or be seen, and properties true by their text."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ def dead_actions(written: System) -> Iterator[str]:
             yield f"{schema.name} never happens: its guard is false for all arguments"
         elif families:
             yield f"{schema.name} never sets {families}: the condition is false for all arguments"
+
+
+def unseen_losses(written: System) -> Iterator[str]:
+    """Yield a remark for each action that receives nothing and needs a loss of another action's message.
+
+    No process sees a loss. If a time-out happens only in executions with a loss, the others are not checked.
+    """
+    for schema in written.schemas:
+        own = {message.lost.family for _, message in schema.sent() if message.lost is not None}
+        read = [f.name for f in families_read(schema.action.when) if f.fault is not None and f not in own]
+        if schema.action.received is None and read:
+            yield (
+                f"{schema.name} depends on {min(read)}, which no process sees: if it receives the message, "
+                "name it in received=; if it is a time-out, it may also happen without a loss"
+            )
 
 
 def dead_properties(written: System, folded: System) -> Iterator[str]:

@@ -8,126 +8,31 @@ but for the standard library, installed packages and Fencepost.
 
 from __future__ import annotations
 
-import ast
 import builtins
+import gc
 import operator
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import resolve_name
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from fencepost.encoding.errors import refusal
+from fencepost.encoding.language.guarded_text import (
+    OPERAND_OF_INVERT,
+    OPERAND_OF_IS,
+    TEXT,
+    TYPE,
+    guarded_code,
+)
 from fencepost.encoding.language.refused_operators import RefusesPython
-
-_OF_ENGINE = {"__class__", "__dict__", "family", "free", "index", "sort", "type"}
-"""The attributes of terms that an author may take for the value."""
-_OBJECTS = "`is` and `match` compare"
-
-
-def _names_for_none(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a file sets to None, as a default or by an assignment."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.arguments(posonlyargs=first, args=args, defaults=defaults):
-                both = [*zip(reversed([*first, *args]), reversed(defaults), strict=False)]
-                both += [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if d]
-                yield from (argument.arg for argument, default in both if _is_none(default))
-            case ast.Assign(targets=targets, value=value) if _is_none(value):
-                yield from (target.id for target in targets if isinstance(target, ast.Name))
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=None)):
-                yield name
-
-
-def _is_none(operand: ast.expr) -> bool:
-    return isinstance(operand, ast.Constant) and operand.value is None
-
-
-class _Guard(ast.NodeTransformer):
-    """A rewriting of what asks about a Python object, such as `a is b`, into calls that refuse terms.
-
-    No term is None. So a comparison with None is guarded too, but for names that the file itself sets to
-    None: there the question is whether a term is given.
-    """
-
-    def __init__(self, optional: Collection[str]) -> None:
-        """Take the names that may be None."""
-        self.optional = optional
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return the call with its arguments guarded, if it asks for a type or runs a text.
-
-        `type` stays the class that it is: only where it is called, or given to another function, it asks.
-        """
-        self.generic_visit(node)
-        asked = node.func.id if isinstance(node.func, ast.Name) else ""
-        if asked == "type" and len(node.args) == 1:
-            node.args[0] = _guarded(node.args[0], "type() asks about")
-        if asked in ("eval", "exec") and node.args:
-            node.args[0] = _call(TEXT, node.args[0], ast.Constant(asked))
-        if asked not in ("isinstance", "issubclass"):
-            node.args = [_call(TYPE, a) if _is_type(a) else a for a in node.args]
-            for keyword in node.keywords:
-                keyword.value = _call(TYPE, keyword.value) if _is_type(keyword.value) else keyword.value
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Return the attribute with its owner guarded, if terms have it for the engine alone."""
-        self.generic_visit(node)
-        if node.attr in _OF_ENGINE and isinstance(node.ctx, ast.Load):
-            node.value = _guarded(node.value, f".{node.attr} asks about")
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Return the comparison with `is` and `is not` guarded."""
-        self.generic_visit(node)
-        operands = [node.left, *node.comparators]
-        compares_objects = any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
-        given = any(isinstance(operand, ast.Name) and operand.id in self.optional for operand in operands)
-        if not compares_objects or (given and any(map(_is_none, operands))):
-            return node
-        said = "a term is never None: `is` compares" if any(map(_is_none, operands)) else _OBJECTS
-        guarded = [_guarded(operand, said) for operand in operands]
-        return ast.copy_location(ast.Compare(guarded[0], node.ops, guarded[1:]), node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Return the operator with its operand guarded, if it is `~`."""
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Invert):
-            node.operand = _call(OPERAND_OF_INVERT, node.operand)
-        return node
-
-    def visit_Match(self, node: ast.Match) -> ast.AST:
-        """Return the statement with its subject guarded: a pattern such as True compares objects."""
-        self.generic_visit(node)
-        node.subject = _guarded(node.subject)
-        return node
-
-
-def _is_type(argument: ast.expr) -> bool:
-    return isinstance(argument, ast.Name) and argument.id == "type"
-
-
-def _guarded(operand: ast.expr, said: str = _OBJECTS) -> ast.expr:
-    return _call(OPERAND_OF_IS, operand, ast.Constant(said))
-
-
-def _call(function: str, operand: ast.expr, *more: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(function, ast.Load()), [operand, *more], []), operand)
-
-
-OPERAND_OF_IS = "__fencepost_operand_of_is__"
-OPERAND_OF_INVERT = "__fencepost_operand_of_invert__"
-TYPE = "__fencepost_type__"
-TEXT = "__fencepost_text__"
-"""The names under which the author's modules find the functions that their text is rewritten to call."""
 
 
 def operand_of_is(value: Any, said: str) -> Any:
@@ -164,9 +69,9 @@ def _type(given: object) -> object:
 
 def _text(given: object, mode: str) -> object:
     """Return a text that the author's code runs, guarded as its file is."""
-    if isinstance(given, str):
-        given = given.encode()
-    return _code(given, "<text>", mode) if isinstance(given, bytes) else given
+    if isinstance(given, str | bytes):
+        return guarded_code(given.encode() if isinstance(given, str) else given, "<text>", mode)
+    return given
 
 
 def _import(
@@ -219,7 +124,9 @@ _SUBSTITUTES = {
 }
 """The modules that the author's modules get instead of those of Python."""
 
-_GUARDS: Mapping[str, object] = {
+_QUESTIONS = {**_ASKING, **_COMPARING}
+
+_GUARDS: dict[str, object] = {
     OPERAND_OF_IS: operand_of_is,
     OPERAND_OF_INVERT: operand_of_invert,
     TYPE: _type,
@@ -229,18 +136,57 @@ _GUARDS: Mapping[str, object] = {
 """What a guarded module has beside its own names."""
 
 
-def _code(source: bytes, path: str, mode: str = "exec") -> CodeType:
-    tree: Any = ast.parse(source, path, mode)
-    _Guard(frozenset(_names_for_none(tree))).visit(tree)
-    code: CodeType = compile(ast.fix_missing_locations(tree), path, mode, dont_inherit=True)
-    return code
-
-
 def run_guarded(module: ModuleType, path: Path) -> None:
     """Run a file of the author's as this module. Raises SyntaxError, ValueError, and what the file raises."""
-    code = _code(path.read_bytes(), str(path))
+    code = guarded_code(path.read_bytes(), str(path))
     module.__dict__.update(_GUARDS)
     exec(code, module.__dict__)  # noqa: S102 - a protocol is a Python file
+
+
+def guard_modules_of(function: Callable[..., Any]) -> None:
+    """Guard the author's modules that a function uses, if they were imported as any other module is.
+
+    Their functions get the code that they would have in a guarded module. What has no file, or another text
+    than its file by now, stays as it is.
+    """
+    found = [str(getattr(function, "__module__", ""))]
+    for name in found:
+        module = sys.modules.get(name)
+        if module is None or not _is_unguarded(module):
+            continue
+        names = vars(module)
+        _guard_in_place(module, Path(str(module.__file__)))
+        used = [value.__name__ for value in names.values() if isinstance(value, ModuleType)]
+        used += [str(v.__module__) for v in names.values() if isinstance(v, type | FunctionType)]
+        found += dict.fromkeys(one for one in used if one not in found)
+
+
+def _guard_in_place(module: ModuleType, path: Path) -> None:
+    names = vars(module)
+    for name, value in names.items():
+        if isinstance(value, ModuleType) and value.__name__ in _SUBSTITUTES:
+            names[name] = _SUBSTITUTES[value.__name__]
+        elif isinstance(value, BuiltinFunctionType) and value.__name__ in _QUESTIONS:
+            names[name] = _QUESTIONS[value.__name__]
+    for name, value in (_GUARDS | _ASKING).items():
+        names.setdefault(name, value)
+    try:
+        source = path.read_bytes()
+        before = compile(source, path, "exec", dont_inherit=True)
+        instead = dict(_pairs(before, guarded_code(source, str(path))))
+    except (OSError, SyntaxError, ValueError):
+        return
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__globals__ is names:
+            function.__code__ = instead.get(function.__code__, function.__code__)
+
+
+def _pairs(one: CodeType, other: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """Yield each code object below the first with that in its place below the other."""
+    yield one, other
+    inside = ([c for c in code.co_consts if isinstance(c, CodeType)] for code in (one, other))
+    for pair in zip(*inside, strict=True):
+        yield from _pairs(*pair)
 
 
 class _Loader(SourceFileLoader):
@@ -272,13 +218,14 @@ _FINDER = _Finder()
 
 @contextmanager
 def authors_modules_are_guarded() -> Iterator[None]:
-    """Load the author's modules guarded while the block runs."""
+    """Load the author's modules guarded while the block runs. What they print goes to stderr."""
     if _FINDER in sys.meta_path:
         yield
         return
     sys.meta_path.insert(0, _FINDER)
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
         sys.meta_path.remove(_FINDER)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.author_errors import must_be_condition
+from fencepost.encoding.language.author_errors import must_be_condition, must_be_line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.sorts import Sort
@@ -74,6 +74,8 @@ def message(
     """
     if lost is not None and not (isinstance(lost, Read) and lost.family.fault is not None):
         raise ModelError(f"{kind}: lost= is no loss; write lost=s.write_lost[…], a choice of the state")
+    for name in (kind, *(about or ()), *(says or ())):
+        must_be_line("a name in a message", name, "write a word of printable characters")
     must_be_condition(f"{kind}: when=", lift(when))
     lifted = [{name: lift(value) for name, value in (terms or {}).items()} for terms in (about, says)]
     return Message(kind, lift(sender), lift(receiver), lifted[0], lifted[1], lost, lift(when), stays, effect)

@@ -20,16 +20,18 @@ from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
     must_be_file_name,
+    must_be_line,
     must_be_list,
     must_be_table,
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_modules import (
     authors_line,
     authors_modules_are_guarded,
+    guard_modules_of,
     run_guarded,
 )
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
@@ -78,9 +80,9 @@ class Protocol:
             check_defaults(self.defaults)
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
-        must_be(f"{self.name}: summary=", self.summary, str, "write a text of one line")
+        must_be_line(f"{self.name}: summary=", self.summary)
         if not callable(self.unmodelled):
-            must_be(f"{self.name}: unmodelled=", self.unmodelled, str, "write a text of one line")
+            must_be_line(f"{self.name}: unmodelled=", self.unmodelled)
         must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")
         if self.in_release is not None:
             must_be_call(f"{self.name}: in_release=", self.in_release, "give a function, or leave it out")
@@ -106,6 +108,7 @@ class Protocol:
 
         Variables and names are the same as in the folded system.
         """
+        guard_modules_of(self.build)
         with self._in_one_line():
             built, made = self._built(parameters)
             if not self.ships and self._built(parameters)[1] != made:
@@ -158,11 +161,17 @@ class Protocol:
                 f"--release {release}: {self.name} is not a release's code; "
                 "leave it out, or check `bookkeeper`"
             )
-        return self.in_release(release, parameters)
+        with self._in_one_line():
+            found = self.in_release(release, parameters)
+            must_be("the result of in_release", found, type(self.defaults), "return the parameters")
+        return found
 
     def left_out(self, parameters: Any) -> str:
         """Return the line that says what the model leaves out with these parameters; empty if none does."""
-        return self.unmodelled(parameters) if callable(self.unmodelled) else self.unmodelled
+        with self._in_one_line():
+            said = self.unmodelled(parameters) if callable(self.unmodelled) else self.unmodelled
+            must_be_line("the result of unmodelled", said)
+        return said
 
     def subject(self, parameters: Any, system: System | None = None) -> Subject:
         """Return the names and values under which an instance is reported.
@@ -283,13 +292,13 @@ class Instance:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """The parts of the protocol's text that say nothing here; every output with a verdict names them.
+        """The parts of the protocol's text to look at again; every output with a verdict names them.
 
         The presets that ship have rules that their switches turn off. Of these only properties are named.
         """
         protocol = self.protocol
-        actions = () if protocol.ships else dead_actions(self.written)
-        return (*actions, *dead_properties(self.written, self._declared))
+        own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
+        return (*own, *dead_properties(self.written, self._declared))
 
     @property
     def changed_switches(self) -> dict[str, str]:
@@ -334,10 +343,9 @@ def load(path: Path) -> Protocol:
         raise BadInput(f"{path}: no such file; {_VALID_FILE}")
     if path.suffix != ".py":
         raise BadInput(f"{path}: is not a Python file; {_VALID_FILE}, and let its name end in .py")
-    name = f"fencepost_protocol_{path.stem}"
-    module = ModuleType(name)
+    module = ModuleType(f"fencepost_protocol_{path.stem}")
     module.__file__ = str(path)
-    sys.modules[name] = module
+    sys.modules[module.__name__] = module
     try:
         with authors_modules_are_guarded(), refusals_are_kept():
             run_guarded(module, path)

@@ -57,6 +57,8 @@ class Sort:
 
     def __post_init__(self) -> None:
         """Validate the values. Raises ModelError and ValueError."""
+        if not is_name(self.name):
+            raise ModelError(f"sort {self.name!r:.80}: give it a name of printable characters")
         if self.listed is None:
             return
         if not isinstance(self.listed, tuple):
@@ -214,6 +216,8 @@ def type_of(value: Value) -> str:
         return type(value).__name__
     for kind, name in ((bool, "bool"), (int, "int"), (str, "label")):
         if type(value) is kind:
+            if kind is str and not str(value).isprintable():
+                raise refusal(f"{value!r:.80} is no label: write a word of printable characters")
             return name
     raise refusal(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}")
 

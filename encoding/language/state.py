@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError, refusal
-from fencepost.encoding.language.author_errors import count_combinations
+from fencepost.encoding.language.author_errors import count_combinations, must_be_line
 from fencepost.encoding.language.bounded_sequences import (
     InitialSequence,
     SequenceFamily,
@@ -70,7 +70,7 @@ def choice(*over: Sort, fault: str) -> Family:
 
     Raises ModelError for a fault without a name.
     """
-    if not isinstance(fault, str) or not fault:
+    if not isinstance(fault, str) or not fault or not fault.isprintable():
         raise ModelError(f"choice(fault={fault!r:.80}): a fault needs a name; write choice(fault='lost')")
     return Family(BOOL, over, None, fault)
 
@@ -155,6 +155,11 @@ class StateSpace(metaclass=_Frozen):
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
+    def __init_subclass__(cls) -> None:
+        """Refuse a class that defines what every state space has. Raises ModelError."""
+        for name in _RESERVED & set(vars(cls)):
+            raise ModelError(f"{cls.__name__}.{name}: a state space has an attribute of that name; rename it")
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute, and declare it if it is a family.
 
@@ -168,7 +173,7 @@ class StateSpace(metaclass=_Frozen):
             )
         if any(family.name == name for family in self.families):
             raise ModelError(f"{name}: is declared twice; rename one")
-        if isinstance(value, Family | Whole | Channel | Queues) and hasattr(StateSpace, name):
+        if name in _RESERVED:
             raise refusal(f"{name}: a state space has an attribute of that name; choose another")
         if isinstance(value, Whole | Channel | Queues):
             value.name = name
@@ -189,6 +194,7 @@ class StateSpace(metaclass=_Frozen):
 
     def _declare(self, name: str, family: Family) -> None:
         """Declare a family under a name. Raises ModelError for too many variables."""
+        must_be_line("the name of a state variable", name, "write a word of printable characters")
         object.__setattr__(family, "name", name)
         families: list[Family] = self.__dict__.setdefault("_families", [])
         places = self.__dict__.get("_places", 0)
@@ -210,6 +216,10 @@ class StateSpace(metaclass=_Frozen):
     def places(self) -> dict[tuple[Family, tuple[Value, ...]], Variable]:
         """The variables by family and index values."""
         return {(v.family, v.index): v for v in self.variables}
+
+
+_RESERVED = {name for name in vars(StateSpace) if not name.startswith("__")} - {"stores"}
+"""The names in a state space that its author may not give to anything else."""
 
 
 Definition = TypeVar("Definition", bound=Callable[..., Term])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
@@ -16,6 +17,7 @@ from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
     must_be_condition,
+    must_be_line,
     must_be_list,
     must_be_number,
     must_be_table,
@@ -64,8 +66,8 @@ class Property:
         check_claim("a property", self.name, holds=self.holds, witness=self.witness)
         for name in ("holds", "witness"):
             object.__setattr__(self, name, total(getattr(self, name)))
-        must_be(f"{self.name}: meaning=", self.meaning, str, "write what must hold, as a text")
-        must_be(f"{self.name}: witness_meaning=", self.witness_meaning, str, "write the witness as a text")
+        must_be_line(f"{self.name}: meaning=", self.meaning, "write what must hold, as a text of one line")
+        must_be_line(f"{self.name}: witness_meaning=", self.witness_meaning, "write a text of one line")
         if self.explain is not None:
             must_be_call(f"{self.name}: explain=", self.explain, "give a function from a trace to a text")
         must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
@@ -88,7 +90,7 @@ class Invariant:
         """Validate the fields. Raises ModelError."""
         check_claim("an invariant", self.name, holds=self.holds)
         object.__setattr__(self, "holds", total(self.holds))
-        must_be(f"{self.name}: meaning=", self.meaning, str, "write what holds, as a text")
+        must_be_line(f"{self.name}: meaning=", self.meaning, "write what holds, as a text of one line")
 
 
 def invariant(meaning: str) -> Callable[[Callable[_P, Term]], Callable[_P, Invariant]]:
@@ -243,6 +245,12 @@ class System:
         values = tuple(v.family.firsts(v.index) for v in self.variables)
         for variable, own in zip(self.variables, values, strict=True):
             for value in own:
+                must_be(
+                    f"{variable.name}: initial=",
+                    value,
+                    (bool, int, str, Enum),
+                    "write one value of its domain, one_of(…), or a function of the index",
+                )
                 if value not in variable.domain:
                     raise ModelError(
                         f"{variable.name}: initial value {show(value)} "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.lifting.at_size import AtSize

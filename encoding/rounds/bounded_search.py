@@ -19,28 +19,25 @@ from fencepost.encoding.solving.solvers import UNCOUNTED, load
 from fencepost.encoding.solving.workers import Worker
 
 PATIENCE = 5.0
-"""Seconds after which completeness is asked of short executions only, if that is enough for the verdict.
+"""The processor seconds of rounds after which completeness is asked of short executions, if that is enough.
 
 Most small instances are complete before that.
 """
 
 PROOFS_FIRST = 20.0
-"""Seconds that proofs by induction have for themselves before rounds are searched for completeness too."""
+"""The processor seconds that proofs by induction have before rounds are searched for completeness too."""
 
-LEAD = 4.0
-"""How long IC3 has for a proof, as a multiple of the time in which the search for violations came to its end.
+LEAD = 1.0
+"""The processor seconds that IC3 has for a proof before the end of the search for violations proves the same.
 
-A search for violations ends when no execution is longer, so it could prove the same. At least `SHORTEST` s.
+That search ends when no execution is longer.
 """
-
-SHORTEST = 2.0
-"""The seconds that IC3 has for a proof in any case."""
 
 GLANCE = 1_000
 """The conflicts that the search for violations spends after each round on whether any execution is longer."""
 
 RENEWAL = 20.0
-"""Seconds of a search for violations after which it is worth beginning again with invariants that are proved.
+"""The processor seconds of a search for violations after which it begins again with proved invariants.
 
 A search without them takes about twice as long. Shorter searches go on as they are, so the trace that they
 find does not depend on the time at which a proof ends.
@@ -68,10 +65,8 @@ class BoundedSearch:
         """The searches that have not begun."""
         self._doing: dict[Worker, Sequence[Job]] = {}
         self._cap: int | None = None
-        self._end: tuple[Complete, float] | None = None
-        """The end of the search for violations, and the time at which it counts."""
-        self._hunting = 0.0
-        """The time at which the search for violations began, as a value of `time.perf_counter`."""
+        self._end: Complete | None = None
+        """The end of the search for violations."""
 
     @property
     def suits(self) -> bool:
@@ -109,8 +104,7 @@ class BoundedSearch:
                 self._stop(hunt)
                 self._start([Job(SearchKind.HUNT)], self.findings.rest())
         elif isinstance(message, Complete) and worker is self._hunt():
-            now = time.perf_counter()
-            self._end = message, work.begun + max(SHORTEST, LEAD * (now - work.begun))
+            self._end = message
         else:
             assert self.findings is not None
             self.findings.hear(work.knowledge, message)
@@ -125,8 +119,8 @@ class BoundedSearch:
         """Begin the searches that may begin, and ask less of those under way if less is enough."""
         if self.findings is None:
             return
-        if self._end is not None and self._end_counts(self._end[1]):
-            self.findings.hear(self._work.knowledge, self._end[0])
+        if self._end is not None and self._end_counts():
+            self.findings.hear(self._work.knowledge, self._end)
             self._end = None
             self._later = [job for job in self._later if job.search is not SearchKind.EXHAUST]
         now = [job for job in self._later if job.search is SearchKind.HUNT or self._others_may_begin()]
@@ -134,16 +128,17 @@ class BoundedSearch:
             self._later = [job for job in self._later if job not in now]
             for some in shared(now, self._places()):
                 self._start(some)
-        self._cap_completeness(self._work.searching)
+        self._cap_completeness()
         if self._is_worth_renewing():
             self._prepare(steady=False)
 
     def _is_worth_renewing(self) -> bool:
         """Return whether the search for violations should begin again with more invariants."""
         work = self._work
-        if self._preparing is not None or len(work.assumed) <= len(self._assumed) or self._hunt() is None:
+        hunt = self._hunt()
+        if self._preparing is not None or len(work.assumed) <= len(self._assumed) or hunt is None:
             return False
-        return work.limits.conflicts is None and time.perf_counter() - self._hunting >= RENEWAL
+        return work.limits.conflicts is None and hunt.spent >= RENEWAL
 
     def _hunt(self) -> Worker | None:
         """Return the worker that looks for violations and does nothing else."""
@@ -157,16 +152,16 @@ class BoundedSearch:
         work = self._work
         if all(proof.is_over or not proof.suits for proof in self._proofs):
             return True
-        if work.limits.jobs > 1 and time.perf_counter() - work.begun >= PROOFS_FIRST:
+        if work.limits.jobs > 1 and work.spent_by(*self._proofs) >= PROOFS_FIRST:
             return True
         return all(work.knowledge.violation(prop.name) for prop in work.properties)
 
-    def _end_counts(self, at: float) -> bool:
+    def _end_counts(self) -> bool:
         """Return whether the end of the search for violations counts: proofs by induction come first."""
-        inducing = self._proofs[0]
-        if inducing.suits and not inducing.is_over and not self._others_may_begin():
-            return False
-        return self._others_may_begin() or time.perf_counter() >= at
+        if self._others_may_begin():
+            return True
+        inducing, last = self._proofs[0], self._proofs[-1]
+        return (inducing.is_over or not inducing.suits) and self._work.spent_by(last) >= LEAD
 
     def _places(self) -> int:
         """Return the number of processes for more searches. The search for violations has its own."""
@@ -177,8 +172,6 @@ class BoundedSearch:
         work, asked = self._work, task or self.findings.task(self._work.properties)
         name = "+".join(job.search.value for job in some)
         hunts = any(job.search is SearchKind.HUNT for job in some)
-        if hunts:
-            self._hunting = time.perf_counter()
         if hunts and len(some) == 1 and work.limits.conflicts is None and work.limits.solver not in UNCOUNTED:
             asked = replace(asked, glance=GLANCE)
         template = self.findings.prepared.template
@@ -189,7 +182,7 @@ class BoundedSearch:
         del self._doing[worker]
         self._work.dismiss(worker)
 
-    def _cap_completeness(self, begun: float | None) -> None:
+    def _cap_completeness(self) -> None:
         """Ask for completeness of short executions only, once each property has a violation.
 
         Only executions shorter than the longest trace matter then.
@@ -197,7 +190,7 @@ class BoundedSearch:
         work, limits = self._work, self._work.limits
         if limits.minimize is Minimize.NONE or limits.jobs == 1 or limits.bound is not None:
             return
-        if begun is None or time.perf_counter() - begun < PATIENCE:
+        if work.spent_by(self) < PATIENCE:
             return
         cap = work.knowledge.longest_useful()
         exhausting = [

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
-from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.rounds.preparation import tally
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import SearchMessage, Tally, Task, exhaust, hunt, surpass
@@ -66,27 +65,8 @@ def task(system: System, slots: Sequence[GroundAction], properties: Sequence[str
 
 def _objectives(system: System, slots: Sequence[GroundAction], limits: Limits) -> tuple[Tally, ...]:
     steps = Tally(tuple(range(len(slots))))
-    kinds = (tally(system, slots, kind) for kind in _faults_first(system, limits))
-    return (*kinds, steps) if _counts(limits) else ()
-
-
-def _faults_first(system: System, limits: Limits) -> list[Collection[str]]:
-    """Return the kinds of faults that are made few before steps are: all, and crashes among them."""
-    if limits.minimize is not Minimize.FAULTS:
-        return []
-    crashes = [fault for fault in system.faults if "crash" in fault]
-    return [system.faults, crashes] if crashes else [system.faults]
-
-
-def _counts(limits: Limits) -> bool:
-    """Return whether something is made small in a counterexample."""
-    return limits.minimize is not Minimize.NONE or limits.count > 1
-
-
-def costs(system: System, limits: Limits, trace: Trace) -> tuple[int, ...]:
-    """Return the value of each objective for a trace."""
-    faults = (sum(trace.faults.get(f, 0) for f in kind) for kind in _faults_first(system, limits))
-    return (*faults, len(trace.steps)) if _counts(limits) else ()
+    kinds = (tally(system, slots, kind) for kind in limits.fault_kinds(system))
+    return (*kinds, steps) if limits.minimizes else ()
 
 
 def search(

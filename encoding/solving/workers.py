@@ -7,10 +7,12 @@ ends, and a worker that has workers of its own ends them too.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -126,6 +128,7 @@ class Worker:
             daemon=not with_children,
         )
         self._process.start()
+        self._begun, self._spent = time.perf_counter(), 0.0
         self._leads_group = with_children
         if with_children:
             with contextlib.suppress(OSError):  # the child did this itself, or has ended
@@ -155,6 +158,16 @@ class Worker:
         assert self._process.pid is not None
         return cpu_seconds(self._process.pid)
 
+    @property
+    def spent(self) -> float:
+        """The CPU seconds so far, also after the end; the seconds since the start if nobody tells."""
+        used = None if self.connection.closed else self.cpu_seconds
+        if used is not None:
+            self._spent = used
+        elif self._process.exitcode is None:
+            self._spent = time.perf_counter() - self._begun
+        return self._spent
+
     def pause(self) -> None:
         """Stop the process until `go_on`. Its children go on."""
         self._signal(signal.SIGSTOP)
@@ -170,6 +183,7 @@ class Worker:
 
     def kill(self) -> None:
         """Kill the process and its children."""
+        self._spent = self.spent
         if self._leads_group:
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -196,6 +210,7 @@ def _serve(
 
         limit = int(gib * 2**30)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    gc.freeze()  # what the parent had made stays: no collection has to look through it again
     global _parent
     _parent = connection
     ended = Ended()

@@ -384,10 +384,10 @@ def one_command(s: State) -> Property:
 
 
 def proposes_commands(s: State) -> Property:
-    """Return the part of TypeOK that says what an Accept message carries."""
+    """Return the part of the type invariant that says what an Accept message carries."""
     return Property(
         name="proposes-commands",
-        meaning="each proposal has a command (TypeOK)",
+        meaning="each proposal has a command",
         holds=forall_over(
             (s.ballot, s.slot), lambda b, t: implies(s.asked[b, t], s.proposal[b, t] != "none")
         ),

@@ -370,7 +370,8 @@ def test_the_headline_names_the_loss_that_needs_the_least() -> None:
     )
     (worst,) = [one for one in PUBLIC_LOSSES if one.coincidence == "nothing"][:1]
     more = headline(replace(said, public=[worst]))
-    assert f"{worst.name} (a public report, not searched for) loses an acknowledged entry with" in more
+    public = f"{worst.name} ({worst.short}; a public report, not searched for)"
+    assert f"{public} loses an acknowledged entry in normal operation." in more
 
 
 def test_one_crash_loses_what_one_bookie_acknowledges() -> None:
@@ -392,8 +393,8 @@ def test_no_change_is_promised_to_be_a_yes_while_a_question_is_open() -> None:
     begun = replace(said, rest=replace(SETTLED, verdict=Verdict.UNDECIDED))
     assert "it may be a yes, with conditions: ask again with this change." in headline(begun)
     alone = headline(replace(begun, losing=[]))
-    assert ": #3604 (a public report, not searched for) loses an acknowledged entry with nothing sp" in alone
-    assert "special; the search has not ended." in alone
+    assert ": #3604 (compaction mixes the bytes of an entry log; a public report, not searched for)" in alone
+    assert " loses an acknowledged entry in normal operation; the search has not ended." in alone
 
 
 def test_public_losses_that_are_not_checked_are_asked_and_can_be_accepted() -> None:
@@ -526,7 +527,7 @@ def test_the_setting_of_the_journal_is_not_blamed_for_other_losses(journal: bool
     """
     said = headline(every_loss(setup((3, 3, 2), 4, "4.17.4", journal=journal, sync=False)))
     setting = "journalSyncData=false" if journal else "journalWriteData=false and journalSyncData=false"
-    assert f"BookKeeper 4.17.4, and {setting}: whatever the journal's settings, #3604 (a public" in said
+    assert f"BookKeeper 4.17.4, and {setting}: whatever the journal's settings, #3604 (compaction" in said
     added = ["BP-46-2", "journalWriteData=false", "journalSyncData=false"]
     of_setting = said.partition("This setting of the journal adds ")[2].partition(". ")[0]
     assert set(of_setting.replace(" and ", ", ").split(", ")) == set(added[:1] + added[1 + journal :])
@@ -588,7 +589,9 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
 
     monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    *before, advice = advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0)
+    *before, advice = advice_on(
+        unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0, fresh=True
+    )
     assert set(asked) == {(1, CONFLICTS)}
     names = [risk.bug.name for risk, _ in advice.losing]
     assert names == [risk.bug.name for risk in risks(setup_) if risk.loses]
@@ -611,7 +614,7 @@ def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fencepost.answers.advice_search.shown", nothing_found)
     monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    list(advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0))
+    list(advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0, fresh=True))
     copies = ["recover-twice", "collector-beside-recover", "lost-session"]
     assert asked[asked.index("") + 1 :] == ["#4651", "stale-ensemble", *copies, "#3005"]
 
@@ -670,6 +673,23 @@ def test_what_was_found_is_handed_over_before_the_time_is_over(
     assert (handed[-1].code, len(handed)) == (code, found + 1)
     assert handed[-1].printed.startswith(begins)
     assert "Not asked, because the time was over: " in handed[-1].printed
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "columns", "widest"), [(True, "80", 80), (True, "20", 40), (False, "80", 110)]
+)
+def test_a_terminal_of_80_columns_has_no_longer_lines(
+    is_terminal: bool, columns: str, widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines of 110 columns were broken twice. Planted: the terminal's width is not asked for."""
+    handed: list[Conclusion] = []
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("os.isatty", lambda file: is_terminal)
+    monkeypatch.setattr("fencepost.cli.commands.advise.hand_over", handed.append)
+    monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", killed_after(0, "#4701"))
+    run(["advise", "-e", "2", "-w", "2", "-a", "2", "-n", "2", "--storage", "db"])
+    lengths = [len(line) for line in handed[0].printed.splitlines() if " " in line.strip()]
+    assert widest - 8 <= max(lengths) <= widest
 
 
 def test_the_time_is_bounded_once_there_is_something_to_print(monkeypatch: pytest.MonkeyPatch) -> None:

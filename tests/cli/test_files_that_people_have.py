@@ -9,6 +9,7 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.cli.rendering.advice_text import as_text
 from support.asking import CHART, QUORUMS, SIZES, Asking, given, notes
 
 
@@ -241,7 +242,7 @@ def test_a_refusal_is_true(
 def test_many_places_of_a_key_are_one_note(asking: Asking) -> None:
     """Planted: each place has a line, and the answer is no screen."""
     text = "".join(f"p{n}: {{configData: {{journalSyncData: 'true'}}}}\n" for n in range(500))
-    (note,) = notes(asking.advise({"values.yaml": text}, *SIZES))
+    (note,) = notes(asking.advise({"values.yaml": CHART + text}, *SIZES))
     assert note.startswith("p0.configData.journalSyncData (and at 499 other places) is not read")
 
 
@@ -518,6 +519,14 @@ def test_the_values_in_resources_of_argo_cd_and_flux(
     assert elsewhere in " ".join(notes(answer)) and bool(elsewhere) == bool(notes(answer))
 
 
+def test_a_parameter_of_too_many_parts_is_refused(asking: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted: each part is a level of the values."""
+    name = ".".join("a" * 3000)
+    text = f"kind: Application\nspec: {{source: {{helm: {{parameters: [{{name: {name}, value: x}}]}}}}}}\n"
+    assert run(["advise", *given({"app.yaml": text}), *SIZES]) == ExitCode.BAD_INPUT
+    assert "app.yaml: a name in helm.parameters has 3000 parts; at most 100" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -613,7 +622,7 @@ def test_of_two_storages_none_is_the_weaker(asking: Asking, capsys: pytest.Captu
     assert run(["advise", *given(files), *SIZES]) == ExitCode.BAD_INPUT
     assert capsys.readouterr().err == (
         "fencepost: b/bk.conf: ledgerStorageClass is db for a/bk.conf, and sorted for b/bk.conf; none of "
-        "them is the weaker, so ask for each on its own\n"
+        "them is the weaker, so ask for each with --storage\n"
     )
     assert asking.advise(files, *SIZES, "--storage", "db").setup.storage == "db"
 
@@ -693,3 +702,176 @@ def test_the_action_for_persistence_names_the_keys_of_the_form_that_was_read(
     text = text.replace("BASE", "true").replace("ONE", "true")
     (found,) = [one for one in asking.advise({"f.yaml": text}, *SIZES).losses if one.name == loss]
     assert said in found.action
+
+
+# Forms that are not read.
+
+ANSIBLE = "bookkeeper_config: {journalSyncData: 'false'}\npulsar_version: 4.0.5\n"
+PATCHES = """\
+kind: Kustomization
+patches: [{patch: "- {op: replace, path: /data/journalSyncData, value: 'false'}"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "vars.yml",
+            ANSIBLE,
+            "bookkeeper_config.journalSyncData is not read: it does not stand in the section of a",
+        ),
+        (
+            "vars.yml",
+            "journal_sync_data: false\n",
+            "journal_sync_data has journalSyncData in a form that is not read",
+        ),
+        (
+            "play.yml",
+            "- {hosts: all, vars: {journalSyncData: false}}\n",
+            "is a list, not an object with sections",
+        ),
+        (
+            "k.yaml",
+            PATCHES,
+            "a resource of kind Kustomization is not read; give the output of `kustomize build`",
+        ),
+        (
+            "k3s.yaml",
+            "kind: HelmChart\nspec: {chart: pulsar}\n",
+            "a resource of kind HelmChart is not read; give",
+        ),
+        (
+            "app.yaml",
+            "kind: Application\nspec: {source: {helm: {valueFiles: [a.yaml, b.yaml]}}}\n",
+            "helm.valueFiles is not read; give a.yaml, b.yaml instead",
+        ),
+        (
+            "app.yaml",
+            "kind: Application\nspec: {source: {path: x}}\n",
+            "Application has no values of a chart; give",
+        ),
+        (
+            "t.yaml",
+            "bookkeeper:\n  replicaCount: {{ .Values.n }}\n",
+            "is not YAML (line 2); if it is a template, give",
+        ),
+        (
+            "main.tf",
+            'journalSyncData = "false"\n',
+            "is Terraform, which is not read; give what it sets as lines of",
+        ),
+        (
+            "bookie.service",
+            "Environment=BK_journalSyncData=false\n",
+            "is a unit of systemd, which is not read; give",
+        ),
+        (
+            "unit",
+            "bookiePort=1\nEnvironment=BK_journalSyncData=false\n",
+            "Environment has journalSyncData in a form",
+        ),
+        (
+            "bk.xml",
+            "<name>journalSyncData</name>\n",
+            "is XML, which is not read; give what it sets as lines of KEY",
+        ),
+    ],
+)
+def test_a_form_that_is_not_read_is_refused_by_its_name(
+    name: str, text: str, said: str, asking: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most of these were answered for the defaults. Planted: a file of which nothing is read is answered."""
+    assert run(["advise", *given({name: text}), *SIZES]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    assert (f"fencepost: {name}: {said}" in error, error.count("\n")) == (True, 1)
+
+
+BITNAMI = """\
+bookkeeper:
+  replicaCount: 4
+  persistence: {enabled: false}
+  extraEnvVars: [{name: BOOKIE_journalSyncData, value: "no"}]
+  configuration: |-
+    journalWriteData=false
+"""
+FROM_ELSEWHERE = """\
+services:
+  bookie:
+    image: apache/bookkeeper:4.16.6
+    volumes: ["./bk.conf:/conf/bk.conf", "data:/data"]
+    environment: [BK_journalSyncData]
+"""
+LONG_FORMS = """\
+services:
+  bookie:
+    image: apache/bookkeeper:4.16.6
+    volumes: [{type: bind, source: ./bk.conf, target: /conf/bk.conf}]
+    environment: {BK_journalSyncData: null}
+"""
+OF_A_MAP = """\
+kind: StatefulSet
+metadata: {name: bookie}
+spec:
+  replicas: 4
+  template:
+    spec:
+      containers:
+      - name: bookie
+        envFrom: [{configMapRef: {name: settings}}]
+        env: [{name: journalSyncData, valueFrom: {configMapKeyRef: {name: x, key: y}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "noted", "warned"),
+    [
+        (
+            BITNAMI,
+            "bookkeeper.persistence.enabled=false",
+            "extraEnvVars.0.name has journalSyncData in a form that",
+        ),
+        (
+            FROM_ELSEWHERE,
+            "services.bookie.volumes is not read; it mounts ./bk.conf; give that with --from too.",
+            "services.bookie.environment.BK_journalSyncData.valueFrom has journalSyncData in a form that",
+        ),
+        (
+            LONG_FORMS,
+            "services.bookie.volumes is not read; it mounts ./bk.conf; give that with --from too.",
+            "services.bookie.environment.BK_journalSyncData.valueFrom has journalSyncData in a form that",
+        ),
+        (
+            OF_A_MAP,
+            "containers.bookie.envFrom is not read; give the ConfigMap settings with --from too.",
+            "containers.bookie.env.journalSyncData.valueFrom has journalSyncData in a form that is not read.",
+        ),
+        (CHART + ANSIBLE, "", "bookkeeper_config.journalSyncData is not read"),
+        (
+            CHART + "standalone: {configData: {journalSyncData: 'false'}}",
+            "standalone.configData.journalSync",
+            "",
+        ),
+        (CHART, "", ""),
+    ],
+    ids=["bitnami", "compose", "long forms", "kubernetes", "ansible", "standalone", "chart"],
+)
+def test_a_key_that_is_not_read_beside_others_is_warned_of_in_the_answer(
+    text: str, noted: str, warned: str, asking: Asking
+) -> None:
+    """The answer was for the defaults, without a word. Planted: the key of another component is warned of."""
+    answer = asking.advise({"f.yaml": text}, *SIZES)
+    assert answer.setup.sync
+    assert noted in " ".join(notes(answer))
+    said = " ".join(as_text(answer).split("What to do")[0].split())
+    assert (warned in said, "Warning: f.yaml: " in said) == (True, bool(warned))
+
+
+def test_a_service_that_extends_another_file_is_a_bookie_too(asking: Asking) -> None:
+    """The whole file was not read as one of docker-compose. Planted: each service needs an image."""
+    extended = "  bk3: {extends: {file: common.yml, service: bookie}}\n"
+    answer = asking.advise({"compose.yaml": COMPOSE + extended})
+    assert (answer.setup.bookies, answer.setup.sync) == (4, False)
+    assert "services.bk3.extends is not read; give what `docker compose config` prints" in " ".join(
+        notes(answer)
+    )

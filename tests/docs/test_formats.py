@@ -19,10 +19,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from fencepost.answers import usual
 from fencepost.answers.advice import Advice
+from fencepost.answers.asked_setup import asked_setup
 from fencepost.answers.risk_search import RiskFinding
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
+from fencepost.encoding import keys
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Reached, Verdict
@@ -331,6 +334,7 @@ def _quorums() -> Found:
         output("prove", "stripes-enumerated", "slack", "--timeout", "0.001"),
         (schema_name(LEMMAS), object_of([], "undecided", 10, 0.5, "interrupted")),
         _advised(),
+        _usual(),
     ]
 
 
@@ -340,13 +344,24 @@ def _advised() -> tuple[str, Document]:
     def advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
         settled = RiskFinding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
         every = [*(risk for risk, _ in unasked.losing), *unasked.other]
-        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out")
+        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out", computed_with="0.1.0")
         yield replace(unasked, losing=[(risk, settled) for risk, _ in unasked.losing], other=every, rest=rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fencepost.cli.commands.advise.advice_on", advice)
         given = ["--from", str(ROOT / "examples" / "broker.conf"), "-n", "5", "--release", "4.16.6"]
         return output("advise", *given)
+
+
+def _usual() -> tuple[str, Document]:
+    """Return a row that ships, with a violation and a question that was not decided."""
+    execution = {"property": "no-divergence", "initial": {"lost[1]": True}, "steps": [["crash", "b1"]]}
+    violated = {"verdict": "violated", "reason": "", "small": False, "execution": execution}
+    undecided = {"verdict": "undecided", "reason": "100,000 conflicts", "small": False, "execution": None}
+    setup = usual.setup_of(asked_setup(3, 2, 2, 4, release="4.17.3", storage="db").setup)
+    answers = {"bare-fence": violated, "anything else": undecided}
+    row = keys.headed(usual.ROW, {"setup": setup, "model": "0" * 64, "answers": answers})
+    return row["schema"], row
 
 
 def _real_code(patch: pytest.MonkeyPatch) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,6 +130,32 @@ def test_a_module_that_was_imported_before_is_guarded_too(
     )
     __import__("helper")
     assert "helper.py, line 1: TypeError: a term is never None" in said(tmp_path / "made.py")
+
+
+PLAIN = {
+    "in the module": ("", "(first is not Phase.OPEN)", "", "made.py, line 38: TypeError: `is` and `match`"),
+    "in a module beside it": (
+        "from helper import ready",
+        "ready(first, second)",
+        "def ready(one, two): return (lambda: one is not two)()",
+        "helper.py, line 1: TypeError: `is` and `match` compare",
+    ),
+    "a function": ("from operator import is_not as differ", "differ(first, 1)", "", "`is` compares Python"),
+    "a function of a module": ("import operator as o", "o.is_not(first, 1)", "", "`is` compares Python"),
+    "a built-in function": ("", "(id(first) > 1)", "", "id() asks about Python objects"),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_a_protocol_of_a_module_that_was_imported_is_guarded_too(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    imports, guard, helper, says = PLAIN[kind]
+    written(tmp_path, guard, imports, helper=helper)
+    with pytest.raises(BadInput) as error:
+        _ = importlib.import_module("made").PROTOCOL.instance().system
+    assert says in str(error.value)
 
 
 def test_a_mistake_in_a_module_that_the_file_imports_names_that_module(tmp_path: Path) -> None:

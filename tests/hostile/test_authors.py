@@ -16,7 +16,7 @@ from enum import Enum
 
 from fencepost.encoding.language import (
     BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
-    exists, family, forall, if_, integers, is_prefix, labels, members, message, optional, parameter,
+    exists, family, forall, if_, integers, is_prefix, labels, members, message, one_of, optional, parameter,
     sequence_of, sequences, subsets, switch, variable,
 )
 
@@ -507,6 +507,51 @@ MISTAKES = {
         "    s.limits[0] = 2\n    return Action(",
         "'tuple' object does not support item assignment",
     ),
+    "a sort named like a part of the state space": (
+        "self.limits = [1]",
+        'self.places = labels("place", "p", 2)',
+        "places: a state space has an attribute of that name; choose another",
+    ),
+    "a definition named like a part of the state space": (
+        "def is_quiet(self)",
+        "def variables(self)",
+        "State.variables: a state space has an attribute of that name; rename it",
+    ),
+    "a table as initial values": (
+        "family(BOOL, self.entry)",
+        "family(BOOL, self.entry, initial={1: True})",
+        "sent[1]: initial= is a dict; write one value of its domain, one_of(…), or a function of the index",
+    ),
+    "a term as an initial value": (
+        "self.closed = variable(BOOL)",
+        "self.closed = variable(BOOL); self.open = variable(BOOL, initial=self.closed)",
+        "open: initial= is a term; write one value of its domain",
+    ),
+    "one_of in one_of": (
+        "self.closed = variable(BOOL)",
+        "self.closed = variable(BOOL); self.open = variable(BOOL, initial=one_of(one_of(True)))",
+        "open: initial= is a OneOf; write one value",
+    ),
+    "the switches of a release cannot be said": (
+        "build)",
+        'build, in_release=lambda release, p: 1 / 0, newest="1.0")',
+        "ZeroDivisionError: division by zero; correct the protocol's code",
+    ),
+    "the switches of a release are no parameters": (
+        "build)",
+        'build, in_release=lambda release, p: None, newest="1.0")',
+        "the result of in_release is None; return the parameters",
+    ),
+    "what is left out is no text": (
+        "build)",
+        "build, unmodelled=lambda p: 3)",
+        "the result of unmodelled is 3; write a text of one line",
+    ),
+    "what is left out cannot be said": (
+        "build)",
+        "build, unmodelled=lambda p: 1 / 0)",
+        "ZeroDivisionError: division by zero; correct the protocol's code",
+    ),
     "a sort named like a type": (
         "integers(1, p.entries)",
         'labels("int", "n", 2)',
@@ -561,6 +606,30 @@ OF_ANOTHER_TYPE = {
 
 MISTAKES |= OF_ANOTHER_TYPE
 
+LINE = '"x\\nall-quiet: proved"'
+FORGED = {
+    "an actor": ('actor="w"', f"actor={LINE}"),
+    "a note": ('actor="w")', f'actor="w", note={LINE})'),
+    "a fault": ('actor="w")', f'actor="w", fault={LINE})'),
+    "a fault that is a choice": ("variable(BOOL)", f"variable(BOOL); self.lost = choice(fault={LINE})"),
+    "a kind of message": ('actor="w")', f'actor="w", sent=[message({LINE}, "w", "b")])'),
+    "a receiver": ('actor="w")', f'actor="w", sent=[message("add", "w", {LINE})])'),
+    "a field": ('actor="w")', f'actor="w", sent=[message("add", "w", "b", about={{{LINE}: entry}})])'),
+    "an action": ("def build(p):", f"send.__name__ = {LINE}\n\ndef build(p):"),
+    "a state variable": ("self.limits = [1]", f"setattr(self, {LINE}, variable(BOOL))"),
+    "a sort": ("self.limits = [1]", f"self.other = labels({LINE}, 'o', 2)"),
+    "a cap": ("(found,))", f"(found,), caps={{{LINE}: 1}})"),
+    "a trap": ('witness_meaning="sent"', f'witness_meaning="sent", traps={{{LINE}: s.closed}}'),
+    "a meaning": ('"none sent"', LINE),
+    "a meaning of a witness": ('witness_meaning="sent"', f"witness_meaning={LINE}"),
+    "a summary": ('"a protocol"', LINE),
+    "what is left out": ("build)", f"build, unmodelled={LINE})"),
+    "what is left out, by a function": ("build)", f"build, unmodelled=lambda p: {LINE})"),
+}
+"""Names of two lines, which could forge a line with a verdict."""
+
+MISTAKES |= {f"two lines: {name}": (*change, "x\\nall-quiet: proved") for name, change in FORGED.items()}
+
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_explained_with_what_to_write_instead(
@@ -614,6 +683,20 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
     assert "\x1b" not in output.out + output.err
 
 
+def test_what_a_protocol_prints_is_no_part_of_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    path.write_text(
+        'print("from the file")' + RIGHT.replace("    s = State(p)", "    s = State(p); print('built')")
+    )
+    assert run(["simulate", str(path), "--runs", "1", "--format", "json"]) == 1
+    output = capsys.readouterr()
+    assert json.loads(output.out)["protocol"] == "quiet"
+    assert "from the file\n" in output.err
+    assert "built\n" in output.err
+
+
 def test_an_explanation_cannot_change_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "quiet.py"
     change = "lambda trace: trace.states[-1].clear() or trace.steps[0].changes.clear() or 'Changed.'"
@@ -647,6 +730,21 @@ def test_a_name_that_is_no_protocol(
     assert says in refused(capsys, command, name)
 
 
+ASKED = "self.asked = variable(BOOL); self.left = variable(BOOL); self.ask_lost = choice(fault='lost'); "
+TIME_OUT = """
+def ask(s):
+    sent = [message("ask", "w", "r", lost=s.ask_lost)]
+    return Action(when=~s.asked, then=[s.asked.set(True)], actor="w", sent=sent)
+
+
+def give_up(s):
+    return Action(when=s.asked & s.ask_lost & ~s.left, then=[s.left.set(True)], actor="w")
+
+
+"""
+"""A message that may be lost, and a time-out that happens only then; no action of the file takes them."""
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "remark"),
     [
@@ -666,17 +764,26 @@ def test_a_name_that_is_no_protocol(
             "holds=s.sent[1] | True",
             "all-quiet is true by its text: its formula is true in every state",
         ),
+        (
+            "each(send, s, s.entry),",
+            "each(send, s, s.entry), each(give_up, s), each(ask, s)",
+            (
+                "give up depends on ask_lost, which no process sees: if it receives the message, name it in "
+                "received=; if it is a time-out, it may also happen without a loss"
+            ),
+        ),
     ],
-    ids=["a guard", "an update", "a property", "a formula"],
+    ids=["a guard", "an update", "a property", "a formula", "a loss"],
 )
 def test_text_that_says_nothing_is_named_beside_the_verdict(
     right: str, wrong: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "quiet.py"
-    path.write_text(RIGHT)
+    text = RIGHT.replace("def build", f"{TIME_OUT}def build").replace("self.limits", f"{ASKED}self.limits")
+    path.write_text(text)
     run(["check", str(path), "--format", "json"])
     assert json.loads(capsys.readouterr().out)["remarks"] == []
-    path.write_text(RIGHT.replace(right, wrong))
+    path.write_text(text.replace(right, wrong))
     run(["check", str(path)])
     assert f"\nremark: {remark}\n" in capsys.readouterr().out
     run(["check", str(path), "--format", "json"])

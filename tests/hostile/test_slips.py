@@ -17,7 +17,7 @@ import pytest
 from fencepost.encoding import language
 from fencepost.encoding.formulas import sendings
 from fencepost.encoding.language import fold, system, terms
-from fencepost.encoding.language.guarded_modules import _Guard
+from fencepost.encoding.language.guarded_text import _Guard
 from support.slips import plain, plain_values, reference
 from support.slips.files import write
 from support.slips.plain_values import Plain, Update

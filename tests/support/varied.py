@@ -15,12 +15,13 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.actions import Action, Schema
@@ -512,17 +513,17 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
     return violated, proved, wrong
 
 
-def by_rounds(system: System) -> Truth:
+def by_rounds(system: System, most: int = MOST_CONFLICTS) -> Truth:
     """Return the same as `explored`, by as many rounds as cover every execution; steps are not counted.
 
-    Raises SpentError if that takes more than `MOST_CONFLICTS` conflicts.
+    Raises SpentError if that takes more than `most` conflicts.
     """
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, Cache(None)).blockers()
     outputs = {**claims, "/witness": wanted.witness}
-    purse = Purse(MOST_CONFLICTS)
+    purse = Purse(most)
     session = RoundSolver(template(symbolic, blockers, outputs), "cadical", purse=purse)
     complete(session)
     last, output = session.rounds, session.unrolling.output

@@ -17,13 +17,12 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.concrete.steps import State
-from fencepost.encoding.engine.messages import Visited
+from fencepost.encoding.engine.messages import FoundPath, Visited
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.enumeration import process
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.initial_values import anything, one_of

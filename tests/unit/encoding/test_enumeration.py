@@ -14,7 +14,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import State, Step
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.messages import Visited
+from fencepost.encoding.engine.messages import FoundPath, Visited
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.enumeration import process
 from fencepost.encoding.enumeration.in_formulas import confirm
@@ -25,7 +25,6 @@ from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import symmetry
-from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.messages import message

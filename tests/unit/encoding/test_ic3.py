@@ -15,9 +15,10 @@ from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.clauses import clause_text, with_found
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import symmetry
-from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.ic3.symmetry import symmetries
 from fencepost.encoding.ic3.transitions import Transitions, transitions
 from fencepost.encoding.language import (

@@ -9,10 +9,11 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.ic3 import finder
-from fencepost.encoding.ic3.finder import FoundClauses, FoundPath, find
+from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.language import (
     Action,
     Invariant,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -25,7 +25,7 @@ from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import integers, labels
 from fencepost.encoding.language.state import StateSpace, family
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.encoding.rounds.bounded_search import PROOFS_FIRST
 from fencepost.encoding.solving.workers import Worker
@@ -60,6 +60,13 @@ def test_levels_that_grow_alike_promise_no_end() -> None:
     """Planted: the growth becomes smaller in any case."""
     assert expected_nodes(within(LOG, 40_000), 1_000_000) is None
     assert expected_nodes([2**level for level in range(12)], 1_000_000) is None
+
+
+def test_a_growth_that_stops_falling_promises_no_end() -> None:
+    """Planted: the mean factor of the last levels alone. It promises 260,000 nodes of a space without end."""
+    growths = (2.86, 2.68, 2.31, 2.03, 1.92)
+    levels = list(accumulate(growths, lambda size, growth: round(size * growth), initial=100))
+    assert expected_nodes(levels, 500_000) is None
 
 
 def test_more_nodes_than_asked_are_none() -> None:
@@ -99,40 +106,46 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.encoding.enumeration.process.symmetries_of", lambda *asked: [])
 
 
-def said(system: System, extent: Extent) -> tuple[set[bool], int | None]:
-    """Return whether ends in sight are soon, each time, and how many states were visited."""
+def said(system: System, extent: Extent) -> tuple[bool, int | None]:
+    """Return whether an end came in sight, and how many states were visited."""
     messages = list(enumerate_states(system, system.properties, {}, None, extent))
     states = [message.states for message in messages if isinstance(message, Visited)]
-    return {m.is_soon for m in messages if isinstance(m, EndInSight)}, states[0] if states else None
+    return any(isinstance(m, EndInSight) for m in messages), states[0] if states else None
 
 
-@pytest.mark.parametrize(
-    ("most", "expected"), [(2, (set(), 27)), (4, ({True}, 125)), (9, ({True, False}, 1_000))]
-)
+@pytest.mark.parametrize(("most", "expected"), [(2, (False, 27)), (4, (True, 125)), (9, (True, 1_000))])
 def test_an_enumeration_goes_on_if_an_end_is_in_sight(most: int, expected: object, plain: None) -> None:
-    """Planted: it ends after the first nodes; it says nothing of an end; each end is soon, or none is."""
+    """Planted: it ends after the first nodes; it says nothing of an end."""
     assert said(grid(most), Extent(60, 10_000)) == expected
+
+
+def test_the_states_to_expect_are_said(plain: None) -> None:
+    """Planted: those visited so far."""
+    system = grid(9)
+    said = enumerate_states(system, system.properties, {}, None, Extent(60, 10_000))
+    first = next(message.work for message in said if isinstance(message, EndInSight))
+    assert 200 < first < 5_000
 
 
 def test_an_end_is_looked_for_after_half_of_the_first_nodes(plain: None) -> None:
     """Planted: after all of them; after half of them it ends if none is in sight."""
-    assert said(grid(4), Extent(200, 1_000)) == ({True}, 125)
-    assert said(grid(4), Extent(200, 110)) == (set(), 125)
+    assert said(grid(4), Extent(200, 1_000)) == (True, 125)
+    assert said(grid(4), Extent(200, 110)) == (False, 125)
 
 
 def test_after_half_of_the_first_nodes_only_an_end_that_is_soon_counts(
     plain: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted: any end counts. A wrong estimate gives IC3 a turn, and rounds begin later."""
-    monkeypatch.setattr("fencepost.encoding.enumeration.process.SOON", 0.5)
-    assert said(grid(4), Extent(200, 1_000)) == (set(), 125)
-    assert said(grid(9), Extent(200, 10_000)) == ({False}, 1_000)
+    monkeypatch.setattr("fencepost.encoding.enumeration.process.SOON", 100)
+    assert said(grid(4), Extent(200, 1_000)) == (False, 125)
+    assert said(grid(9), Extent(200, 10_000)) == (True, 1_000)
 
 
 def test_an_enumeration_without_an_end_in_sight_is_over(plain: None) -> None:
     """Planted: it goes on in any case. The second one visits as many nodes as it may, and no more."""
-    assert said(grid(7), Extent(40, 60)) == (set(), None)
-    assert said(grid(20), Extent(400, 2_000)) == ({True}, None)
+    assert said(grid(7), Extent(40, 60)) == (False, None)
+    assert said(grid(20), Extent(400, 2_000)) == (True, None)
 
 
 def stalling(*asked: Any) -> Iterator[Any]:
@@ -156,6 +169,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(found_proof, "find", stalling)
     monkeypatch.setattr(order, "TURN", 0.05)
     monkeypatch.setattr(state_enumeration, "FIRST", 40)
+    monkeypatch.setattr(state_enumeration, "MANY", 1_000)
+    monkeypatch.setattr(state_enumeration, "SOON", 240)
     return names
 
 
@@ -197,14 +212,13 @@ class Part:
 
     suits: bool = True
     is_alone: bool = False
-    is_in_sight: bool = False
+    expected: int | None = None
     is_over: bool = False
-    cpu_seconds: float | None = 0.0
+    spent: float = 0.0
 
 
-def order_of(limits: Limits, **engines: Part) -> tuple[Any, Any]:
+def order_of(system: System, limits: Limits, **engines: Part) -> tuple[Any, Any]:
     """Return an order of engines that never begin, and the work of a system."""
-    system = grid(2)
     at: Any = Work(Bare(system), system.properties, limits, lambda event: None)
     at.crew.dismiss()
     stands: dict[str, Any] = {name: Part() for name in ("enumeration", "induction", "finding", "rounds")}
@@ -214,46 +228,82 @@ def order_of(limits: Limits, **engines: Part) -> tuple[Any, Any]:
 def test_ic3_has_a_turn_once_an_end_is_in_sight() -> None:
     """Planted: no turn; a turn without end; a second turn; rounds or the enumeration work in it."""
     enumeration, finding, rounds, worker = Part(is_alone=True), Part(), Part(), Part()
-    by, at = order_of(Limits(jobs=2), enumeration=enumeration, finding=finding, rounds=rounds)
+    by, at = order_of(grid(2), Limits(jobs=2), enumeration=enumeration, finding=finding, rounds=rounds)
     at._owners[worker] = finding
 
     def working() -> list[bool]:
         return [by.may_work(engine) for engine in (enumeration, finding, rounds)]
 
     assert working() == [True, False, False], "the first states"
-    enumeration.is_in_sight = True
-    worker.cpu_seconds = order.TURN / 2
+    enumeration.expected, worker.spent = 50_000, order.TURN / 2
     assert working() == [False, True, False], "the turn"
-    worker.cpu_seconds = order.TURN
+    worker.spent = order.TURN
     assert working() == [True, False, False], "an end that is soon"
-    worker.cpu_seconds = 0.0
+    del at._owners[worker]
+    at._spent[finding] = order.TURN
     assert working() == [True, False, False], "another process of IC3 has no other turn"
     enumeration.is_alone = False
     assert working() == [True, True, False], "an end that is not soon"
-    at.begun -= PROOFS_FIRST
+    at._spent[finding] = PROOFS_FIRST
     assert working() == [True, True, True]
 
 
-@pytest.mark.parametrize("spent", [order.TURN, None])
-@pytest.mark.parametrize("of", ["finding", "induction"])
-def test_a_long_induction_ends_the_turn_and_so_do_processes_without_a_time(
-    spent: float | None, of: str
-) -> None:
-    """Planted: the seconds of IC3 count alone; a process that cannot tell them has spent none."""
-    enumeration, proof = Part(is_in_sight=True), Part()
-    by, at = order_of(Limits(jobs=2), **{"enumeration": enumeration, of: proof})
-    worker = Part()
-    at._owners[worker], at._owners[Part(cpu_seconds=9.0)] = proof, enumeration
+def test_the_turn_is_longer_if_many_states_are_expected() -> None:
+    """Planted: two seconds in any case."""
+    enumeration, finding = Part(expected=10 * order.PACE), Part()
+    by, at = order_of(grid(2), Limits(jobs=2), enumeration=enumeration, finding=finding)
+    at._spent[finding] = 9.0
     assert not by.may_work(enumeration)
-    worker.cpu_seconds = spent
+    at._spent[finding] = 10.0
     assert by.may_work(enumeration)
+
+
+@pytest.mark.parametrize("of", ["finding", "induction"])
+def test_a_long_induction_ends_the_turn(of: str) -> None:
+    """Planted: the seconds of IC3 count alone; those of the enumeration count too."""
+    enumeration, proof = Part(expected=50_000), Part()
+    by, at = order_of(grid(2), Limits(jobs=2), **{"enumeration": enumeration, of: proof})
+    at._spent[enumeration] = 9.0
+    assert not by.may_work(enumeration)
+    at._spent[proof] = order.TURN
+    assert by.may_work(enumeration)
+
+
+def test_rounds_that_find_nothing_soon_let_ic3_have_a_turn() -> None:
+    """Planted: no turn; a turn without end; rounds wait before they had their seconds."""
+    over, finding, rounds = Part(is_over=True), Part(), Part()
+    by, at = order_of(grid(2), Limits(jobs=2), enumeration=over, finding=finding, rounds=rounds)
+
+    def rounds_work(by_rounds: float, by_proofs: float) -> bool:
+        at._spent.update({rounds: by_rounds, finding: by_proofs})
+        return bool(by.may_work(rounds))
+
+    assert rounds_work(order.GLIMPSE / 2, 0.0)
+    assert not rounds_work(order.GLIMPSE, 0.0)
+    assert not rounds_work(order.GLIMPSE, order.ALONE / 2)
+    assert rounds_work(order.GLIMPSE, order.ALONE)
+    finding.is_over = True
+    assert rounds_work(order.GLIMPSE, 0.0), "nobody has a turn"
+
+
+@pytest.mark.parametrize("case", ["declared", "violated"])
+def test_rounds_go_on_beside_declared_invariants_and_after_a_violation(case: str) -> None:
+    """Planted: a turn in any case. Another violation, or a shorter one, would come later."""
+    system, rounds = grid(2), Part()
+    if case == "declared":
+        system = replace(system, invariants=(Invariant("i", "i", TRUE),))
+    by, at = order_of(system, Limits(jobs=2), enumeration=Part(is_over=True), rounds=rounds)
+    if case == "violated":
+        at.knowledge.violation = lambda name: object()
+    at._spent[rounds] = order.GLIMPSE
+    assert by.may_work(rounds)
 
 
 @pytest.mark.parametrize("limits", [Limits(jobs=1), Limits(jobs=2, conflicts=10)])
 def test_one_job_and_a_limit_on_conflicts_give_no_turn(limits: Limits) -> None:
     """Planted: a turn in any case. The outcome then depends on the speed of the machine."""
-    enumeration = Part(is_alone=True, is_in_sight=True)
-    by, _ = order_of(limits, enumeration=enumeration)
+    enumeration = Part(is_alone=True, expected=50_000)
+    by, _ = order_of(grid(2), limits, enumeration=enumeration)
     assert by.may_work(enumeration)
 
 
@@ -264,24 +314,33 @@ def test_others_that_have_begun_are_not_stopped_by_a_later_estimate(started: lis
     enumeration = state_enumeration.StateEnumeration(at)
     enumeration.begin()
     seen = []
-    for is_soon in (True, False, True):
-        enumeration.take(at.crew.workers[0], EndInSight(is_soon))
+    for expected in (240, 241, 240):
+        enumeration.take(at.crew.workers[0], EndInSight(expected))
         seen.append(enumeration.is_alone)
     at.crew.dismiss()
     assert seen == [True, False, False]
 
 
+def extent(system: System, limits: Limits) -> Extent:
+    """Return how far an enumeration goes by default."""
+    at = Work(Bare(system), system.properties, limits, lambda event: None)
+    found = state_enumeration.StateEnumeration(at)._extent()
+    at.crew.dismiss()
+    assert found is not None
+    return found
+
+
+def test_fewer_wide_states_are_visited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: their number alone counts."""
+    monkeypatch.setattr(state_enumeration, "WIDE", 1)
+    assert extent(grid(3), Limits()).first == state_enumeration.FIRST // 3
+
+
 def test_the_states_are_bounded_by_memory() -> None:
     """Planted: by their number alone."""
-    system = grid(3)
 
     def most(gib: float | None) -> int:
-        limits = Limits(memory=gib, enumeration_first=True)
-        at = Work(Bare(system), system.properties, limits, lambda event: None)
-        extent = state_enumeration.StateEnumeration(at)._extent()
-        at.crew.dismiss()
-        assert extent is not None
-        return extent.most
+        return extent(grid(3), Limits(memory=gib, enumeration_first=True)).most
 
-    assert most(None) == state_enumeration.MOST
+    assert most(None) == state_enumeration.MANY * state_enumeration.FIRST
     assert most(0.125) == 2**26 // (3 + state_enumeration.BESIDE)

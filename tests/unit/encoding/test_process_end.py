@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,24 @@ def ended(doing: Callable[[], None]) -> Ended:
         worker.kill()
     assert isinstance(message, Ended)
     return message
+
+
+def burning() -> Iterator[float]:
+    while time.process_time() < 0.1:
+        pass
+    yield time.process_time()
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_the_seconds_of_a_worker_count_after_its_end(tells: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: an ended worker has used nothing; one whose system tells nothing has used nothing."""
+    if not tells:
+        monkeypatch.setattr("fencepost.encoding.solving.workers.cpu_seconds", lambda process: None)
+    worker = Worker("planted", burning, gib=None)
+    worker.receive()
+    worker.receive()
+    worker.kill()
+    assert worker.spent > 0.05, "clock ticks are hundredths"
 
 
 @pytest.mark.parametrize(

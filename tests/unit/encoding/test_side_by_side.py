@@ -367,7 +367,7 @@ def test_rounds_that_cover_everything_do_not_wait_for_a_proof(
     """Planted: the query of completeness begins only after `PROOFS_FIRST`, whatever the rounds say."""
     monkeypatch.setattr(found_proof, "find", never_ending)
     monkeypatch.setattr(bounded_search, "PROOFS_FIRST", float("inf"))
-    monkeypatch.setattr(bounded_search, "SHORTEST", 0.0)
+    monkeypatch.setattr(bounded_search, "LEAD", 0.0)
     limits = replace(LIMITS, engines=("rounds", "ic3"))
     assert found(checked(limits=limits)) == (Verdict.PROVED, Basis.ROUNDS, None)
     assert "exhaust" not in starts
@@ -375,7 +375,6 @@ def test_rounds_that_cover_everything_do_not_wait_for_a_proof(
 
 def test_an_induction_that_is_slow_is_waited_for(gate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounds cover everything before the induction has begun; it is the basis all the same."""
-    monkeypatch.setattr(bounded_search, "SHORTEST", 0.0)
     monkeypatch.setattr(bounded_search, "LEAD", 0.0)
     taken = BoundedSearch.take
 

@@ -10,10 +10,10 @@ from fencepost.encoding.check import check
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.engine.events import StepsAtLeast
 from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import shortest_violation, step_bounds
-from fencepost.encoding.ic3.finder import FoundPath
 from fencepost.encoding.ic3.step_bounds import is_kept, shorten
 from fencepost.encoding.language import (
     Action,

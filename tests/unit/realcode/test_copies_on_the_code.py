@@ -12,9 +12,10 @@ from fencepost.encoding.language.traces import Json, Trace
 from fencepost.explore.scripts import run_script, script_in
 from fencepost.properties.catalogue import find
 from fencepost.realcode.copies_reproduction import JUDGES, is_of_copies, reproduce_copies
+from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.copies import COPIES_DRIVEN, COPIES_UNDRIVABLE
 from fencepost.realcode.harness_session import Playback
-from fencepost.realcode.reproduction import Ending, Reproduction, Setting
+from fencepost.realcode.reproduction import Reproduction, Setting
 from fencepost.realcode.transcripts import Transcript, read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS
 

@@ -18,9 +18,10 @@ from fencepost.encoding.errors import BadInput
 from fencepost.explore.scripts import run_script, script_in
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
+from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import SERVER_JAR, Library, library
-from fencepost.realcode.reproduction import Ending, Setting, reproduce
+from fencepost.realcode.reproduction import Setting, reproduce
 from support.processes import children, gone
 from support.realcode import SCRIPTS, kept_trace
 

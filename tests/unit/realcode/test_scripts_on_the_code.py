@@ -8,10 +8,11 @@ import pytest
 
 from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import run_script, script_in
+from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.code import Code
 from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import Answer
-from fencepost.realcode.reproduction import Ending, Reproduction, bookkeeper_of, reproduce
+from fencepost.realcode.reproduction import Reproduction, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS, kept_trace
 

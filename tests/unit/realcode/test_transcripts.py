@@ -19,12 +19,13 @@ from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.realcode import observations
+from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE
 from fencepost.realcode.harness_session import OutOfStep, Playback
 from fencepost.realcode.matrix import cell
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import as_driven, refused_at
-from fencepost.realcode.reproduction import Ending, Reproduction, _said_by, bookkeeper_of, reproduce
+from fencepost.realcode.reproduction import Reproduction, _said_by, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import Transcript, read_transcript
 from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
 from support.tiers import each_third
