@@ -73,19 +73,26 @@ class Aims:
 
     def chosen(
         self,
+        before: Sequence[GroundAction],
         allowed: Sequence[GroundAction],
         chance: random.Random,
         fired: Mapping[str, int],
         seldom: Collection[str],
     ) -> GroundAction:
-        """Return a random action; one that fired in few runs is more probable."""
+        """Return a random action after these; one that fired in few runs is more probable.
+
+        A bookie goes down or flushes seldom before it has something to lose.
+        """
+        busy = {a.arguments[-1] for a in before if a.schema.name in KEPT}
         quick: dict[str, list[GroundAction]] = {}
         slow: dict[str, list[GroundAction]] = {}
         for action in allowed:
-            waits = self.slow_bookie is not None and action.arguments[-1:] == (self.slow_bookie,)
-            (slow if waits and action.schema.name in MESSAGES else quick).setdefault(
-                action.schema.name, []
-            ).append(action)
+            at = action.arguments[-1] if action.arguments else None
+            if action.schema.name in MESSAGES:
+                waits = at is not None and at == self.slow_bookie
+            else:
+                waits = action.schema.name in DOWN and at not in busy
+            (slow if waits else quick).setdefault(action.schema.name, []).append(action)
         names = sorted({*quick, *slow})
         weights = [
             (SELDOM if name in seldom or name not in quick else 1) / (1 + fired.get(name, 0)) ** 0.5
@@ -105,6 +112,12 @@ MESSAGES = (
     "receive read answer",
 )
 """The actions with which a message of a bookie arrives. Their last argument is the bookie."""
+
+
+KEPT = ("handle add", "handle fence")
+"""The actions with which a bookie gets something that it must keep. Their last argument is the bookie."""
+DOWN = ("crash and restart", "crash and replay", "stop and start", "checkpoint")
+"""The actions by which a bookie loses things, or moves the journal's mark."""
 
 
 def aims(

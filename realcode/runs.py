@@ -171,7 +171,7 @@ class Ground:
             lac = concrete.evaluate(ledger.lac(WRITER), {}, state)
             assert isinstance(lac, int)
             seldom = aim.put_off(actions, lac, self.endings, len(actions) < SHORTEST)
-            action = aim.chosen(allowed, chance, fired, seldom)
+            action = aim.chosen(actions, allowed, chance, fired, seldom)
             actions.append(action)
             state = following[action]
         return ConformanceRun(lost, tuple(actions))

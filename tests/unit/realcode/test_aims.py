@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -31,10 +32,12 @@ CHANGED = action("commit change", "w 1 b1 b2")
 PUSH, RECOVERY = action("push", "1 1"), action("begin recovery", "r1")
 
 
-def chosen(aim: Aims, allowed: list[GroundAction], put_off: set[str]) -> Counter[GroundAction]:
+def chosen(
+    aim: Aims, allowed: list[GroundAction], put_off: set[str], before: Sequence[GroundAction] = ()
+) -> Counter[GroundAction]:
     """Return how often each of these actions is chosen, of 200 times."""
     chance = random.Random(1)
-    return Counter(aim.chosen(allowed, chance, Counter(), put_off) for _ in range(200))
+    return Counter(aim.chosen(before, allowed, chance, Counter(), put_off) for _ in range(200))
 
 
 def test_the_messages_of_a_slow_bookie_come_late() -> None:
@@ -55,6 +58,17 @@ def test_a_change_waits_until_the_entry_above_a_lost_one_has_its_acks() -> None:
     put_off = set(ENDINGS) - {"withdraw"}
     assert aim.put_off([PUSH, *acks], 0, ENDINGS, early=False) == {*put_off, "begin recovery"}
     assert aim.put_off([PUSH, *acks, CHANGED], 0, ENDINGS, early=False) == put_off
+
+
+def test_a_bookie_crashes_seldom_before_it_has_something_to_lose() -> None:
+    """Planted: crashes at any time. Then most come before the first add, and lose nothing."""
+    crashing = Ground(
+        find("bookkeeper").instance({**ONE_OF_TWO, "crashes": 1, "lose": "bare-fences"}.items())
+    )
+    crashes = [action_of(crashing, ["crash and restart", bookie]) for bookie in ("b1", "b2")]
+    assert chosen(NOTHING_PUT_OFF, crashes, set(), [FROM_B1]) == {crashes[0]: 200}
+    assert chosen(NOTHING_PUT_OFF, [PUSH, *crashes], set())[PUSH] > 180
+    assert chosen(NOTHING_PUT_OFF, [PUSH, *crashes], set(), [FROM_B1])[PUSH] < 140
 
 
 def test_an_action_that_is_put_off_is_chosen_seldom_and_alone_at_once() -> None:
