@@ -20,7 +20,7 @@ from fencepost.realcode.drive.code import NoSeam, Parted
 from fencepost.realcode.drive.copies import CopiesCode, take
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
-from fencepost.realcode.reproduction import Reproduction, Setting, followed, started
+from fencepost.realcode.reproduction import Reproduction, Setting, followed, is_violated, started
 
 
 def is_of_copies(trace: Trace) -> bool:
@@ -100,7 +100,8 @@ def _judged(run: Reproduction, code: CopiesCode) -> Reproduction:
         return replace(run, as_release=_as_release(run))
     first = next((s for s in run.steps if s.differs), None)
     why = _difference(first) if first else "the code agrees to the end, and nothing is violated there"
-    explained = _as_release(run)
+    own = find(run.trace.protocol).system(_of_release(run.setting.release, run.trace))
+    explained = _as_release(run) and not is_violated(own, run.trace)
     ending = Ending.REFUSED if explained else Ending.PARTED
     return replace(
         run, ending=ending, step=first.index if first else len(run.steps), reason=why, as_release=explained

@@ -278,11 +278,11 @@ def _as_release(run: Reproduction) -> bool:
     agrees = all(not differences(said[s.index], s.observations) for s in run.steps if s.index < len(said))
     stops = len(said) - 1
     if not goes_through and stops == len(run.trace.steps):
-        return agrees and not _is_violated(own, run.trace)
+        return agrees and not is_violated(own, run.trace)
     return agrees and (goes_through or run.step is None or stops <= run.step + 1 or stops == 0)
 
 
-def _is_violated(system: System, trace: Trace) -> bool:
+def is_violated(system: System, trace: Trace) -> bool:
     """Return whether the trace's steps violate its property in that system, too; a path violates nothing."""
     if trace.property == OF_PATH.name:
         return False

@@ -269,6 +269,31 @@ final class Bookie {
     /** Flushes as SyncThread does before a clean stop and after a replay. */
     void flush() throws Exception {
         ((Future<?>) call(field(service().getServer().getBookie(), "syncThread"), "requestFlush")).get();
+        cleanUp();
+    }
+
+    /** Waits until DbLedgerStorage has removed the deleted ledgers from its indexes, in a thread of its own. */
+    private void cleanUp() throws Exception {
+        if (isDb()) {
+            ((ExecutorService) field(folderStorage(), "cleanupExecutor")).submit(() -> { }).get();
+        }
+    }
+
+    /**
+     * Empties the read cache of DbLedgerStorage, as reads of other ledgers do in time.
+     *
+     * <p>It keeps entries that have been read, also those that the bookie has deleted or dropped since.
+     */
+    void emptyReadCache() throws Exception {
+        if (!isDb()) {
+            return;
+        }
+        Object cache = field(folderStorage(), "readCache");
+        Method put = cache.getClass().getMethod("put", long.class, long.class, ByteBuf.class);
+        ByteBuf other = Unpooled.wrappedBuffer(new byte[(int) field(cache, "segmentSize")]);
+        for (long entry = 0; entry < ((List<?>) field(cache, "cacheSegments")).size(); entry++) {
+            put.invoke(cache, Integer.MAX_VALUE, entry, other);
+        }
     }
 
     /**
@@ -291,6 +316,7 @@ final class Bookie {
         method.setAccessible(true);
         method.invoke(sync, mark);
         ((ExecutorService) field(sync, "executor")).submit(() -> { }).get();    // the checkpoint that a full entry log asked for
+        cleanUp();
     }
 
     /**
@@ -347,13 +373,20 @@ final class Bookie {
     }
 
     private Object collectorThread() throws Exception {
+        return field(folderStorage(), "gcThread");
+    }
+
+    private boolean isDb() {
+        return settings.storage().endsWith("DbLedgerStorage");
+    }
+
+    /** Returns the storage of the bookie's only folder of ledgers. */
+    private Object folderStorage() throws Exception {
         Object storage = storage();
         if (storage instanceof SortedLedgerStorage) {
-            storage = field(storage, "interleavedLedgerStorage");
-        } else if (storage.getClass().getSimpleName().equals("DbLedgerStorage")) {
-            storage = ((List<?>) field(storage, "ledgerStorageList")).get(0);
+            return field(storage, "interleavedLedgerStorage");
         }
-        return field(storage, "gcThread");
+        return isDb() ? ((List<?>) field(storage, "ledgerStorageList")).get(0) : storage;
     }
 
     LedgerStorage storage() throws Exception {

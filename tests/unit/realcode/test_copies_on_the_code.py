@@ -20,12 +20,20 @@ from fencepost.realcode.transcripts import Transcript, read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS
 
 ENDINGS = {
-    ("collector-beside-recover", "4.13.0", "sorted"): Ending.REPRODUCED,
-    ("collector-beside-recover", "4.17.4", "sorted"): Ending.REPRODUCED,
-    ("recover-twice", "4.13.0", "sorted"): Ending.REPRODUCED,
-    ("recover-twice", "4.17.4", "sorted"): Ending.REPRODUCED,
+    ("collector-beside-recover", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
+    ("collector-beside-recover", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
+    ("recover-twice", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
+    ("recover-twice", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
+    ("returned-copy", "4.13.0", "db"): (Ending.REFUSED, 12),
+    ("returned-copy", "4.17.4", "db"): (Ending.REPRODUCED, None),
+    ("returned-copy-checkpoint", "4.13.0", "db"): (Ending.REPRODUCED, None),
+    ("returned-copy-checkpoint", "4.17.4", "db"): (Ending.REFUSED, 7),
+    ("refused-copies", "4.13.0", "sorted"): (Ending.REFUSED, 6),
+    ("refused-copies", "4.17.4", "db"): (Ending.REPRODUCED, None),
+    ("refused-copies", "4.17.4", "interleaved"): (Ending.REPRODUCED, None),
+    ("refused-copies", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
 }
-"""By script, release and storage: how the real run ended."""
+"""By script, release and storage: how the real run ended, and the step at which the code refused it."""
 
 
 @cache
@@ -47,10 +55,39 @@ def played(trace: Trace, transcript: Transcript) -> Reproduction:
 def test_a_loss_of_copies_ends_on_the_code_as_it_did(name: str, release: str, storage: str) -> None:
     transcript = kept(name, release, storage)
     run = played(trace_of(name), transcript)
-    assert (run.ending, run.step) == (ENDINGS[name, release, storage], None)
+    assert (run.ending, run.step) == ENDINGS[name, release, storage]
     assert (transcript.ending, transcript.property) == (run.ending, run.trace.property)
     assert run.as_release is True
-    assert not [step for step in run.steps if step.differs]
+    assert not [step for step in run.steps if step.differs and step.index != run.step]
+
+
+@pytest.mark.parametrize(
+    ("name", "release"), [("returned-copy", "4.17.4"), ("returned-copy-checkpoint", "4.13.0")]
+)
+def test_the_only_copy_returns_and_is_dropped(name: str, release: str) -> None:
+    """Seen on the code alone: b1 answers the add, the metadata names b1, and the flush drops the entry."""
+    transcript = kept(name, release, "db")
+    run = played(trace_of(name), transcript)
+    assert "b1 answers recovery-add of o1: OK" in run.steps[-3].did
+    assert run.steps[-2].observations["ensemble from 1"] == "b1"
+    assert [step.observations["copy[b1, 1]"] for step in run.steps[-2:]] == [True, False]
+
+
+def test_a_bookie_that_remembers_the_deletion_refuses_the_add_of_a_recovery() -> None:
+    transcript = kept("refused-copies", "4.17.4", "sorted")
+    answers = [json.loads(answer)["ok"].get("answer") for line, answer in transcript.lines]
+    assert [a for a in answers if a] == ["OK"] * 4 + ["LedgerFencedException"]
+
+
+def test_a_recovery_whose_adds_are_answered_is_not_stuck() -> None:
+    """Planted: the judge ignores the result, or the model of the release, which is stuck, explains it."""
+    transcript = kept("refused-copies", "4.17.4", "sorted")
+    lines = [
+        (line, answer.replace("recovered: LedgerRecoveryException", "recovered: OK"))
+        for line, answer in transcript.lines
+    ]
+    run = reproduce_copies(trace_of("refused-copies"), transcript.setting, Playback(tuple(lines)))
+    assert run.ending is Ending.PARTED
 
 
 @pytest.mark.parametrize("release", ["4.13.0", "4.17.4"])

@@ -18,6 +18,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.explore.scripts import run_script, script_in
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
+from fencepost.realcode.copies_reproduction import reproduce_copies
 from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import SERVER_JAR, Library, library
@@ -329,3 +330,14 @@ def test_a_negative_answer_does_not_wait_for_its_fence(lib: Library, has_entry: 
                 harness.ask("deliver", id=fence["id"])
         else:
             assert harness.ask("deliver", id=fence["id"])["answer"] == "NoSuchEntryException"
+
+
+def test_a_copy_that_returns_is_dropped_by_the_next_flush(lib: Library) -> None:
+    """Planted: the harness reads entries of a deleted ledger, or entries that only the read cache has."""
+    name = "returned-copy" if ordered(lib.release) >= (4, 15, 1) else "returned-copy-checkpoint"
+    script = script_in(SCRIPTS / f"{name}.txt")
+    assert script is not None
+    with running(lib) as harness:
+        run = reproduce_copies(run_script(script).trace, Setting(lib.release, "db"), harness)
+    assert run.ending is Ending.REPRODUCED
+    assert not [step for step in run.steps if step.differs]
