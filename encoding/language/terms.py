@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from itertools import chain
-from typing import TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
@@ -309,13 +308,11 @@ def any_of(*terms: TermLike | Iterable[TermLike]) -> Term:
     return _flat(AnyOf, terms, False)
 
 
-def _several(given: TermLike | Iterable[TermLike]) -> Iterable[TermLike]:
-    return given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-
-
-def _flat(node: type[AllOf | AnyOf], terms: Iterable[TermLike | Iterable[TermLike]], neutral: bool) -> Term:
+def _flat(node: type[AllOf | AnyOf], given: tuple[Any, ...], neutral: bool) -> Term:
+    """Join the terms; a list of them stands alone, because beside a term it is more often a slip."""
+    is_list = len(given) == 1 and isinstance(given[0], Iterable) and not isinstance(given[0], str)
     operands: list[Term] = []
-    for term in map(lift, chain.from_iterable(map(_several, terms))):
+    for term in map(lift, given[0] if is_list else given):
         if term.type != "bool":
             raise refusal(f"& and | join Boolean terms, and one side is of type {term.type}; {_BINDS}")
         if isinstance(term, node):
