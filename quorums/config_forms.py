@@ -34,15 +34,8 @@ HINT = "give a broker.conf, a bk_server.conf, Helm values, a docker-compose file
 OTHERS = frozenset(
     (
         *("standalone", "proxy", "proxies", "toolset", "bastion", "function", "functions", "websocket"),
-        *(
-            "function_worker",
-            "functionsworker",
-            "pulsar_manager",
-            "pulsar_metadata",
-            "kafka",
-            "etcd",
-            "minio",
-        ),
+        *("function_worker", "functionsworker", "pulsar_manager", "pulsar_metadata", "kafka", "etcd"),
+        "minio",
     )
 )
 """Sections of other components. A key of a bookie or a broker there is not theirs."""
@@ -105,7 +98,7 @@ def read_config(path: Path) -> ConfigFile:
         facts = tuple(fact for one in resources for fact in _document(one))
     except BadInput as error:  # of a text in a value
         raise BadInput(f"{path}: {error}") from error
-    return ConfigFile(facts, True, kinds=frozenset(str(one.get("kind", "")) for one in resources))
+    return ConfigFile(facts, True, kinds=frozenset(str(one.get("kind") or "") for one in resources))
 
 
 # Java properties.

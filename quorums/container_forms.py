@@ -9,6 +9,8 @@ from typing import Any
 
 import javaproperties
 
+from fencepost.encoding.documents import shown
+from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, METADATA
 from fencepost.quorums.facts import SECTIONS, Fact
 
@@ -27,8 +29,14 @@ COMMAND = re.compile(r"\b(?:pulsar|bookkeeper)\s+(bookie|broker|autorecovery|sta
 
 
 def properties(text: str) -> dict[str, str]:
-    """Return keys and values of a text as Java's `Properties` reads it; of a repeated key the last counts."""
-    return javaproperties.loads(text.removeprefix("\ufeff"))
+    """Return keys and values of a text as Java's `Properties` reads it; of a repeated key the last counts.
+
+    Raises BadInput.
+    """
+    try:
+        return javaproperties.loads(text.removeprefix("\ufeff"))
+    except javaproperties.InvalidUEscapeError as error:
+        raise BadInput(f"a text is no Java properties ({error}); write four digits after \\u") from error
 
 
 def mappings(value: object) -> list[Mapping[Any, Any]]:
@@ -68,7 +76,7 @@ def services_of(document: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def service_facts(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
-    """Yield the variables of a service, and the number of its containers."""
+    """Yield the variables of a service, and the number of its containers. Raises BadInput."""
     path: tuple[str, ...] = ("services", name)
     words = [service.get(word) for word in ("entrypoint", "command")]
     command = " ".join(" ".join(map(str, w)) if isinstance(w, list) else str(w or "") for w in words)
@@ -92,13 +100,15 @@ def service_facts(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
         yield Fact(
             component, (*path, "volumes"), [one for one in mounted if one.endswith(CONFIG_FILES)], name
         )
-    variables = service.get("environment")
+    variables = service.get("environment") or []
+    if not isinstance(variables, list | dict):
+        raise BadInput(f"services.{name}.environment is {shown(variables)}; it must be a list or an object")
     if isinstance(variables, dict):
         variables = [
             {"name": key, "valueFrom" if value is None else "value": value}
             for key, value in variables.items()
         ]
-    for fact in variables_of(variables or [], component, (*path, "environment"), name):
+    for fact in variables_of(variables, component, (*path, "environment"), name):
         yield replace(fact, value=_interpolated(fact.value))
 
 

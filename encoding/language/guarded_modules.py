@@ -82,16 +82,13 @@ def _import(
     level: int = 0,
 ) -> ModuleType:
     """Import a module into the author's code: guarded, if it is the author's too."""
-    if name in _SUBSTITUTES:
+    if name in _SUBSTITUTES and not level:
         return _SUBSTITUTES[name]
     package = str((globals or {}).get("__package__") or "")
     whole = resolve_name("." * level + name, package) if level and package else name
     parts = whole.split(".")
     modules = [".".join(parts[: number + 1]) for number in range(len(parts))]
-    for module in (*modules, *(f"{whole}.{part}" for part in fromlist or ())):
-        known = sys.modules.get(module)
-        if known is not None and _is_unguarded(known):
-            del sys.modules[module]
+    _guard_modules([*modules, *(f"{whole}.{part}" for part in fromlist or ())])
     with authors_modules_are_guarded():
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
@@ -149,7 +146,11 @@ def guard_modules_of(function: Callable[..., Any]) -> None:
     Their functions get the code that they would have in a guarded module. What has no file, or another text
     than its file by now, stays as it is.
     """
-    found = [str(getattr(function, "__module__", ""))]
+    _guard_modules([str(getattr(function, "__module__", ""))])
+
+
+def _guard_modules(found: list[str]) -> None:
+    """Guard those of these modules that are the author's and were imported, and the modules that they use."""
     for name in found:
         module = sys.modules.get(name)
         if module is None or not _is_unguarded(module):

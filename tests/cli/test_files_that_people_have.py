@@ -542,6 +542,29 @@ def test_a_text_of_values_that_cannot_be_read_is_refused(
     assert f"app.yaml: the text of helm.values: {said}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "services: {bookie: {image: apache/bookkeeper, environment: 5}}",
+            "services.bookie.environment is 5; it must be a list or an object",
+        ),
+        (
+            "kind: ConfigMap\nmetadata: {name: bookie}\ndata: {bk.conf: 'a=\\u00zz'}\n",
+            "a text is no Java properties (Invalid \\u escape sequence: \\u00zz); write four digits",
+        ),
+        ("kind:\nextra: {journalSyncData: maybe}\n", "extra.journalSyncData is not read: it does not stand"),
+    ],
+)
+def test_a_value_that_has_no_form_is_refused(
+    text: str, said: str, asking: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first two were internal errors. Planted: a kind that is null is a kind of resources."""
+    assert run(["advise", *given({"v.yaml": text}), *SIZES]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    assert (f"fencepost: v.yaml: {said}" in error, error.count("\n")) == (True, 1)
+
+
 # Bookies that differ.
 
 SETS = f"""\

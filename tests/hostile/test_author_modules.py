@@ -132,6 +132,30 @@ def test_a_module_that_was_imported_before_is_guarded_too(
     assert "helper.py, line 1: TypeError: a term is never None" in said(tmp_path / "made.py")
 
 
+def test_a_module_that_was_imported_before_stays_the_same_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was imported again, so its classes were others than those of the test that had imported it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    path = written(tmp_path, "True", "from helper import Kind", helper="class Kind: pass")
+    helper = importlib.import_module("helper")
+    load(path)
+    assert sys.modules["helper"] is helper
+    assert sys.modules["fencepost_protocol_made"].Kind is helper.Kind
+
+
+def test_a_module_of_the_author_may_have_the_name_of_one_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`from .operator import f` gave Python's module."""
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from .operator import ready\n")
+    (folder / "operator.py").write_text("def ready(): return True\n")
+    assert load(written(tmp_path, "ready()", "from mine import ready")).instance().system.properties
+
+
 PLAIN = {
     "in the module": ("", "(first is not Phase.OPEN)", "", "made.py, line 38: TypeError: `is` and `match`"),
     "in a module beside it": (
