@@ -18,7 +18,7 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members, subsets
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Parameter, Term, all_of, any_of
+from fencepost.encoding.language.terms import Parameter, Term, any_of
 
 DIGIT, NODE = integers(1, 3), labels("node", "n", 3)
 
@@ -295,13 +295,3 @@ def test_a_receiver_that_reads_another_loss_is_refused(guard: Callable[[Copies, 
 )
 def test_a_receiver_may_read_its_own_loss_in_any_way(guard: Callable[[Copies, Any], Term]) -> None:
     sent_at_most_once(received(guard))
-
-
-@pytest.mark.parametrize("join", [any_of, all_of])
-def test_a_list_of_terms_stands_alone(join: Any) -> None:
-    """Beside a term, [s.closed] is more often a slip, as it is beside an operator."""
-    s = Asking()
-    assert join([s.b, s.n == 1]).operands
-    for mixed in (([s.b], s.n == 1), (s.b, (s.n == 1,))):
-        with pytest.raises(TypeError, match=r"is a (list|tuple); a value is"):
-            join(*mixed)
