@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.risk_search import RiskFinding, anything_else, shown, shown_small
-from fencepost.answers.risks import Risk
-from fencepost.answers.usual import answered_earlier
+from fencepost.answers.advice import ANYTHING_ELSE, Advice
+from fencepost.answers.risk_search import RiskFinding, RiskQuestion
+from fencepost.answers.usual import answered_earlier, questions, small_questions
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 
@@ -45,18 +44,18 @@ def advice_on(
         if unasked.rest.computed_with:
             yield unasked
             return
-    setup, findings, rest = unasked.setup, [found for _, found in unasked.losing], unasked.rest
+    findings, rest = [found for _, found in unasked.losing], unasked.rest
     losing = [risk for risk, _ in unasked.losing]
-    bugs = [risk.bug for risk in losing]
+    asked, asked_small = questions(unasked), small_questions(unasked)
 
-    def limits() -> Limits:
-        return limits_of(max(0.1, round(left(), 1)))
+    def answer(question: RiskQuestion) -> RiskFinding:
+        return question.ask(limits_of(max(0.1, round(left(), 1))))
 
-    def look_for(risk: Risk) -> RiskFinding:
-        here = shown(risk, setup, bugs, limits())
+    def look_for(bug: str) -> RiskFinding:
+        here = answer(asked.pop(bug))  # a question keeps its instance, which needs memory
         if here.decided:
             return here
-        small = shown_small(risk, setup, bugs, limits())
+        small = answer(asked_small.pop(bug))
         if small.verdict is not Verdict.VIOLATED:
             return here
         return replace(small, reason=here.reason, out_of_time=here.out_of_time)
@@ -68,10 +67,10 @@ def advice_on(
     for count, number in enumerate((*cheap, None, *with_spare), 1):
         if left() < 0:
             return
-        name = "anything else" if number is None else bugs[number].name
+        name = "anything else" if number is None else losing[number].bug.name
         listener(f"{count} of {len(losing) + 1}: {name}")
         if number is None:
-            rest = anything_else(setup, bugs, limits())
+            rest = answer(asked.pop(ANYTHING_ELSE))
         else:
-            findings[number] = look_for(losing[number])
+            findings[number] = look_for(name)
         yield replace(unasked, losing=list(zip(losing, findings, strict=True)), rest=rest)

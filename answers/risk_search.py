@@ -143,16 +143,6 @@ def at_own_sizes(risk: Risk, setup: Setup, others: Iterable[Expectation]) -> Ris
     return _question(risk, (risk.bug.property,), setup, {}, others)
 
 
-def shown(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
-    """Search for the bug at these sizes in this release."""
-    return at_these_sizes(risk, setup, others).ask(limits)
-
-
-def shown_small(risk: Risk, setup: Setup, others: Iterable[Expectation], limits: Limits) -> RiskFinding:
-    """Search for the bug in this release on the small instance of its row."""
-    return at_own_sizes(risk, setup, others).ask(limits)
-
-
 def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
     """Return the switches of the ledger that fix these bugs, without those about crashes."""
     return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_other_models(bug)}
@@ -249,11 +239,6 @@ def any_other(setup: Setup, mended: Iterable[Expectation]) -> RiskQuestion:
     """Return the search for a lost entry at these sizes that no known bug explains: those are fixed."""
     settings = {name: str(value) for name, value in setup.sizes.items()}
     return RiskQuestion("bookkeeper", settings | mended_for(mended), setup.release, LOSSES)
-
-
-def anything_else(setup: Setup, mended: list[Expectation], limits: Limits) -> RiskFinding:
-    """Search for a lost entry at these sizes that no known bug explains."""
-    return any_other(setup, mended).ask(limits)
 
 
 def _of_crashes(known: Expectation) -> bool:

@@ -19,14 +19,13 @@ from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_keys import BOOKIE, BROKER, CONFIG_KEYS
 from fencepost.quorums.container_forms import (
     config_map_facts,
-    mappings,
     properties,
     service_facts,
     services_of,
     variables_of,
     workload_facts,
 )
-from fencepost.quorums.facts import SECTIONS, Fact
+from fencepost.quorums.facts import SECTIONS, Fact, mapping, mappings
 from fencepost.quorums.helm_values import HELD_IN, held_values
 
 HINT = "give a broker.conf, a bk_server.conf, Helm values, a docker-compose file or Kubernetes resources"
@@ -98,7 +97,7 @@ def read_config(path: Path) -> ConfigFile:
         facts = tuple(fact for one in resources for fact in _document(one))
     except BadInput as error:  # of a text in a value
         raise BadInput(f"{path}: {error}") from error
-    return ConfigFile(facts, True, kinds=frozenset(str(one.get("kind") or "") for one in resources))
+    return ConfigFile(facts, True, kinds=frozenset(str(one["kind"]) for one in resources if one.get("kind")))
 
 
 # Java properties.
@@ -163,10 +162,8 @@ def _section(
 ) -> Iterator[Fact]:
     """Yield the facts of a section and of those below it, without the ones that are switched off."""
     is_sets = component == BOOKIE and path[-1:] == ("sets",)
-    parts = section.get("components")
-    off = (
-        {str(name).lower() for name, on in parts.items() if _is_false(on)} if isinstance(parts, dict) else ()
-    )
+    parts = mapping(section.get("components"))
+    off = {str(name).lower() for name, on in parts.items() if _is_false(on)}
     for word, value in section.items():
         name = str(word)
         inner = _component(name, component)

@@ -12,7 +12,7 @@ import javaproperties
 from fencepost.encoding.documents import shown
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, METADATA
-from fencepost.quorums.facts import SECTIONS, Fact
+from fencepost.quorums.facts import SECTIONS, Fact, mapping, mappings
 
 ROLES = (
     (AUTORECOVERY, r"auto-?_?recovery|\brecovery"),
@@ -39,28 +39,20 @@ def properties(text: str) -> dict[str, str]:
         raise BadInput(f"a text is no Java properties ({error}); write four digits after \\u") from error
 
 
-def mappings(value: object) -> list[Mapping[Any, Any]]:
-    """Return the mappings in a list; none of another value."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def variables_of(
     variables: list[Any], component: str | None, path: tuple[str, ...], member: str
 ) -> Iterator[Fact]:
     """Yield the facts of a list of variables: `NAME=value`, or a name and a value."""
     for variable in variables:
+        given = mapping(variable)
         if isinstance(variable, str):
-            name, equals, value = variable.partition("=")
-            if equals:
-                yield Fact(component, (*path, name), value, member)
-            else:
-                yield Fact(component, (*path, name, "valueFrom"), name, member)
-        elif isinstance(variable, dict) and "name" in variable and "value" in variable:
-            yield Fact(component, (*path, str(variable["name"])), variable["value"], member)
-        elif isinstance(variable, dict) and "valueFrom" in variable:
-            yield Fact(
-                component, (*path, str(variable.get("name")), "valueFrom"), variable.get("name"), member
-            )
+            key, equals, value = variable.partition("=")
+            given = {"name": key, "value" if equals else "valueFrom": value}
+        name = str(given.get("name"))
+        if "name" in given and "value" in given:
+            yield Fact(component, (*path, name), given["value"], member)
+        elif "valueFrom" in given:
+            yield Fact(component, (*path, name, "valueFrom"), given.get("name"), member)
 
 
 # docker-compose.
@@ -69,8 +61,7 @@ def variables_of(
 def services_of(document: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return the services of a docker-compose file; none of another document."""
     keys = {"image", "build", "command", "environment", "env_file", "extends"}
-    found = document.get("services")
-    services = found if isinstance(found, dict) else {}
+    services = mapping(document.get("services"))
     of_compose = any(isinstance(service, dict) and keys & set(service) for service in services.values())
     return {name: one for name, one in services.items() if isinstance(one, dict)} if of_compose else {}
 
@@ -84,22 +75,20 @@ def service_facts(name: str, service: Mapping[Any, Any]) -> Iterator[Fact]:
     if component == "standalone":
         component, path = None, ()
     else:
-        deploy = service.get("deploy")
-        replicas = deploy.get("replicas") if isinstance(deploy, dict) else None
+        replicas = mapping(service.get("deploy")).get("replicas")
         yield Fact(component, (*path, "replicas"), replicas or service.get("scale") or 1, name)
     yield Fact(component, (*path, "image"), service.get("image"), name)
     for key in ("env_file", "extends"):
         if service.get(key):
             yield Fact(component, (*path, key), service[key], name)
     volumes = service.get("volumes")
-    volumes = volumes if isinstance(volumes, list) else []
     mounted = [
-        str(one.get("source")) if isinstance(one, dict) else str(one).partition(":")[0] for one in volumes
+        str(one.get("source")) if isinstance(one, dict) else str(one).partition(":")[0]
+        for one in (volumes if isinstance(volumes, list) else [])
     ]
-    if component in (BOOKIE, BROKER) and any(one.endswith(CONFIG_FILES) for one in mounted):
-        yield Fact(
-            component, (*path, "volumes"), [one for one in mounted if one.endswith(CONFIG_FILES)], name
-        )
+    files = [one for one in mounted if one.endswith(CONFIG_FILES)]
+    if files and component in (BOOKIE, BROKER):
+        yield Fact(component, (*path, "volumes"), files, name)
     variables = service.get("environment") or []
     if not isinstance(variables, list | dict):
         raise BadInput(f"services.{name}.environment is {shown(variables)}; it must be a list or an object")
@@ -138,25 +127,20 @@ def _role(name: str, command: str = "", image: str = "") -> str:
 
 def _named(document: Mapping[Any, Any]) -> str:
     """Return the name of a resource and its label `component`."""
-    metadata = document.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    labels = metadata.get("labels")
-    labels = labels if isinstance(labels, dict) else {}
+    labels = mapping(mapping(document.get("metadata")).get("labels"))
     label = labels.get("component") or labels.get("app.kubernetes.io/component") or ""
     return str(label) if label else _own_name(document)
 
 
 def _own_name(document: Mapping[Any, Any]) -> str:
     """Return the name of a resource, by which it differs from others of its component."""
-    metadata = document.get("metadata")
-    return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+    return str(mapping(document.get("metadata")).get("name", ""))
 
 
 def config_map_facts(document: Mapping[Any, Any]) -> Iterator[Fact]:
     """Yield the keys of a ConfigMap. A value may be a whole file of Java properties."""
-    data = document.get("data")
     component = _role(_named(document))
-    for name, value in (data if isinstance(data, dict) else {}).items():
+    for name, value in mapping(document.get("data")).items():
         if str(name).endswith((".conf", ".properties")) and isinstance(value, str):
             of_file = _role(str(name).replace("bk_server", "bookie"))
             for key, held in properties(value).items():
@@ -168,20 +152,17 @@ def config_map_facts(document: Mapping[Any, Any]) -> Iterator[Fact]:
 
 def workload_facts(document: Mapping[Any, Any]) -> Iterator[Fact]:
     """Yield the variables of a workload's containers, and the number of its pods."""
-    spec = document.get("spec")
-    spec = spec if isinstance(spec, dict) else {}
-    component = _role(_named(document))
-    name = _own_name(document)
+    spec = mapping(document.get("spec"))
+    component, name = _role(_named(document)), _own_name(document)
     if "replicas" in spec:
         yield Fact(component, ("spec", "replicas"), spec["replicas"], name)
     template = spec.get("template")
-    pod = template.get("spec") if isinstance(template, dict) else spec
-    for container in mappings(pod.get("containers") if isinstance(pod, dict) else None):
+    pod = mapping(template.get("spec")) if isinstance(template, dict) else spec
+    for container in mappings(pod.get("containers")):
         variables = container.get("env")
         path = ("containers", str(container.get("name", "")), "env")
         maps = [one["configMapRef"] for one in mappings(container.get("envFrom")) if "configMapRef" in one]
         if maps:
-            yield Fact(
-                component, (*path[:2], "envFrom"), [str(one.get("name")) for one in mappings(maps)], name
-            )
+            names = [str(one.get("name")) for one in mappings(maps)]
+            yield Fact(component, (*path[:2], "envFrom"), names, name)
         yield from variables_of(variables if isinstance(variables, list) else [], component, path, name)

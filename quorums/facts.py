@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,3 +62,13 @@ class Fact:
     def section(self) -> str:
         """The name of the section in which the key stands, in lower case; empty for the file itself."""
         return self.path[-2].lower() if len(self.path) > 1 else ""
+
+
+def mapping(value: object) -> Mapping[Any, Any]:
+    """Return a mapping of a document as it is, and an empty one for another value."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: object) -> list[Mapping[Any, Any]]:
+    """Return the mappings in a list; none of another value."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

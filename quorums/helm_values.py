@@ -8,6 +8,7 @@ from typing import Any
 
 from fencepost.encoding.documents import DEPTH, parse_yaml_documents
 from fencepost.encoding.errors import BadInput
+from fencepost.quorums.facts import mapping, mappings
 
 HELD_IN = ("Application", "ApplicationSet", "HelmRelease")
 """The kinds of resources that hold the values of a chart."""
@@ -27,15 +28,14 @@ def held_values(resource: Values) -> Iterator[tuple[Values, list[tuple[tuple[str
 
     Raises BadInput for a text of values that is not YAML.
     """
-    spec = _mapping(resource.get("spec"))
+    spec = mapping(resource.get("spec"))
     if resource.get("kind") == "HelmRelease":
-        yield _mapping(spec.get("values")), _given(spec, "spec", "valuesFrom")
+        yield mapping(spec.get("values")), _given(spec, "spec", "valuesFrom")
         return
     if resource.get("kind") == "ApplicationSet":
-        spec = _mapping(_mapping(spec.get("template")).get("spec"))
-    sources = spec.get("sources")
-    for source in [spec.get("source"), *(sources if isinstance(sources, list) else [])]:
-        helm = _mapping(_mapping(source).get("helm"))
+        spec = mapping(mapping(spec.get("template")).get("spec"))
+    for source in [mapping(spec.get("source")), *mappings(spec.get("sources"))]:
+        helm = mapping(source.get("helm"))
         if helm:
             yield _of_argo(helm), _given(helm, "helm", "valueFiles")
 
@@ -44,9 +44,8 @@ def _of_argo(helm: Values) -> Values:
     """Return the values of an Application: `valuesObject`, or else the text `values`, below `parameters`."""
     values = helm.get("valuesObject")
     merged = _copied(values if isinstance(values, dict) else _parsed(helm.get("values")))
-    parameters = helm.get("parameters")
-    for parameter in parameters if isinstance(parameters, list) else []:
-        if isinstance(parameter, dict) and "name" in parameter:
+    for parameter in mappings(helm.get("parameters")):
+        if "name" in parameter:
             _put(merged, str(parameter["name"]), parameter.get("value"))
     return merged
 
@@ -72,11 +71,7 @@ def _put(values: dict[Any, Any], name: str, value: object) -> None:
 
 def _copied(values: object) -> dict[Any, Any]:
     """Return the mappings of a document as new ones, so that aliases do not share what is set later."""
-    return {k: _copied(v) if isinstance(v, dict) else v for k, v in _mapping(values).items()}
-
-
-def _mapping(value: object) -> Values:
-    return value if isinstance(value, dict) else {}
+    return {k: _copied(v) if isinstance(v, dict) else v for k, v in mapping(values).items()}
 
 
 def _given(section: Values, place: str, key: str) -> list[tuple[tuple[str, str], Any]]:

@@ -39,8 +39,8 @@ def _joined(sources: Mapping[str, Source]) -> dict[str, Source]:
                     f"{name}: its sections stand below {mine}, and those of {earlier} below {theirs}, so "
                     "they are not values of one cluster; give the files of one cluster"
                 )
-            stand = f"below {mine}, and those of {earlier} at the top" if mine else ""
-            stand = stand or f"at the top, and those of {earlier} below {theirs}"
+            here, there = (f"below {parent}" if parent else "at the top" for parent in (mine, theirs))
+            stand = f"{here}, and those of {earlier} {there}"
             note = f"Its sections stand {stand}: both are read as values of one cluster, and {name} wins."
             source = replace(source, notes=(*source.notes, note))
         found[name] = source

@@ -82,7 +82,7 @@ def settings_of(
         used.extend(given)
         if field in WEAKEST or field == "storage":
             by_member = of_members(given, members, DEFAULTS.get(field))
-            said = {member: REMOVED if f.value is None else read(path, f) for member, f in by_member.items()}
+            said = {member: read(path, fact) for member, fact in by_member.items()}
             if len(set(said.values())) > 1:
                 values[field], note = weakest(field, given[0].key, said)
                 notes.extend([note] if note else [])

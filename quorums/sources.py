@@ -99,7 +99,7 @@ def read_source(path: Path) -> Source:
 
 def _refuse_unread(path: Path, file: ConfigFile, unread: Sequence[str]) -> None:
     """Raise BadInput for a file of which nothing is read although it seems to say something."""
-    kinds = sorted(file.kinds - {""})
+    kinds = sorted(file.kinds)
     if kinds and not file.kinds & READ_KINDS:
         hint = "give the output of `kustomize build`" if "Kustomization" in kinds else HINT
         raise BadInput(f"{path}: a resource of kind {kinds[0]} is not read; {hint}")
@@ -108,7 +108,7 @@ def _refuse_unread(path: Path, file: ConfigFile, unread: Sequence[str]) -> None:
     for fact in file.facts:
         if fact.key in ("valueFiles", "valuesFrom"):
             raise BadInput(f"{path}: {fact.where} is not read; give {_short(fact.value)} instead")
-    if not file.facts and file.kinds & {*HELD_IN}:
+    if not file.facts and file.kinds & set(HELD_IN):
         raise BadInput(f"{path}: {kinds[0]} has no values of a chart; {HINT}")
 
 

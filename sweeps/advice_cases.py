@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fencepost.answers.advice import Advice
@@ -26,7 +26,7 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.releases import listed
-from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 from fencepost.sweeps import ranges
@@ -90,7 +90,7 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
 
 def unadvised(setup: Setup) -> Advice:
     """Return the advice on a setup before any question."""
-    return unasked(setup, Deployment(setup.configuration, setup.bookies, Client()))
+    return unasked(setup, Deployment(setup.configuration, setup.bookies))
 
 
 def cases_of(about: Advice) -> Iterator[SweepCase]:
@@ -157,8 +157,3 @@ def _execution(row: Row, question: RiskQuestion) -> dict[str, Any] | None:
     }
     steps = [[step["action"], *step["arguments"].values()] for step in trace["steps"]]
     return {"property": trace["property"], "initial": begins, "steps": steps}
-
-
-def asks_for_advice(cases: Iterable[SweepCase]) -> bool:
-    """Return whether some case is a question of `advise`."""
-    return any(one.solver == ADVICE for one in cases)

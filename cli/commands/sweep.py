@@ -104,13 +104,13 @@ def run_command(
     ends; --resume goes on from there. Exits with 0 if each case has its row, whatever its verdict; 4 if a
     row is an internal error.
     """
-    from fencepost.sweeps.advice_cases import asks_for_advice
     from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.object_store import is_address
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
+    from fencepost.sweeps.sweep_cases import ADVICE
 
     own = own_protocol(Path(source)) if source is not None else None
     plan = read_grid(Path(grid), own)
@@ -121,7 +121,8 @@ def run_command(
         "--certify": certify,
         "--drop-declared": drop_declared,
     }
-    asks = "runs on BookKeeper's code" if run_on else "advice" if asks_for_advice(plan.cases) else ""
+    for_advice = any(case.solver == ADVICE for case in plan.cases)
+    asks = "runs on BookKeeper's code" if run_on else "advice" if for_advice else ""
     for name, given in of_solvers.items():
         if asks and given:
             raise BadInput(f"{name}: is about solvers, and the grid asks for {asks}; take two grids")

@@ -17,8 +17,8 @@ from fencepost.answers.asked_setup import accepted, unasked
 from fencepost.answers.better import better_setups
 from fencepost.answers.known import decide
 from fencepost.answers.public_losses import PUBLIC_LOSSES, public_losses
-from fencepost.answers.risk_search import RiskFinding, _needed, instance_of, shown
-from fencepost.answers.risks import LOSSES, OF_SETTINGS, VARIANTS, Risk, _table, risks, unmet
+from fencepost.answers.risk_search import RiskFinding, RiskQuestion, _needed, at_these_sizes, instance_of
+from fencepost.answers.risks import LOSSES, OF_SETTINGS, VARIANTS, _table, risks, unmet
 from fencepost.answers.setups import Setup
 from fencepost.answers.without_recoverer import WriterAlone, violations_by_the_writer
 from fencepost.answers.without_spare import replayed_in, violations_without_spare
@@ -152,7 +152,8 @@ def looked_for(bug: str, asked: Setup) -> RiskFinding:
     """Return the finding about a bug at the sizes of the setup, with the other known bugs fixed."""
     losing = [risk for risk in risks(asked) if risk.loses]
     (risk,) = (risk for risk in losing if risk.bug.name == bug)
-    return shown(risk, asked, [other.bug for other in losing], Limits(jobs=1, conflicts=20_000))
+    question = at_these_sizes(risk, asked, [other.bug for other in losing])
+    return question.ask(Limits(jobs=1, conflicts=20_000))
 
 
 @pytest.mark.parametrize("release", each_third(["4.6.0", "4.13.0", "4.14.8"]))
@@ -562,7 +563,7 @@ def test_a_search_that_ends_at_its_limit_in_conflicts_is_not_out_of_time() -> No
     """Planted: each undecided search is reported as out of time."""
     asked = setup((2, 2, 2), 2, "4.17.4")
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == "bare-fence")
-    found = shown(risk, asked, [], Limits(jobs=1, conflicts=1))
+    found = at_these_sizes(risk, asked, []).ask(Limits(jobs=1, conflicts=1))
     assert (found.verdict, found.out_of_time) == (Verdict.UNDECIDED, False)
     assert "conflict" in found.reason
 
@@ -575,19 +576,12 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
     asked: list[tuple[int, int | None]] = []
     times: list[float] = []
 
-    def nothing_found(risk: Risk, at: Setup, others: object, limits: Limits, *_: object) -> RiskFinding:
+    def nothing_found(_: RiskQuestion, limits: Limits) -> RiskFinding:
         asked.append((limits.jobs, limits.conflicts))
         times.append(limits.timeout)
         return finding(Verdict.UNDECIDED)
 
-    for name in ("shown", "shown_small"):
-        monkeypatch.setattr(f"fencepost.answers.advice_search.{name}", nothing_found)
-
-    def nothing_else(at: Setup, mended: object, limits: Limits, *_: object) -> RiskFinding:
-        asked.append((limits.jobs, limits.conflicts))
-        return SETTLED
-
-    monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
+    monkeypatch.setattr(RiskQuestion, "ask", nothing_found)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
     *before, advice = advice_on(
         unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0, fresh=True
@@ -601,22 +595,14 @@ def test_known_bugs_are_looked_for_with_a_limit_in_conflicts(monkeypatch: pytest
 
 def test_questions_without_a_spare_bookie_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """#4651 and #3005 took longest, and once took the time of all others. Planted: the order of the table."""
-    asked: list[str] = []
-
-    def nothing_found(risk: Risk, at: Setup, *_: object) -> RiskFinding:
-        asked.append(risk.bug.name)
-        return replace(SETTLED, shown_on=dict(at.sizes))
-
-    def nothing_else(*_: object) -> RiskFinding:
-        asked.append("")
-        return SETTLED
-
-    monkeypatch.setattr("fencepost.answers.advice_search.shown", nothing_found)
-    monkeypatch.setattr("fencepost.answers.advice_search.anything_else", nothing_else)
+    told: list[str] = []
+    monkeypatch.setattr(RiskQuestion, "ask", lambda *_: SETTLED)
     setup_ = setup((5, 3, 2), 6, "4.16.6")
-    list(advice_on(unasked(setup_, Deployment(setup_.configuration, 6)), lambda: 270.0, fresh=True))
+    about = unasked(setup_, Deployment(setup_.configuration, 6))
+    list(advice_on(about, lambda: 270.0, told.append, fresh=True))
+    asked = [said.partition(": ")[2] for said in told]
     copies = ["recover-twice", "collector-beside-recover", "lost-session"]
-    assert asked[asked.index("") + 1 :] == ["#4651", "stale-ensemble", *copies, "#3005"]
+    assert asked[asked.index("anything else") + 1 :] == ["#4651", "stale-ensemble", *copies, "#3005"]
 
 
 def killed_after(found: int, bug: str) -> Callable[..., Iterator[Advice]]:
@@ -1011,7 +997,7 @@ def test_without_fsync_a_crash_of_one_machine_loses_an_entry() -> None:
     """
     asked = setup((2, 2, 2), 2, "4.17.4", checks=True, sync=False)
     (risk,) = (risk for risk in risks(asked) if risk.bug.name == "BP-46-2")
-    found = shown(risk, asked, [], Limits(jobs=1))
+    found = at_these_sizes(risk, asked, []).ask(Limits(jobs=1))
     assert found.verdict is Verdict.VIOLATED
     assert found.counterexample is not None
     assert found.counterexample.trace.switches["lose"] == "both"
