@@ -16,7 +16,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import SpentError
 from support.bare import Bare
-from support.varied import MOST_CONFLICTS, Truth, by_ic3, by_rounds, explored, generate, inductive
+from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
 
 PART = 1_000
 """Seeds of one long case: several workers share the seeds of a test."""
@@ -59,13 +59,13 @@ def proves_what_is_false(system: System, truth: Truth) -> bool:
     return bool((proved and truth.badly_defined) or proved & truth.false.keys())
 
 
-def rounds_differ(system: System, truth: Truth, most: int = MOST_CONFLICTS) -> bool:
+def rounds_differ(system: System, truth: Truth) -> bool:
     """Return whether rounds that cover every execution differ; a badly defined step is compared alone.
 
-    A system whose rounds take too many conflicts is left out.
+    A system whose rounds are too many, or take too many conflicts, is left out.
     """
     try:
-        found = by_rounds(system, most)
+        found = by_rounds(system)
     except SpentError:
         return False
     if truth.badly_defined or found.badly_defined:

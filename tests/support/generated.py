@@ -22,6 +22,7 @@ from fencepost.encoding.language.state import StateSpace, choice, decode, family
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, Term, Update, all_of
 from fencepost.encoding.rounds.round_solver import RoundSolver
+from fencepost.encoding.solving.answers import SpentError
 from support.exploration import explore
 
 FLAGS, ACTIONS, REPEATS, ROUNDS = 4, 6, 2, 5
@@ -150,9 +151,14 @@ def _without(state: State, choices: Sequence[int]) -> bytes:
     return bytes(0 if place in choices else code for place, code in enumerate(state))
 
 
-def complete(session: RoundSolver) -> int:
-    """Deepen until no execution needs more rounds; afterwards the last round is empty."""
+def complete(session: RoundSolver, most: int | None = None) -> int:
+    """Deepen until no execution needs more rounds; afterwards the last round is empty.
+
+    Raises SpentError after `most` rounds: an execution without an end has a conflict in no round.
+    """
     while True:
+        if session.rounds == most:
+            raise SpentError(f"{most} rounds")
         session.deepen()
         guard = session.fires_last()
         if not session.solve([guard]):

@@ -56,6 +56,9 @@ MOST_STATES = 3000
 MOST_CONFLICTS = 100_000
 """The most conflicts for the rounds that cover every execution. Few random systems need more."""
 
+MOST_ROUNDS = 60
+"""The most of these rounds. Few random systems need more, unless their executions have no end."""
+
 Scope = Mapping[str, Sequence[Term]]
 """The terms that may be named, by type.
 
@@ -513,19 +516,19 @@ def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
     return violated, proved, wrong
 
 
-def by_rounds(system: System, most: int = MOST_CONFLICTS) -> Truth:
+def by_rounds(system: System) -> Truth:
     """Return the same as `explored`, by as many rounds as cover every execution; steps are not counted.
 
-    Raises SpentError if that takes more than `most` conflicts.
+    Raises SpentError if that takes more than `MOST_CONFLICTS` conflicts or `MOST_ROUNDS` rounds.
     """
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)
     blockers = Commutation(symbolic, Cache(None)).blockers()
     outputs = {**claims, "/witness": wanted.witness}
-    purse = Purse(most)
+    purse = Purse(MOST_CONFLICTS)
     session = RoundSolver(template(symbolic, blockers, outputs), "cadical", purse=purse)
-    complete(session)
+    complete(session, MOST_ROUNDS)
     last, output = session.rounds, session.unrolling.output
     false = {name: 0 for name in claims if session.solve([-output(name, last)])}
     wrong = any(session.solve([output("wrong", number)]) for number in range(1, last + 1))
