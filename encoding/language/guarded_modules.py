@@ -121,8 +121,6 @@ _SUBSTITUTES = {
 }
 """The modules that the author's modules get instead of those of Python."""
 
-_QUESTIONS = {**_ASKING, **_COMPARING}
-
 _GUARDS: dict[str, object] = {
     OPERAND_OF_IS: operand_of_is,
     OPERAND_OF_INVERT: operand_of_invert,
@@ -167,8 +165,8 @@ def _guard_in_place(module: ModuleType, path: Path) -> None:
     for name, value in names.items():
         if isinstance(value, ModuleType) and value.__name__ in _SUBSTITUTES:
             names[name] = _SUBSTITUTES[value.__name__]
-        elif isinstance(value, BuiltinFunctionType) and value.__name__ in _QUESTIONS:
-            names[name] = _QUESTIONS[value.__name__]
+        elif isinstance(value, BuiltinFunctionType):
+            names[name] = (_ASKING | _COMPARING).get(value.__name__, value)
     for name, value in (_GUARDS | _ASKING).items():
         names.setdefault(name, value)
     try:
