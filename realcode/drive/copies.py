@@ -180,7 +180,7 @@ def _asked(command: str) -> Callable[[CopiesCode, TraceStep], None]:
 
 COPIES_DRIVEN: Mapping[str, tuple[str, Callable[[CopiesCode, TraceStep], None]]] = {
     "recover bookie": (
-        "BookKeeperAdmin.recoverBookieData of this ledger; reads of metadata are delivered, others are held",
+        "BookKeeperAdmin.asyncRecoverBookieData; reads of metadata are delivered, other requests are held",
         _recover,
     ),
     "copy entry": ("the held read and the add that follows are delivered and answered", _copy),

@@ -355,21 +355,9 @@ public final class Harness {
         String name = given.get("client");
         HeldClient client = client(name);
         int since = post.size();
-        BookKeeperAdmin admin = admin(client);
-        Thread thread = new Thread(() -> {
-            String result = "OK";
-            try {
-                admin.recoverBookieData(ledger, Set.of(BookieId.parse(given.get("bookie"))), false, false);
-            } catch (BKException failure) {
-                result = name(failure.getCode());
-            } catch (InterruptedException ended) {
-                return;
-            }
-            post.tell(name + ": recovered: " + result);
-        });
-        thread.setDaemon(true);
         int told = post.told().size();
-        thread.start();
+        admin(client).asyncRecoverBookieData(ledger, Set.of(BookieId.parse(given.get("bookie"))), false, false,
+            (rc, ctx) -> post.tell(name + ": recovered: " + name(rc)), null);
         long end = System.nanoTime() + seconds * 1_000_000_000L;
         while (!post.asks(name, since) && post.told().size() == told) {
             for (Held held : post.held(name, "zk")) {

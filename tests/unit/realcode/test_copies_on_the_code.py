@@ -67,7 +67,8 @@ def test_a_loss_of_copies_ends_on_the_code_as_it_did(name: str, release: str, st
 def test_the_only_copy_returns_and_is_dropped(name: str, release: str) -> None:
     """Seen on the code alone: b1 answers the add, the metadata names b1, and the flush drops the entry."""
     transcript = kept(name, release, "db")
-    run = played(trace_of(name), transcript)
+    run = played(replace(trace_of(name), property="acked-copies-readable"), transcript)
+    assert run.ending is Ending.REPRODUCED
     assert "b1 answers recovery-add of o1: OK" in run.steps[-3].did
     assert run.steps[-2].observations["ensemble from 1"] == "b1"
     assert [step.observations["copy[b1, 1]"] for step in run.steps[-2:]] == [True, False]
