@@ -124,7 +124,9 @@ class Record(RefusesPython):
 
     def __getattr__(self, name: str) -> Any:
         """Return a field. Raises AttributeError."""
-        if name.startswith("_") or name not in self.terms:
+        if name.startswith("_") or name in ("kind", "terms"):
+            raise AttributeError(name)
+        if name not in self.terms:
             raise AttributeError(f"the record has no field {name}; valid: {', '.join(self.kind.names)}")
         return self.terms[name]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from copy import copy as copy_of
 from typing import Any
 
 import pytest
@@ -348,3 +349,8 @@ def test_a_forged_beginning_of_a_set_or_a_record_does_not_replay(name: str, forg
     saved["initial"][name] = forged
     with pytest.raises(NotAnExecution):
         check_saved(saved, system, SUBJECT, system.properties[0])
+
+
+def test_a_record_can_be_copied() -> None:
+    """Planted: a field is looked for before the record has any, without end."""
+    assert copy_of(S.kept).kind == S.kept.kind
