@@ -153,7 +153,7 @@ class Channel(RefusesPython):
         unsent = ~self.is_sent(*index) if self.once else TRUE
         if self._if_sent == "skip":
             condition, unsent = all_of(condition, unsent), TRUE
-        free = all_of(unsent, *self._in_order(index, lambda own, other: own < other, self.is_sent))
+        free = all_of(unsent, *self._later_ones_unsent(index))
         always = isinstance(condition, Constant) and condition.value is True
         guard = free if always or free is TRUE else any_of(~condition, free)
         lost = self._read("lost", index) if "lost" in self.parts else None
@@ -169,8 +169,7 @@ class Channel(RefusesPython):
         marks = (self._read("received", index).set(True),) if self.once else ()
         queued = None if self.queued is None else self.queued(index, FALSE)
         first = [] if queued is None else [queued.is_first]
-        earlier_gone = self._in_order(index, lambda own, other: other < own, self.under_way)
-        guard = all_of(self.under_way(*index), *first, *earlier_gone)
+        guard = all_of(self.under_way(*index), *first, *self._earlier_ones_gone(index))
         return self._message(index, says, ChannelStep(False, guard, marks, queued))
 
     def _marks(
@@ -205,14 +204,27 @@ class Channel(RefusesPython):
             raise refusal(f"{self.kind} has {len(self.over)} indices ({names}), not {len(index)}")
         return index
 
-    def _in_order(
-        self, index: tuple[TermLike, ...], apart: Callable[[Term, Term], Term], holds: Callable[..., Term]
-    ) -> Iterator[Term]:
-        """Yield what an order adds: `holds` for no message of the same processes that is `apart`."""
+    def _later_ones_unsent(self, index: tuple[TermLike, ...]) -> Iterator[Term]:
+        """Yield the condition that a channel with an order adds to sending."""
         if self.order is not None:
-            *ends, own = index
-            sort = self.about[self.order]
-            yield ~exists(sort, lambda other: apart(lift(own), other) & holds(*ends, other))
+            yield ~self._some(index, lambda own, other: own < other, self.is_sent)
+
+    def _earlier_ones_gone(self, index: tuple[TermLike, ...]) -> Iterator[Term]:
+        """Yield the condition that a channel with an order adds to receiving."""
+        if self.order is not None:
+            yield ~self._some(index, lambda own, other: other < own, self.under_way)
+
+    def _some(
+        self, index: tuple[TermLike, ...], apart: Callable[[Term, Term], Term], holds: Callable[..., Term]
+    ) -> Term:
+        """Return the term that says: `holds` for some message between the same processes."""
+        assert self.order is not None
+        *ends, own = self._full(index)
+
+        def one(other: Term) -> Term:
+            return apart(lift(own), other) & holds(*ends, other)
+
+        return exists(self.about[self.order], one)
 
 
 def channel(
