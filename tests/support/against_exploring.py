@@ -16,7 +16,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import SpentError
 from support.bare import Bare
-from support.varied import Truth, by_ic3, by_rounds, explored, generate, inductive
+from support.varied import CONTRADICTED, Truth, by_ic3, by_rounds, explored, generate, inductive
 
 PART = 1_000
 """Seeds of one long case: several workers share the seeds of a test."""
@@ -79,6 +79,8 @@ def ic3_differs(system: System, truth: Truth) -> bool:
         violated, proved, badly_defined = by_ic3(system)
     except NotAnExecution:
         return True
+    except ModelError:
+        return False
     names = {p.name for p in system.properties} | {i.name for i in system.invariants}
     if truth.badly_defined or badly_defined:
         return not (truth.badly_defined and (badly_defined or violated == names))
@@ -93,8 +95,8 @@ def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     try:
         limits = Limits(jobs=1, engines=engines)
         (result,) = check(Bare(system, Subject("varied", {}, {})), system.properties, limits).results
-    except ModelError:
-        return not truth.badly_defined
+    except ModelError as error:
+        return not truth.badly_defined and CONTRADICTED not in str(error)
     if truth.badly_defined:
         return result.verdict is not Verdict.VIOLATED
     if "p" in truth.false:
