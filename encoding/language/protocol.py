@@ -6,7 +6,7 @@ import dataclasses
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -122,7 +122,7 @@ class Protocol:
 
     def _built(self, parameters: Any) -> tuple[System, object]:
         """Return the system of an instance, and what is equal if it is built alike again."""
-        with authors_modules_are_guarded(), refusals_are_kept():
+        with chdir("."), authors_modules_are_guarded(), refusals_are_kept():
             built = self.build(parameters)
             must_be("the result of build", built, System, "return System(state, actions, properties)")
             built.must_compare_values()

@@ -316,7 +316,7 @@ class Log(StateSpace):
         gone = {p: self.has_ended(p) for p in self.producer} | {n: ~self.up[n] for n in self.node}
         if self.parameters.consumers:
             gone |= {c: self.reading[c] == Reading.DONE for c in self.consumer}
-        return any_of(*((machine == one) & is_gone for one, is_gone in gone.items()))
+        return any_of(*((machine == one) & left for one, left in gone.items()))
 
     def is_next(self, channel: Channel, *index: TermLike) -> Term:
         """Return whether this attempt to send is the next one; the last index counts attempts."""

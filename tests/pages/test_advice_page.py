@@ -36,7 +36,7 @@ def test_the_answer_comes_first_and_looks_like_it(browser: webdriver.Chrome) -> 
     first, second, *others = answered(smallest())
     about, _, worst = first.partition(": ")
     assert answer.text.split("\n") == [f"{about}.", worst, second]
-    assert answer.text.startswith("No for 1/1/1 on 1 bookie with BookKeeper 4.17.3.\n#3604 (a public report")
+    assert answer.text.startswith("No for 1/1/1 on 1 bookie with BookKeeper 4.17.3.\n#3604 (compaction")
     assert browser.find_element(By.CSS_SELECTOR, "header .about").text == " ".join(others)
     listed = browser.find_elements(By.CSS_SELECTOR, "ol.actions li")
     assert [" ".join(one.text.split()) for one in listed] == [
