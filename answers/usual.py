@@ -1,7 +1,7 @@
 """Answers to usual setups, which were computed earlier and ship in `usual.jsonl`. `make usual` computes them.
 
 A row is used only if its questions are those of today: the same setup, losses, properties and ground systems.
-A violation in it is replayed before anybody is told of it. Whatever else it says is told as computed earlier.
+A violation in it is replayed before anybody is told of it. All other answers are told as computed earlier.
 """
 
 from __future__ import annotations

@@ -58,12 +58,16 @@ class EngineOrder:
 
     def may_work(self, engine: Engine) -> bool:
         """Return whether an engine may begin, or go on."""
-        enumeration, spent = self._enumeration, self._work.spent_by(self._induction, self._finding)
-        if self._finding.suits and not self._finding.is_over and spent < self._turn():
+        enumeration, finding = self._enumeration, self._finding
+        if finding.suits and not finding.is_over and self._turn() > self._spent_by_proofs():
             return engine is not enumeration and engine is not self._rounds
         if engine is enumeration or enumeration.is_over:
             return True
-        return not enumeration.is_alone and not (engine is self._rounds and spent < PROOFS_FIRST)
+        waits = engine is self._rounds and self._spent_by_proofs() < PROOFS_FIRST
+        return not enumeration.is_alone and not waits
+
+    def _spent_by_proofs(self) -> float:
+        return self._work.spent_by(self._induction, self._finding)
 
     def _turn(self) -> float:
         """Return the processor seconds that the proofs have before the others go on; 0 without a turn."""

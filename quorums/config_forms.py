@@ -48,6 +48,16 @@ VARIABLES = frozenset(("environment", "env", "extraenv", "extraenvs", "additiona
 """Keys of a list of variables, in lower case."""
 
 
+WORKLOADS = ("StatefulSet", "Deployment", "DaemonSet", "Pod")
+"""The kinds of resources with containers."""
+
+OF_BOOKIES = ("BookkeeperCluster", "BookKeeperCluster")
+"""The kinds of the operators' resources that are for bookies, Pravega's and StreamNative's."""
+
+READ_KINDS = frozenset((*HELD_IN, *WORKLOADS, *OF_BOOKIES, "ConfigMap", "PulsarBroker", "PulsarCluster"))
+"""The kinds of resources that are read."""
+
+
 @dataclass(frozen=True)
 class ConfigFile:
     """The facts of a file, and what else the reader must know of it."""
@@ -147,11 +157,11 @@ def _document(document: Mapping[Any, Any]) -> Iterator[Fact]:
             yield from service_facts(str(name), service)
     elif kind == "ConfigMap":
         yield from config_map_facts(document)
-    elif kind in ("StatefulSet", "Deployment", "DaemonSet", "Pod"):
+    elif kind in WORKLOADS:
         yield from workload_facts(document)
     elif kind == "PulsarBroker":
         yield from _section(document, BROKER, ())
-    elif kind in ("BookkeeperCluster", "BookKeeperCluster") or {"zookeeperUri", "options"} <= set(document):
+    elif kind in OF_BOOKIES or {"zookeeperUri", "options"} <= set(document):
         yield from _section(document, BOOKIE, ())
     else:
         yield from _section(document, None, ())

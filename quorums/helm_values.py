@@ -13,13 +13,6 @@ from fencepost.quorums.facts import mapping, mappings
 HELD_IN = ("Application", "ApplicationSet", "HelmRelease")
 """The kinds of resources that hold the values of a chart."""
 
-READ_KINDS = {
-    *HELD_IN,
-    *("ConfigMap", "StatefulSet", "Deployment", "DaemonSet", "Pod"),
-    *("PulsarCluster", "PulsarBroker", "BookkeeperCluster", "BookKeeperCluster"),
-}
-"""The kinds of resources that are read."""
-
 Values = Mapping[str, Any]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_keys import CONFIG_KEYS
-from fencepost.quorums.members import WEAKEST, weakest
+from fencepost.quorums.members import COMPARED, weakest
 from fencepost.quorums.setters import latest
 from fencepost.quorums.settings import default_of
 from fencepost.quorums.sources import Files, Source, read_source
@@ -62,7 +62,7 @@ def _as_bookies(sources: Mapping[str, Source]) -> dict[str, Source]:
         return found
     notes = [f"{', '.join(several)} are read as the files of single bookies of one cluster."]
     for key in CONFIG_KEYS.values():
-        if key.sets in (*WEAKEST, "storage"):
+        if key.sets in COMPARED:
             notes += _weakened(found, several, str(key.sets), key.name)
         elif key.known:
             _unusual(found, several, key.name)

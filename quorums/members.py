@@ -15,7 +15,10 @@ WEAKEST: Mapping[str, Callable[[Iterable[Any]], Any]] = {
     "bookie_persistence": min,
     "bookie_daemon": max,  # one bookie that runs auto-recovery restores the copies of all
 }
-"""The weakest of several values, by the field of `Settings`. Other fields must be equal."""
+"""The weakest of several values, by the field of `Settings`."""
+
+COMPARED = frozenset((*WEAKEST, "storage"))
+"""The fields that members may have values of their own for. Of two storages none is the weaker."""
 
 
 @dataclass(frozen=True)

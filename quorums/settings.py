@@ -12,7 +12,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.quorums.config_forms import PLAIN_SECTIONS
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey
 from fencepost.quorums.facts import BOOKIES, Fact
-from fencepost.quorums.members import WEAKEST, weakest
+from fencepost.quorums.members import COMPARED, weakest
 from fencepost.quorums.setters import REMOVED, Removed
 from fencepost.quorums.storages import OF_CLASS
 
@@ -80,7 +80,7 @@ def settings_of(
     def take(field: str, facts: Iterable[Fact], read: Callable[[Path, Fact], object]) -> None:
         given = list(facts)
         used.extend(given)
-        if field in WEAKEST or field == "storage":
+        if field in COMPARED:
             by_member = of_members(given, members, DEFAULTS.get(field))
             said = {member: read(path, fact) for member, fact in by_member.items()}
             if len(set(said.values())) > 1:

@@ -10,11 +10,11 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.chart_places import NAMED, parents_of, persistence_of
-from fencepost.quorums.config_forms import HINT, VARIABLES, ConfigFile, read_config
+from fencepost.quorums.config_forms import HINT, READ_KINDS, VARIABLES, ConfigFile, read_config
 from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey, plain
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
 from fencepost.quorums.facts import BOOKIES, Fact
-from fencepost.quorums.helm_values import HELD_IN, READ_KINDS
+from fencepost.quorums.helm_values import HELD_IN
 from fencepost.quorums.members import Differing
 from fencepost.quorums.setters import DEFAULT, Setter, chosen
 from fencepost.quorums.settings import (

@@ -24,6 +24,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, whole
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import TIME_OUT, BadInput
+from fencepost.encoding.language.traces import shown_name
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.releases import listed
 from fencepost.quorums.deployment import Deployment
@@ -149,7 +150,8 @@ def _execution(row: Row, question: RiskQuestion) -> dict[str, Any] | None:
     if row["trace"] is None:
         return None
     trace, system = json.loads(row["trace"]), question.instance.system
-    choices, varied = ({v.name for v in found} for found in (system.choices, system.varied))
+    choices = {v.name for v in system.choices}
+    varied = {shown_name(v.family, v.index) for v in system.varied}
     begins = {
         name: value
         for name, value in trace["initial"].items()

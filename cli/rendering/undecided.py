@@ -5,7 +5,7 @@ from __future__ import annotations
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Visiting
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.engine.work import TIME_OUT
+from fencepost.encoding.errors import TIME_OUT
 from fencepost.encoding.language.state import amount
 
 SIMULATION = "simulation"

@@ -24,15 +24,13 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import IC3, Visiting
 from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
+from fencepost.encoding.errors import time_out
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
-
-TIME_OUT = "time-out after"
-"""The beginning of the reason of a check that ran out of time."""
 
 HEAD_START = 5.0
 """The processor seconds that an engine has for itself with one job, before the next one begins."""
@@ -149,7 +147,7 @@ class Work:
                 # The end of one engine, seen by another only now, may let it conclude or start a worker.
                 begun = self._goes_on(done) and bool(self.crew.workers)
         except OutOfTime:
-            return f"{TIME_OUT} {self.limits.timeout:g} s"
+            return time_out(self.limits.timeout)
         finally:
             self._most_memory = max([self._most_memory, *(w.most_memory for w in self.crew.workers)])
             self.crew.dismiss()

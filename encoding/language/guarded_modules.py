@@ -128,7 +128,7 @@ _GUARDS: dict[str, object] = {
     TEXT: _text,
     "__builtins__": {**vars(builtins), **_ASKING, "__import__": _import},
 }
-"""What a guarded module has beside its own names."""
+"""The names that a guarded module gets."""
 
 
 def run_guarded(module: ModuleType, path: Path) -> None:
@@ -141,8 +141,8 @@ def run_guarded(module: ModuleType, path: Path) -> None:
 def guard_modules_of(function: Callable[..., Any]) -> None:
     """Guard the author's modules that a function uses, if they were imported as any other module is.
 
-    Their functions get the code that they would have in a guarded module. What has no file, or another text
-    than its file by now, stays as it is.
+    Their functions get the code that they would have in a guarded module. A module without a file, or whose
+    file has changed since, stays as it is.
     """
     _guard_modules([str(getattr(function, "__module__", ""))])
 
@@ -217,7 +217,7 @@ _FINDER = _Finder()
 
 @contextmanager
 def authors_modules_are_guarded() -> Iterator[None]:
-    """Load the author's modules guarded while the block runs. What they print goes to stderr."""
+    """Load the author's modules guarded while the block runs. Their output goes to stderr."""
     if _FINDER in sys.meta_path:
         yield
         return
