@@ -4,7 +4,10 @@ class Diagram {
     this.box = box;
     this.above = box.querySelector(".above");
     this.above.hidden = false;
-    this.above.addEventListener("click", () => { box.scrollTop = 0; });
+    this.above.addEventListener("click", () => {
+      box.scrollTop = 0;
+      this.tellAbove();
+    });
     box.addEventListener("scroll", () => this.tellAbove());
     for (const band of box.querySelectorAll(".band")) {
       band.addEventListener("click", () => onstep(Number(band.dataset.step)));
