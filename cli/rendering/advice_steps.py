@@ -122,6 +122,16 @@ CHECKS = {"Bo": LOGGED, "jo": SERVED, "us": SERVED}
 """The check of a change by its first two letters."""
 
 
+ENSEMBLE_OF_PULSAR = (
+    "E is managedLedgerDefaultEnsembleSize of the brokers; a namespace with a persistence policy has its own "
+    "(`pulsar-admin namespaces set-persistence`)."
+)
+ENSEMBLE_OF_OTHERS = (
+    "E is the ensemble size with which the application creates ledgers (Pulsar: "
+    "managedLedgerDefaultEnsembleSize)."
+)
+
+
 def _change(better: Better, advice: Advice) -> str:
     """Return the change to a better setup as an action that can be checked."""
     metadata = "`bookkeeper shell ledgermetadata -ledgerid L` of a new ledger: ensembleSize = writeQuorumSize"
@@ -130,6 +140,8 @@ def _change(better: Better, advice: Advice) -> str:
     if better.setup.release != advice.setup.release:
         upgrade = " Bookies and clients need the release; Pulsar's brokers are clients."
         upgrade += _pulsars(better.setup.release) if advice.deployment.pulsar else ""
+    if better.setup.configuration != advice.setup.configuration:
+        upgrade += f" {ENSEMBLE_OF_PULSAR if advice.deployment.pulsar else ENSEMBLE_OF_OTHERS}"
     return f"Change to {listed(better.changes)}.{upgrade} Check {', and '.join(dict.fromkeys(checked))}."
 
 

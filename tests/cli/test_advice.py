@@ -451,6 +451,24 @@ def test_a_release_with_fewer_losses_is_proposed_and_never_an_earlier_one() -> N
     assert "Change to BookKeeper 4.17.4." in as_text(said)
 
 
+@pytest.mark.parametrize(
+    "pulsar, said",
+    [
+        (True, "Change to E = 2. E is managedLedgerDefaultEnsembleSize of the brokers; a namespace"),
+        (False, "Change to E = 2. E is the ensemble size with which the application creates ledgers"),
+    ],
+)
+def test_a_smaller_ensemble_comes_with_the_place_where_it_is_set(pulsar: bool, said: str) -> None:
+    # Planted: the change without its key.
+    asked = setup((3, 2, 2), 4, "4.17.4", storage="db")
+    found = replace(finding(Verdict.VIOLATED), shown_on=dict(asked.sizes) | {"entries": 1})
+    losing = [(risk, found) for risk in risks(asked) if risk.loses]
+    public = public_losses(asked.release, asked.traits)
+    advice = replace(advice_of("#3005", found, asked), losing=losing, public=public)
+    placed = replace(advice, deployment=replace(advice.deployment, pulsar=pulsar))
+    assert said in " ".join(as_text(placed).split())
+
+
 def test_an_earlier_release_is_never_proposed() -> None:
     """Releases before 4.16.0 do not have #4651, and their own losses are accepted here.
 
