@@ -93,9 +93,17 @@ class Term(RefusesPython):
         """Return the sum."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), 1)
 
+    def __radd__(self, other: TermLike) -> Term:
+        """Return the sum."""
+        return lift(other) + self
+
     def __sub__(self, other: TermLike) -> Term:
         """Return the difference."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), -1)
+
+    def __rsub__(self, other: TermLike) -> Term:
+        """Return the difference."""
+        return lift(other) - self
 
     def __mul__(self, factor: int) -> Term:
         """Return the multiple by a plain integer, which no state changes."""

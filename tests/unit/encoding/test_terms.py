@@ -187,6 +187,15 @@ def test_a_term_is_multiplied_by_a_plain_integer_only() -> None:
             _ = BOX.offset * factor  # type: ignore[operator]
 
 
+def test_a_plain_integer_may_stand_on_the_left_of_a_sum() -> None:
+    # Planted: the difference the other way round.
+    assert line(2 + BOX.offset) == "2 + offset"
+    assert line(2 - BOX.offset) == "2 - offset"
+    for wrong in (True, "b1", 0.5):
+        with pytest.raises(TypeError):
+            _ = wrong - BOX.offset  # type: ignore[operator]
+
+
 def test_a_term_cannot_be_decided_by_python() -> None:
     with pytest.raises(TypeError, match="has no truth value"):
         bool(BOX.flag["b1"])
