@@ -14,7 +14,7 @@ PARTS = ("encoding", "quorums", "protocols", "properties", "realcode", "sweeps")
 
 @cache
 def engine() -> str:
-    """Return the version of Fencepost with a hash of its modules and solvers: `0.1.0+3f9c12ab07de`."""
+    """Return the version of Fencepost with a hash of its modules and solvers: `1.0.0+3f9c12ab07de`."""
     solvers = "\n".join(f"{name} {metadata.version(name)}" for name in ("z3-solver", "python-sat"))
     digest = hashlib.sha256(f"{solvers}\n{text_of(*PARTS)}".encode())
     return f"{version()}+{digest.hexdigest()[:12]}"

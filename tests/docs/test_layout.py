@@ -226,6 +226,12 @@ def test_every_folder_with_an_init_is_a_package_of_the_distribution() -> None:
     assert {f for f in folders if not (ROOT / f / "py.typed").is_file()} == set()
 
 
+def test_the_version_is_the_same_wherever_a_release_has_it() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == declared
+    assert re.findall(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE) == [declared]
+
+
 def test_nothing_is_imported_without_the_namespace() -> None:
     code = "import sys, fencepost.cli.commands.check, fencepost.sweeps.grid; print(*sys.modules)"
     names = subprocess.run(

@@ -17,7 +17,7 @@ import pytest
 
 from support.links import READER
 
-pytest.importorskip("material", reason="mkdocs-material is not installed: pip install '.[site]'")
+pytest.importorskip("material", reason="mkdocs-material is not installed: make dev")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -42,6 +42,28 @@ write_quorum = 1
 ack_quorum = 1
 recovery_reads_fence = "yes"
 """
+NOTEBOOK = """
+import fencepost
+print(fencepost.check("bookkeeper-4.13", properties=["no-divergence"])["no-divergence"].trace.html())
+"""
+EXPLORE = """
+import subprocess, urllib.request
+words = ["fencepost", "explore", "bookkeeper-core", "--no-browser"]
+with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+    print(urllib.request.urlopen(server.stdout.readline().strip()).read().decode())
+    server.terminate()
+"""
+SERVE = """
+import asyncio
+from mcp import Client, StdioServerParameters
+async def asked():
+    async with Client(StdioServerParameters(command="fencepost", args=["serve", "--mcp"])) as client:
+        sizes = {"ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
+        print((await client.call_tool("quorum", sizes)).content[0].text)
+asyncio.run(asked())
+"""
+"""Programs that ask for the page of a notebook, the page of the explorer, and an answer for programs."""
+
 SMALL = [word for name in ("ensemble", "write_quorum", "ack_quorum") for word in ("--set", f"{name}=1")]
 
 SIZES = ("-e", "2", "-w", "2", "-a", "2", "-n", "2")
@@ -64,6 +86,9 @@ COMMANDS = (
         1,
         "fencepost known NAME",
     ),
+    Command(("python", "-c", NOTEBOOK), 0, "finish recovery"),
+    Command(("python", "-c", EXPLORE), 0, "<title>Fencepost: explore"),
+    Command(("python", "-c", SERVE), 0, "exit code 0: success"),
     Command(("python", "-m", "pytest", "-q", "-p", "no:cacheprovider"), 0, "1 passed"),
     Command(("fencepost", "sweep", "run", "grid.toml", "found"), 0, "1 proved"),
 )
@@ -111,7 +136,7 @@ def failures(wheel: Path, folder: Path) -> list[str]:
     empty.mkdir()
     (empty / "small.cases.toml").write_text(CASE, encoding="utf-8")
     (empty / "grid.toml").write_text(GRID, encoding="utf-8")
-    packages = [f"{wheel.resolve()}[spark]", "pytest>=8,<9.2"]
+    packages = [f"{wheel.resolve()}[explore,mcp,spark]", "pytest>=8.4,<9.2"]
     subprocess.run([programs / "pip", "install", "--quiet", *packages], check=True, cwd=empty)
     return [line for command in COMMANDS if (line := failure(command, programs, empty))]
 
