@@ -16,7 +16,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol, choose
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Trace
-from fencepost.properties.catalogue import PROTOCOLS
+from fencepost.properties.catalogue import FAMILIES, find
 from fencepost.properties.expectations import Expectation
 
 
@@ -27,8 +27,10 @@ def known_bugs(trace: Trace) -> list[Expectation]:
     that the row needs must be among those of the trace. If several bugs have the same fix, those whose row is
     about this property explain it, if there are any. A trace of a user's protocol has no known bugs.
     """
-    protocol = PROTOCOLS.get(trace.protocol)
-    if protocol is None or not _violates(protocol, trace, {}):
+    if trace.protocol not in FAMILIES:
+        return []
+    protocol = find(trace.protocol)
+    if not _violates(protocol, trace, {}):
         return []
     by_fix: dict[tuple[str, str], list[Expectation]] = {}
     for known in KNOWN:
@@ -70,7 +72,7 @@ def _faults_of(name: str) -> Mapping[str, int]:
     A row allows only faults that its bug needs.
     """
     (known,) = (row for row in KNOWN if row.name == name)
-    protocol = PROTOCOLS[known.protocol]
+    protocol = find(known.protocol)
     parameters = protocol.parameters(known.settings.items())
     allowed = {fault: getattr(parameters, fault, 0) for fault in protocol.as_written(parameters).faults}
     return {fault: most for fault, most in allowed.items() if most}
@@ -78,7 +80,7 @@ def _faults_of(name: str) -> Mapping[str, int]:
 
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
     """Return whether the trace's instance has the bug's switch at the value that brings the bug."""
-    same = type(PROTOCOLS[known.protocol].defaults) is type(protocol.defaults)
+    same = type(find(known.protocol).defaults) is type(protocol.defaults)
     return same and trace.switches.get(known.switch or "") == known.broken
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from fencepost.answers.explained_by import names_of
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
@@ -77,8 +76,13 @@ class CheckedRequest:
 
     @cached_property
     def known(self) -> list[list[str]]:
-        """The known bugs that explain each result."""
-        return [names_of(result) for result in self.outcome.results]
+        """The known bugs that explain each result; only a violation has any."""
+        results = self.outcome.results
+        if all(result.trace is None for result in results):
+            return [[] for _ in results]
+        from fencepost.answers.explained_by import names_of
+
+        return [names_of(result) for result in results]
 
     @property
     def limits(self) -> Limits:

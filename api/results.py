@@ -12,7 +12,7 @@ from fencepost.cli.rendering.check_report import ReportedRequest, ReportedResult
 from fencepost.cli.rendering.check_text import counterexample_text, verdict_sentence
 from fencepost.encoding.engine.verdicts import worst
 from fencepost.encoding.errors import BadInput, did_you_mean
-from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms import in_form
 from fencepost.encoding.forms.counterexample import Counterexample, call_line, gathered, message_line
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
@@ -41,7 +41,7 @@ class CheckedTrace:
 
     def html(self) -> str:
         """Return the page with a diagram that `fencepost check --format html` writes."""
-        return FORMS["html"].write(self._shown)
+        return in_form(self._shown, "html")
 
     def to_json(self) -> dict[str, object]:
         """Return the document `fencepost.trace/2`, which `fencepost trace` reads from a file."""

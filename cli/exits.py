@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from fencepost.encoding.engine.verdicts import Outcome, Verdict, worst
-
 
 class ExitCode(IntEnum):
     """The exit codes of all commands."""
@@ -27,27 +25,3 @@ MEANINGS = {
     ExitCode.INTERRUPTED: "interrupted",
 }
 """The meaning of each exit code, in words."""
-
-
-def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
-    """Return the code of the worst verdict; a proof that lacks its certificate is undecided at best."""
-    if outcome.interrupted:
-        return ExitCode.INTERRUPTED
-    code = _verdict_code(outcome, require_proof, expect)
-    lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
-    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.SUCCESS else code
-
-
-def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
-    if not outcome.results:
-        return ExitCode.SUCCESS
-    verdict = worst(result.verdict for result in outcome.results)
-    if expect is not None:
-        if verdict is Verdict(expect):
-            return ExitCode.SUCCESS
-        return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
-    if verdict is Verdict.VIOLATED:
-        return ExitCode.VIOLATED
-    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
-        return ExitCode.UNDECIDED
-    return ExitCode.SUCCESS

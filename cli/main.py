@@ -7,7 +7,6 @@ import importlib
 import os
 import traceback
 from contextlib import suppress
-from importlib.metadata import version
 
 import click
 from click.shell_completion import add_completion_class, shell_complete
@@ -98,7 +97,7 @@ class LazyGroup(click.Group):
     epilog="Exit codes: 0 success, 1 violated or refuted, 2 bad input, 3 undecided or vacuous, "
     "4 internal error.",
 )
-@click.version_option(version("fencepost"), prog_name="fencepost")
+@click.version_option(package_name="fencepost", prog_name="fencepost")
 def cli() -> None:
     """Fencepost proves replicated-log protocols safe, or shows how they lose data."""
 

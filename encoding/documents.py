@@ -11,7 +11,6 @@ import json
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,6 +126,8 @@ def _refuse_constant(text: str) -> Any:
 
 def parse_toml(text: str, where: str, hint: str) -> dict[str, Any]:
     """Return the document in a TOML text. Raises BadInput."""
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except RecursionError as error:

@@ -96,20 +96,3 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     ),
 }
 """The test instances of each preset. Those of the Verified Log cover each message order of the network."""
-
-_SPARE: Settings = {**ONE_OF_TWO, "entries": 2}
-"""The smallest instance with a spare bookie and a second entry."""
-
-_CHANGING: Mapping[str, Settings] = {"valid-fragments": _SPARE, "no-dirty-read": _SPARE}
-
-_THREE: Settings = {"bookies": 3, "values": 1}
-
-EXERCISED: Mapping[str, Mapping[str, Settings]] = {
-    "bookkeeper": _CHANGING,
-    "bookkeeper-no-journal": _CHANGING,
-    "bookkeeper-4.13": _CHANGING,
-    "bookkeeper-4.13-tla": _CHANGING,
-    "bookkeeper-unbounded": {"valid-fragments": _THREE, "tail-fragments-at-wq": _THREE},
-    "verified-log-04": {"progress": {**ALONE, "entries": 2, "attempts": 2}},
-}
-"""The instance on which a property is checked if it is vacuous at the sizes asked for."""

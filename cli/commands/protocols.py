@@ -62,13 +62,14 @@ def command(
         found = find_protocol(protocol)
         emit(json.dumps(_described(found), indent=2) if form == "json" else _text(found), output)
         return
-    from fencepost.properties.catalogue import PROTOCOLS
+    from fencepost.properties.catalogue import FAMILIES, find
 
+    shipped = map(find, FAMILIES)
     if form == "json":
-        listed = [k.from_record(LISTED, p) for p in PROTOCOLS.values()]
+        listed = [k.from_record(LISTED, p) for p in shipped]
         text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
     else:
-        text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
+        text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
     emit(text, output)
 
 

@@ -25,7 +25,7 @@ from fencepost.cli.rendering.output import emit, form_option_of, output_option, 
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.reproduction import as_json, as_text, with_observations
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms import in_form
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import script_in
@@ -164,5 +164,5 @@ def _written(run: Reproduction, counterexample: Counterexample, form: str) -> st
     if form == "json":
         return json.dumps(as_json(run), indent=2)
     if form == "html":
-        return FORMS["html"].write(with_observations(run, counterexample)).rstrip("\n")
+        return in_form(with_observations(run, counterexample), "html").rstrip("\n")
     return as_text(run, counterexample)

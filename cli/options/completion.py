@@ -6,20 +6,22 @@ No code of a protocol file is run for it: only protocols that ship are looked in
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import BashComplete, CompletionItem
 
-from fencepost.encoding.language.protocol import Protocol
+if TYPE_CHECKING:
+    from fencepost.encoding.language.protocol import Protocol
 
 
 def protocol_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the protocols that ship; if none fits, the word is that of a file."""
-    from fencepost.properties.catalogue import PROTOCOLS
+    from fencepost.properties.catalogue import FAMILIES
 
-    return _fitting(PROTOCOLS, incomplete) or [CompletionItem(incomplete, type="file")]
+    return _fitting(FAMILIES, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
 def property_names(
@@ -71,10 +73,10 @@ def _protocol(context: click.Context) -> Protocol | None:
 
     It is among the arguments, not a parameter, if the option before the cursor has no value yet.
     """
-    from fencepost.properties.catalogue import PROTOCOLS
+    from fencepost.properties.catalogue import FAMILIES, find
 
     words = [context.params.get("protocol"), *context.args]
-    return next((PROTOCOLS[word] for word in words if word in PROTOCOLS), None)
+    return next((find(word) for word in words if word in FAMILIES), None)
 
 
 def _fitting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:

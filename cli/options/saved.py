@@ -38,14 +38,14 @@ def saved_instance(
 def named_protocol(source: str | None, name: str) -> Protocol:
     """Return the protocol of that name: a preset, or the one in `source`; raises BadInput."""
     if source is None:
-        from fencepost.properties.catalogue import PROTOCOLS
+        from fencepost.properties.catalogue import FAMILIES, find
 
-        if name not in PROTOCOLS:
+        if name not in FAMILIES:
             raise BadInput(
-                f"{name}: no such protocol{did_you_mean(name, PROTOCOLS)}; valid: {', '.join(PROTOCOLS)}; "
+                f"{name}: no such protocol{did_you_mean(name, FAMILIES)}; valid: {', '.join(FAMILIES)}; "
                 "for one of your own say --protocol FILE.py"
             )
-        return PROTOCOLS[name]
+        return find(name)
     protocol = own_protocol(Path(source))
     if protocol.name != name:
         raise BadInput(f"--protocol {source}: holds {protocol.name}, not {name}; give the file that holds it")

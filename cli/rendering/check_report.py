@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.answers.requests import CheckedRequest, Request
 from fencepost.cli.commands.check_certificates import reasons_of
-from fencepost.cli.exits import exit_code
+from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import (
@@ -27,8 +27,8 @@ from fencepost.cli.rendering.known_names import line, new
 from fencepost.cli.rendering.sarif import Problem, sarif
 from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k
-from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
-from fencepost.encoding.forms import FORMS
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict, worst
+from fencepost.encoding.forms import FORMS, in_form
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.state import show_all
 
@@ -210,10 +210,34 @@ def trace_files(folder: Path, request: ReportedRequest, form: str) -> Iterator[t
             name = f"{protocol}.{one.result.property}{suffix}"
             yield str(folder / f"{name}.json"), json.dumps(counterexample.trace.to_json(), indent=2) + "\n"
             if form in FORMS:
-                yield str(folder / f"{name}{FORMS[form].ending}"), FORMS[form].write(counterexample)
+                yield str(folder / f"{name}{FORMS[form]}"), in_form(counterexample, form)
 
 
 # The conclusion.
+
+
+def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
+    """Return the code of the worst verdict; a proof that lacks its certificate is undecided at best."""
+    if outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    code = _verdict_code(outcome, require_proof, expect)
+    lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
+    return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.SUCCESS else code
+
+
+def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+    if not outcome.results:
+        return ExitCode.SUCCESS
+    verdict = worst(result.verdict for result in outcome.results)
+    if expect is not None:
+        if verdict is Verdict(expect):
+            return ExitCode.SUCCESS
+        return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
+    if verdict is Verdict.VIOLATED:
+        return ExitCode.VIOLATED
+    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
+        return ExitCode.UNDECIDED
+    return ExitCode.SUCCESS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import click
 
 from fencepost.cli.options.grouped import option
 from fencepost.cli.rendering.output import FORMATS, emit, form_option_of
-from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms import FORMS, in_form
 from fencepost.encoding.forms.counterexample import Counterexample
 
 counterexample_form_option = form_option_of((*FORMATS, *FORMS))
@@ -28,7 +28,7 @@ def formatted(
         unwritten = f"; {output} is not written" if output else ""
         return None, f"No counterexample, so there is nothing to show as {form}{unwritten}."
     first, *others = counterexamples
-    text = FORMS[form].write(first).rstrip("\n")
+    text = in_form(first, form).rstrip("\n")
     if not others:
         return text, ""
     names = ", ".join(dict.fromkeys(counterexample.trace.property for counterexample in others))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.answers.affected import affected, family, span
 from fencepost.cli.rendering.check_text import verdict_sentence
 from fencepost.encoding.engine.verdicts import Outcome, Result
 
@@ -22,6 +21,8 @@ def line(result: Result, known: Sequence[str], where: str = "", faults: str = ""
 
 def _where(name: str) -> str:
     """Return a bug with the releases of BookKeeper that have it, if any."""
+    from fencepost.answers.affected import affected, family, span
+
     releases = affected(family(name))
     return f"{name} ({span(releases)})" if releases else name
 

@@ -1,29 +1,25 @@
-"""The forms in which a counterexample can be written, each a function from a `Counterexample` to text."""
+"""The forms of a counterexample. Each is written by the function of that name, in the module of that name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from importlib import import_module
 
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.forms.html import html
-from fencepost.encoding.forms.itf import itf
-from fencepost.encoding.forms.mermaid import mermaid
-from fencepost.encoding.forms.sequencediagram import sequencediagram
 
-
-@dataclass(frozen=True)
-class Form:
-    """The function that writes a counterexample in a form, and the ending of its file."""
-
-    write: Callable[[Counterexample], str]
-    ending: str
-
-
-FORMS: Mapping[str, Form] = {
-    "itf": Form(itf, ".itf.json"),
-    "mermaid": Form(mermaid, ".mmd"),
-    "sequencediagram": Form(sequencediagram, ".sequencediagram.txt"),
-    "html": Form(html, ".html"),
+FORMS: Mapping[str, str] = {
+    "itf": ".itf.json",
+    "mermaid": ".mmd",
+    "sequencediagram": ".sequencediagram.txt",
+    "html": ".html",
 }
-"""The forms of one counterexample, by the name that `--format` takes; `text` and `json` take several."""
+"""The forms of one counterexample, by the name that `--format` takes, with the ending of a file.
+
+`text` and `json` take several counterexamples.
+"""
+
+
+def in_form(counterexample: Counterexample, form: str) -> str:
+    """Return the counterexample in one of `FORMS`."""
+    text: str = getattr(import_module(f"fencepost.encoding.forms.{form}"), form)(counterexample)
+    return text

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.answers.explained_by import known_bugs, names_of
-from fencepost.cli.exits import exit_code
 from fencepost.cli.main import run
+from fencepost.cli.rendering.check_report import exit_code
 from fencepost.cli.rendering.known_names import line, new
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize

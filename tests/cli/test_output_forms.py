@@ -42,7 +42,7 @@ def test_a_check_tells_its_counterexample(fencepost: Command, tmp_path: Path, fo
     assert (code, err.count("\n")) == (1, 1)
     assert err.startswith("nothing-lost: violated in 7 steps (fewest: no shorter trace exists)")
     assert out.startswith(BEGIN[form])
-    name = f"two-copies.nothing-lost{FORMS[form].ending}"
+    name = f"two-copies.nothing-lost{FORMS[form]}"
     assert {file.name for file in folder.iterdir()} == {"two-copies.nothing-lost.json", name}
     assert (folder / name).read_text(encoding="utf-8") == out
 

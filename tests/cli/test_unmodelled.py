@@ -19,7 +19,7 @@ from fencepost.cli.rendering.sweep_tables import csv_table, markdown
 from fencepost.cli.rendering.sweep_text import text
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.protocol import Protocol
-from fencepost.properties.catalogue import PROTOCOLS, find, unmodelled
+from fencepost.properties.catalogue import FAMILIES, find, unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
 from support.advising import smallest
 
@@ -45,15 +45,15 @@ def test_every_model_of_the_client_says_what_it_leaves_out() -> None:
 
     Planted: a BookKeeper preset without the line.
     """
-    lines = {name: find(name).instance().unmodelled for name in PROTOCOLS}
+    lines = {name: find(name).instance().unmodelled for name in FAMILIES}
     silent = [name for name, line in lines.items() if not line]
     assert silent == ["ledger-chain", *(f"verified-log-0{n}" for n in range(1, 5))]
-    assert unmodelled((name, {}) for name in PROTOCOLS) == [LINE, LINE_OF_ADDS, LINE_OF_COPIES]
+    assert unmodelled((name, {}) for name in FAMILIES) == [LINE, LINE_OF_ADDS, LINE_OF_COPIES]
     for name, line in lines.items():
         if line == LINE_OF_COPIES:
             continue
-        assert bool(line) is any("deletion" in said for said in PROTOCOLS[name].not_modelled)
-        in_one_step = any("making an add" in said for said in PROTOCOLS[name].not_modelled)
+        assert bool(line) is any("deletion" in said for said in find(name).not_modelled)
+        in_one_step = any("making an add" in said for said in find(name).not_modelled)
         assert in_one_step is (line == LINE_OF_ADDS)
 
 

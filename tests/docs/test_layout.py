@@ -232,12 +232,34 @@ def test_the_version_is_the_same_wherever_a_release_has_it() -> None:
     assert re.findall(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE) == [declared]
 
 
+def imports_of(code: str) -> set[str]:
+    """Return the names of all modules that a new process has after this code."""
+    told = [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"]
+    return set(subprocess.run(told, capture_output=True, text=True, check=True).stdout.split())
+
+
 def test_nothing_is_imported_without_the_namespace() -> None:
-    code = "import sys, fencepost.cli.commands.check, fencepost.sweeps.grid; print(*sys.modules)"
-    names = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert not set(LAYERS) & set(names)
+    assert not set(LAYERS) & imports_of("import fencepost.cli.commands.check, fencepost.sweeps.grid")
+
+
+CHECK = "import fencepost.cli.commands.check, fencepost.properties.catalogue as c; c.find('ledger-chain')"
+
+UNUSED = {
+    "the commands of --help": (
+        "import fencepost.cli.main",
+        ("fencepost.encoding.language", "fencepost.encoding.engine", "fencepost.properties"),
+    ),
+    "another protocol": (CHECK, ("fencepost.protocols.bookkeeper", "fencepost.protocols.verified_log")),
+    "known bugs": (CHECK, ("fencepost.answers.known", "fencepost.properties.expectations")),
+    "forms of a counterexample": (CHECK, ("fencepost.encoding.forms.html", "fencepost.encoding.forms.itf")),
+}
+
+
+@pytest.mark.parametrize("what", UNUSED)
+def test_what_a_command_does_not_use_is_not_imported(what: str) -> None:
+    # Planted: one of these modules is imported at the top of a module of the command.
+    code, unused = UNUSED[what]
+    assert not {name for name in imports_of(code) if name.startswith(unused)}
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms import in_form
 from fencepost.encoding.language.sorts import show
 from support.browsing import WIDTHS, await_fragment, beyond, collisions, complaints, screen
 from support.counterexamples import EXECUTIONS, counterexample_of
@@ -29,7 +29,7 @@ def browser(chromium_of_this_run: webdriver.Chrome) -> webdriver.Chrome:
 def page(request: pytest.FixtureRequest, browser: webdriver.Chrome, tmp_path: Path) -> str:
     """Return the name of a counterexample whose page is open before its first step."""
     file = tmp_path / "page.html"
-    file.write_text(FORMS["html"].write(counterexample_of(request.param)), encoding="utf-8")
+    file.write_text(in_form(counterexample_of(request.param), "html"), encoding="utf-8")
     browser.get_log("browser")
     browser.get(f"{file.as_uri()}#step=0")
     return str(request.param)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -17,8 +19,9 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
-from fencepost.properties.catalogue import PROTOCOLS
-from fencepost.properties.instances import EXERCISED, INSTANCES
+from fencepost.properties import catalogue
+from fencepost.properties.catalogue import FAMILIES, find
+from fencepost.properties.instances import INSTANCES
 from support.instances import built, fired, simulations
 from support.tiers import each_third
 
@@ -26,8 +29,16 @@ ROUNDS = 6
 """Rounds enough for a crash, the boot sequence and another crash, with a ledger in between."""
 
 
+def test_the_catalogue_names_each_preset_with_its_folder() -> None:
+    # Planted: a preset that the catalogue does not name, or with another folder; one without ships=.
+    folders = [path.parent.name for path in Path(catalogue.__file__).parent.glob("*/presets.py")]
+    found = {folder: import_module(f"fencepost.properties.{folder}.presets").PRESETS for folder in folders}
+    assert {preset.name: folder for folder in found for preset in found[folder]} == FAMILIES
+    assert all(preset.ships for presets in found.values() for preset in presets)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_every_action_fires_on_some_declared_instance(name: str) -> None:
     systems = [built(name, settings)[0] for settings in INSTANCES[name]]
     dead = {schema.name for system in systems for schema in system.schemas}
@@ -36,7 +47,7 @@ def test_every_action_fires_on_some_declared_instance(name: str) -> None:
     assert not dead
 
 
-@pytest.mark.parametrize("name", each_third(PROTOCOLS))
+@pytest.mark.parametrize("name", each_third(FAMILIES))
 def test_no_sending_happens_twice_with_one_loss(name: str) -> None:
     for settings in INSTANCES[name]:
         sent_at_most_once(built(name, settings)[0])
@@ -51,7 +62,7 @@ def simulate_as_traces(system: System, runs: int) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", each_third(PROTOCOLS))
+@pytest.mark.parametrize("name", each_third(FAMILIES))
 def test_what_simulations_receive_is_under_way(name: str) -> None:
     for settings in INSTANCES[name]:
         simulate_as_traces(built(name, settings)[0], RUNS)
@@ -73,20 +84,20 @@ PLANTED = [
 def test_a_guard_that_lets_something_else_be_received_is_found_out(
     action: str, position: int, says: str
 ) -> None:
-    protocol = PROTOCOLS["bookkeeper-4.13"]
+    protocol = find("bookkeeper-4.13")
     system = protocol.build(protocol.defaults)
     conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
     with pytest.raises(ModelError, match=says):
         simulate_as_traces(without(system, conjunct), 400)
 
 
-CASES = [(preset, name) for preset, found in EXERCISED.items() for name in found]
+CASES = [(preset, name) for preset in FAMILIES for name in find(preset).exercised]
 
 
 @pytest.mark.parametrize(("preset", "name"), CASES)
 def test_what_is_vacuous_by_default_is_exercised_where_it_says(preset: str, name: str) -> None:
     """Simulations reach its witness on that instance."""
-    instance = PROTOCOLS[preset].instance(EXERCISED[preset][name].items())
+    instance = find(preset).instance(find(preset).exercised[name].items())
     properties = instance.properties(name)
     simulations_of_it = (
         simulate(instance.system, instance.subject, properties, 400, seed) for seed in range(1, 20)
@@ -97,15 +108,15 @@ def test_what_is_vacuous_by_default_is_exercised_where_it_says(preset: str, name
 SETTLED = (Verdict.VIOLATED, Verdict.PROVED, Verdict.HOLDS)
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> None:
-    # Planted: an entry of EXERCISED left out; a default instance on which an answer takes minutes.
+    # Planted: an entry of exercised= left out; a default instance on which an answer takes minutes.
     limits = Limits(jobs=1, minimize=Minimize.NONE, timeout=600)
-    request = request_of(PROTOCOLS[name], (), (), None, limits)
+    request = request_of(find(name), (), (), None, limits)
     asked = AskedRequests(request)
     ask_all(
         asked,
-        small_instances(PROTOCOLS[name], (), request),
+        small_instances(find(name), (), request),
         limits,
         lambda some, within: check(some.instance, some.properties, within),
         lambda result: result.verdict is Verdict.VACUOUS,
@@ -117,13 +128,13 @@ def test_out_of_the_box_every_property_is_exercised_and_decided(name: str) -> No
 
 def sizes_of(name: str, **settings: object) -> list[tuple[int, int, int]]:
     """Return bookies, ensemble and entries of the instances for `no-dirty-read`."""
-    found = [i.parameters for i in PROTOCOLS[name].small_instances("no-dirty-read", settings.items())]
+    found = [i.parameters for i in find(name).small_instances("no-dirty-read", settings.items())]
     return [(p.bookies, p.ensemble, p.entries) for p in found]
 
 
 def test_the_instance_of_a_property_keeps_the_settings_it_can() -> None:
     # Planted: sizes of the list winning over those asked for; a switch counted among the sizes.
-    protocol = PROTOCOLS["bookkeeper-4.13"]
+    protocol = find("bookkeeper-4.13")
     (own,) = protocol.small_instances("valid-fragments", [("recovery_floor", "fragment"), ("inflight", "1")])
     assert (own.parameters.ensemble, own.parameters.recovery_floor, own.parameters.inflight) == (
         1,
@@ -137,12 +148,12 @@ def test_the_instance_of_a_property_keeps_the_settings_it_can() -> None:
 
 
 def test_what_exercises_no_property_is_refused() -> None:
-    wrong = replace(PROTOCOLS["ledger-chain"], exercised={"entry-oder": {"clients": 2}})
+    wrong = replace(find("ledger-chain"), exercised={"entry-oder": {"clients": 2}})
     with pytest.raises(
         ModelError, match="ledger-chain: exercised= names entry-oder: no such property; valid: "
     ):
         wrong.check_exercised()
-    wrong = replace(PROTOCOLS["ledger-chain"], exercised={"entry-order": {"client": 2}})
+    wrong = replace(find("ledger-chain"), exercised={"entry-order": {"client": 2}})
     with pytest.raises(BadInput, match="client: no such parameter or switch"):
         wrong.check_exercised()
 
@@ -154,5 +165,5 @@ ON_THE_DEFAULTS = [("bookkeeper", "valid-fragments")]
 @pytest.mark.slow
 @pytest.mark.parametrize(("preset", "name"), [case for case in CASES if case not in ON_THE_DEFAULTS])
 def test_on_the_defaults_it_is_not(preset: str, name: str) -> None:
-    instance = PROTOCOLS[preset].instance(())
+    instance = find(preset).instance(())
     assert not simulate(instance.system, instance.subject, instance.properties(name), 100, seed=1).witnessing

@@ -13,8 +13,8 @@ from fencepost.cli.rendering.check_text import counterexample_text
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
-from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms import falsified as module
+from fencepost.encoding.forms import in_form
 from fencepost.encoding.forms.falsified import Bound, Falsified, Held, _Found, _from, falsified
 from fencepost.encoding.language.actions import Action, Schema, each
 from fencepost.encoding.language.conditional_terms import if_, implies
@@ -286,7 +286,7 @@ def test_the_explanation_of_the_author_comes_first_then_the_values() -> None:
     found = counterexample_of("lost")
     text = " ".join(counterexample_text(found).split())
     assert text.endswith(f"{found.explanation} {found.false_because.sentence}")
-    page = FORMS["html"].write(found)
+    page = in_form(found, "html")
     assert page.index("was acknowledged, but was not on") < page.index(
         "False for entry 1: taken_over is yes since"
     )

@@ -14,7 +14,7 @@ import itf_py
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.forms import FORMS
+from fencepost.encoding.forms import FORMS, in_form
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, identifiers
 from fencepost.encoding.forms.labels import Box, Segment
 from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Layout
@@ -24,7 +24,7 @@ from fencepost.encoding.language.state import StateSpace, variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
-from fencepost.properties.catalogue import PROTOCOLS
+from fencepost.properties.catalogue import FAMILIES, find
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 from support.counterexamples import EXECUTIONS, counterexample_of, replayed
 
@@ -50,14 +50,14 @@ def test_the_same_counterexample_is_written_in_the_same_words(
         counterexample.verdict,
         counterexample.changed_switches,
     )
-    assert FORMS[form].write(again) == FORMS[form].write(counterexample)
+    assert in_form(again, form) == in_form(counterexample, form)
 
 
 @pytest.mark.parametrize("form", ["text", *FORMS])
 def test_the_traces_in_the_docs_are_what_the_command_writes(
     form: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    ending = FORMS[form].ending if form in FORMS else ".txt"
+    ending = FORMS.get(form, ".txt")
     kept, written = TRACES / f"{SAVED.stem}{ending}", tmp_path / "written"
     if request.config.getoption("--refresh-goldens"):
         written = kept
@@ -100,7 +100,7 @@ def test_what_becomes_of_a_message_is_what_the_trace_says(counterexample: Counte
 
 
 def chain() -> Chain:
-    protocol = PROTOCOLS["ledger-chain"]
+    protocol = find("ledger-chain")
     state = protocol.system(protocol.defaults).state
     assert isinstance(state, Chain)
     return state
@@ -173,7 +173,7 @@ def test_a_variable_that_can_be_reset_is_no_mark() -> None:
 
 
 def test_stores_hold_families_that_there_are() -> None:
-    for protocol in PROTOCOLS.values():
+    for protocol in map(find, FAMILIES):
         state = protocol.system(protocol.defaults).state
         families = {v.family.name for v in state.variables}
         for store, names in state.stores.items():
@@ -203,7 +203,7 @@ def flattened(state: Any, families: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def test_itf_py_reads_the_states_of_the_trace(counterexample: Counterexample) -> None:
-    document = json.loads(FORMS["itf"].write(counterexample))
+    document = json.loads(in_form(counterexample, "itf"))
     read = itf_py.trace_from_json(document)
     *families, taken = read.vars
     assert len(read.states) == len(counterexample.trace.steps) + 1
@@ -218,7 +218,7 @@ def test_itf_py_reads_the_states_of_the_trace(counterexample: Counterexample) ->
 
 
 def test_itf_writes_integers_as_its_readers_want_them(counterexample: Counterexample) -> None:
-    document = json.loads(FORMS["itf"].write(counterexample))
+    document = json.loads(in_form(counterexample, "itf"))
     types = document["#meta"]["varTypes"]
     for state in document["states"]:
         assert set(state) == {"#meta", *document["vars"]} == {"#meta", *types}
@@ -265,7 +265,7 @@ LOST = {"sequencediagram": "--x", "mermaid": "-x"}
 def diagram(counterexample: Counterexample, form: str) -> Iterator[dict[str, str]]:
     """Yield the lines of a diagram; fail on a line that has not the form of one."""
     declared: set[str] = set()
-    for line in FORMS[form].write(counterexample).rstrip("\n").split("\n"):
+    for line in in_form(counterexample, form).rstrip("\n").split("\n"):
         match = LINES[form].fullmatch(line)
         assert match, f"not a line of a {form}: {line!r}"
         parts = {name: text for name, text in match.groupdict().items() if text}
@@ -319,7 +319,7 @@ def test_notes_say_what_changed_and_where(counterexample: Counterexample) -> Non
             if family in counterexample.noted_families:
                 holder = stores.get(family, show(step.actor))
                 expected.append((holder, f"{name}: {show(before[name])} → {show(value)}"))
-    text = FORMS["sequencediagram"].write(counterexample)
+    text = in_form(counterexample, "sequencediagram")
     notes = re.findall(r"^note over (\w+): (.*)$", text, flags=re.MULTILINE)
     found = [(over, line) for over, lines in notes for line in lines.split(r"\n")]
     words = identifiers(counterexample.participants)
@@ -327,7 +327,7 @@ def test_notes_say_what_changed_and_where(counterexample: Counterexample) -> Non
 
 
 def test_a_late_message_says_so() -> None:
-    text = FORMS["sequencediagram"].write(counterexample_of("late"))
+    text = in_form(counterexample_of("late"), "sequencediagram")
     (line,) = [line for line in text.splitlines() if "LATE" in line]
     assert line.startswith("w->b1: 12. add [")
     assert line.endswith(r"LATE: sent in step 2, overtaken by a message sent after it")
@@ -335,7 +335,7 @@ def test_a_late_message_says_so() -> None:
 
 def test_the_published_diagram_is_recognisable_in_ours() -> None:
     """Compare with the same execution in `recovery-reads-without-fencing.txt`, in the same notation."""
-    lines = FORMS["sequencediagram"].write(counterexample_of("late")).splitlines()
+    lines = in_form(counterexample_of("late"), "sequencediagram").splitlines()
     for wanted in (
         "participant zk",
         r"r1->zk: \d+. begin recovery: .*",
@@ -388,7 +388,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_nothing_else(counterexample: Counterexample) -> None:
-    text = FORMS["html"].write(counterexample)
+    text = in_form(counterexample, "html")
     page = Page(text)
     for tag, attributes in page.elements:
         assert tag not in ("link", "img", "iframe", "object")
@@ -414,7 +414,7 @@ def test_the_page_draws_each_message_once(counterexample: Counterexample) -> Non
         for part in ("row", "band"):
             steps = [a["data-step"] for a in drawing.classed(part)]
             assert steps == [str(i) for i in range(len(counterexample.trace.steps) + 1)]
-        assert Drawing(counterexample, layout).body() in FORMS["html"].write(counterexample)
+        assert Drawing(counterexample, layout).body() in in_form(counterexample, "html")
 
 
 def test_a_row_after_the_last_step_shows_who_can_act() -> None:
@@ -477,7 +477,7 @@ def test_a_box_knows_what_goes_through_it(segment: Segment, crossed: bool) -> No
 
 
 def test_the_page_holds_every_state(counterexample: Counterexample) -> None:
-    text = FORMS["html"].write(counterexample)
+    text = in_form(counterexample, "html")
     found = re.search(r'<script type="application/json" id="counterexample">(.*?)</script>', text, re.DOTALL)
     assert found
     data = json.loads(found[1])
@@ -497,12 +497,12 @@ def test_nothing_that_a_protocol_says_becomes_markup() -> None:
     spoiled = replace(
         counterexample, trace=replace(counterexample.trace, steps=steps), prop=prop, verdict=evil
     )
-    honest, page = Page(FORMS["html"].write(counterexample)), Page(FORMS["html"].write(spoiled))
+    honest, page = Page(in_form(counterexample, "html")), Page(in_form(spoiled, "html"))
     tags = [[tag for tag, _ in p.elements if tag != "a"] for p in (honest, page)]
     assert tags[0] == tags[1]
     for form in LINES:
         list(diagram(spoiled, form))
-    assert "<script" not in FORMS["mermaid"].write(spoiled)
+    assert "<script" not in in_form(spoiled, "mermaid")
 
 
 def test_steps_that_are_no_execution_are_not_written() -> None:

@@ -1,0 +1,56 @@
+"""The preset of the copies of a closed ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fencepost.encoding.language.protocol import Protocol
+from fencepost.encoding.language.system import System
+from fencepost.properties.ledger_copies.progress import re_replication_can_finish
+from fencepost.properties.ledger_copies.safety import copies_properties
+from fencepost.protocols.bookkeeper.releases import NEWEST
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.protocols.ledger_copies.releases import as_in
+from fencepost.protocols.ledger_copies.state import Copies
+from fencepost.protocols.ledger_copies.system import copies
+
+
+def ledger_copies(parameters: CopiesParameters) -> System:
+    """Build the copies of a closed ledger with their properties."""
+    system = copies(parameters)
+    assert isinstance(system.state, Copies)
+    return replace(system, properties=(*copies_properties(system.state), re_replication_can_finish(system)))
+
+
+_UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"
+
+_NOT_MODELLED = (
+    "open ledgers and their recovery: every fragment is closed",
+    "striping: every bookie of an ensemble stores every entry of the fragment",
+    "adds of a re-replication that arrive after it has given up",
+    "deletion of the ledger by its owner, and the reuse of its id",
+    "storages other than DbLedgerStorage: a bookie stores and deletes entries at once",
+    "flushes that fail, and crashes between the flush and the clean-up",
+    "placement policies and racks; a check that reads while somebody copies",
+)
+
+PRESETS = (
+    Protocol(
+        name="ledger-copies",
+        summary="the copies of a closed BookKeeper ledger: re-replication, `recover`, and the "
+        "collector of over-replicated ledgers, with mends (as released: --release 4.18.0)",
+        defaults=CopiesParameters(),
+        build=ledger_copies,
+        sources=(
+            (
+                "Apache BookKeeper: LedgerFragmentReplicator, BookKeeperAdmin, MetadataUpdateLoop, "
+                "ReplicationWorker, ScanAndCompareGarbageCollector"
+            ),
+        ),
+        not_modelled=_NOT_MODELLED,
+        unmodelled=_UNMODELLED,
+        in_release=as_in,
+        newest=NEWEST,
+        ships=True,
+    ),
+)
