@@ -131,7 +131,3 @@ class Visited:
     orbits: int | None
     steps: int
     goes_on: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON form."""
-        return {"states": self.states, "orbits": self.orbits, "steps": self.steps}

@@ -59,10 +59,6 @@ class Claim:
         if self.rounds is not None and self.invariants:
             raise ValueError("only an induction over one action names invariants")
 
-    def to_json(self) -> dict[str, object]:
-        """Return the claim as an object of the manifest."""
-        return k.from_record(CLAIM, self)
-
 
 def claimed(name: str, basis: Basis, rounds: int, invariants: Sequence[str]) -> Claim:
     """Return the claim of a proof: by induction over one action, or with so many rounds."""
