@@ -225,7 +225,7 @@ def check_proof(clauses: Clauses, learnt: Iterator[Clause]) -> int:
                 raise RejectedError(f"learnt clause {number} of the proof does not follow: {_short(text)}")
             if not clause:
                 return number
-            checker.add(clause)
+            checker.add([clause])
     raise RejectedError("the proof does not end in the empty clause")
 
 
