@@ -18,12 +18,13 @@ from fencepost.cli.rendering.check_text import (
     allowed,
     counterexample_text,
     heading,
+    line,
+    new,
     sentence,
     sizes,
     verdict_sentence,
 )
 from fencepost.cli.rendering.counterexamples import formatted
-from fencepost.cli.rendering.known_names import line, new
 from fencepost.cli.rendering.sarif import Problem, sarif
 from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k

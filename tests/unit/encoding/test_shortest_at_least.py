@@ -17,9 +17,8 @@ from fencepost.encoding.check import check
 from fencepost.encoding.engine import work
 from fencepost.encoding.engine.events import Heard, PatienceOver, Replayed
 from fencepost.encoding.engine.knowledge import Knowledge
-from fencepost.encoding.engine.limits import Limits, Minimize, Patience
+from fencepost.encoding.engine.limits import Limits, Minimize, Patience, Waiting
 from fencepost.encoding.engine.messages import Clean, Complete, Longer
-from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import Property, System
