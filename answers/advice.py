@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from fencepost.answers.public_losses import PublicLoss
 from fencepost.answers.risk_search import NOT_ASKED, RiskFinding
@@ -123,7 +124,9 @@ class Advice:
         found = [*map(self._of_risk, self.losing), *map(self._of_public, self.public)]
         if self._state(self.rest) is not LossState.ABSENT:
             found.append(self._of_rest())
-        return sorted(found, key=lambda loss: (loss.accepted, not loss.decides, _rank(loss.coincidence)))
+        return sorted(
+            found, key=lambda loss: (loss.accepted, not loss.decides, COINCIDENCES.index(loss.coincidence))
+        )
 
     @property
     def deciding(self) -> list[Loss]:
@@ -157,40 +160,25 @@ class Advice:
         name, state = risk.bug.name, self._state(found)
         if risk.at_once and state is LossState.OPEN:  # it follows from the setting at every size
             state = LossState.FOUND
-        return Loss(
-            name,
-            risk.short,
-            risk.bug.wrong,
-            risk.coincidence,
-            risk.events,
-            self._in_own_keys(risk.action),
-            state,
-            name in self.accepted,
-            found,
-            when=risk.when,
-            seen=risk.seen,
-        )
+        own = {"loses": risk.bug.wrong, "events": risk.events, "state": state, "finding": found}
+        return self._loss(name, risk, own)
 
     def _of_public(self, loss: PublicLoss) -> Loss:
-        said = loss.loses.rstrip(".")
-        accepted = loss.name in self.accepted
-        return Loss(
-            loss.name,
-            loss.short,
-            said,
-            loss.coincidence,
-            "",
-            self._in_own_keys(loss.action),
-            LossState.PUBLIC,
-            accepted,
-            source=loss.source,
-            when=loss.when,
-            seen=loss.seen,
-        )
+        own = {
+            "loses": loss.loses.rstrip("."),
+            "events": "",
+            "state": LossState.PUBLIC,
+            "source": loss.source,
+        }
+        return self._loss(loss.name, loss, own)
 
-    def _in_own_keys(self, action: str) -> str:
-        """Return an action with the keys of the files in place of those of Pulsar's chart."""
-        return action.replace(CHARTS_PERSISTENCE, self.persistence) if self.persistence else action
+    def _loss(self, name: str, about: Risk | PublicLoss, own: Mapping[str, Any]) -> Loss:
+        """Return a loss. Its action has the keys of the files in place of those of Pulsar's chart."""
+        action = about.action
+        if self.persistence:
+            action = action.replace(CHARTS_PERSISTENCE, self.persistence)
+        shared = {field: getattr(about, field) for field in ("short", "coincidence", "when", "seen")}
+        return Loss(name, action=action, accepted=name in self.accepted, **shared, **own)
 
     def _of_rest(self) -> Loss:
         state = self._state(self.rest)
@@ -203,7 +191,3 @@ class Advice:
         return Loss(
             ANYTHING_ELSE, "no known bug explains it", said, "nothing", "", action, state, False, self.rest
         )
-
-
-def _rank(coincidence: str) -> int:
-    return COINCIDENCES.index(coincidence)

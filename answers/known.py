@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Protocol
 
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome
-from fencepost.encoding.errors import LONGEST, BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation, Run, read
 
@@ -42,19 +41,13 @@ def full_names(
     for name in names:
         found = named(table, name)
         if not found:
-            valid = ", ".join(known.name for known in table)
+            valid = [known.name for known in table]
+            near = did_you_mean(name, valid, most=3, alike=0.8)
             raise BadInput(
-                f"{option}{name}: no such {what}{_nearest(table, name)}; valid: {valid} (# may be left out)"
+                f"{option}{name}: no such {what}{near}; valid: {', '.join(valid)} (# may be left out)"
             )
         wanted |= found
     return frozenset(wanted)
-
-
-def _nearest(table: Sequence[Named], name: str) -> str:
-    """Return " (did you mean X or Y?)" with the names most like this one, or nothing if none is."""
-    valid = {known.name.lower(): known.name for known in table}
-    near = get_close_matches(name.lower()[:LONGEST], valid, n=3, cutoff=0.8)
-    return f" (did you mean {' or '.join(valid[one] for one in near)}?)" if near else ""
 
 
 def named(table: Sequence[Named], name: str) -> set[str]:

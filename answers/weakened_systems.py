@@ -28,34 +28,27 @@ from fencepost.encoding.language.terms import (
 
 
 @dataclass(frozen=True)
-class Conjunct:
-    """A conjunct of a guard, by its position.
-
-    It is the same conjunct in every instance whose guard has as many.
-    """
+class _Part:
+    """A part of an action by its position, the same in every instance whose action has as many."""
 
     action: str
     """The action, with an index set if others have its name: `handle add (writer)`."""
     position: int
     """The position, from 1."""
     of: int
-    """The number of conjuncts of the guard."""
+    """The number of such parts of the action."""
+
+
+class Conjunct(_Part):
+    """A conjunct of a guard."""
 
     def __str__(self) -> str:
         """Return the action and the position."""
         return f"{self.action}, {self.position} of {self.of}"
 
 
-@dataclass(frozen=True)
-class SkippedUpdate:
-    """An update of an action, by its position."""
-
-    action: str
-    """The action, with an index set if others have its name."""
-    position: int
-    """The position, from 1."""
-    of: int
-    """The number of updates of the action."""
+class SkippedUpdate(_Part):
+    """An update of an action."""
 
     def __str__(self) -> str:
         """Return the action and the position."""

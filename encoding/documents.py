@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -222,12 +223,26 @@ def _anything(value: Any) -> bool:
     return True
 
 
+def _for_json(value: Any) -> Any:
+    """Return a value for JSON: an Enum by its value, a record by its own `to_json`."""
+    match value:
+        case Enum():
+            return value.value
+        case Mapping():
+            return dict(value)
+        case list() | tuple():
+            return [_for_json(one) for one in value]
+        case _:
+            return value.to_json() if hasattr(value, "to_json") else value
+
+
 @dataclass(frozen=True)
 class Key:
     """A key of a document: what its value must be, in types and in words, and whether it must be there.
 
     `form` stands in messages ("must be …"). `meaning` describes the value, if `form` does not.
     `rules` are the keywords of JSON Schema that say the same as `fits` (`formats.py` prints them).
+    `written` returns the value for JSON, of a value in Python (`keys.from_record`).
     """
 
     kind: type | tuple[type, ...]
@@ -236,6 +251,7 @@ class Key:
     needed: bool = False
     meaning: str = ""
     rules: Mapping[str, Any] = field(default_factory=dict)
+    written: Callable[[Any], Any] = field(default=_for_json)
 
     def takes(self, value: object) -> bool:
         """Return whether the value has the right type and fits."""

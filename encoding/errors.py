@@ -71,10 +71,11 @@ def time_out(seconds: float) -> str:
     return f"{TIME_OUT} {seconds:g} s"
 
 
-def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """Return " (did you mean X?)" with the valid name that is most like `name`, or nothing if none is."""
-    close = get_close_matches(name[:LONGEST], list(valid), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+def did_you_mean(name: str, valid: Iterable[str], most: int = 1, alike: float = 0.6) -> str:
+    """Return " (did you mean X or Y?)" with at most so many valid names like this one, or nothing."""
+    names = {one.lower(): one for one in valid}
+    close = get_close_matches(name.lower()[:LONGEST], names, n=most, cutoff=alike)
+    return f" (did you mean {' or '.join(names[one] for one in close)}?)" if close else ""
 
 
 LONGEST = 100

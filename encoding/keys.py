@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from enum import Enum
+from functools import partial
 from typing import Any
 
 from fencepost.encoding.documents import Key, Keys, is_a, json_type
@@ -40,25 +40,23 @@ def headed(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
 def from_record(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
     """Return an object with these keys: each has a value from `others`, or else the field of its name.
 
-    Fields become JSON. A document also gets its schema and the version. Raises TypeError for another key.
+    Values become JSON as their keys say: a record becomes an object with the keys of its part, and seconds
+    are rounded. A document also gets its schema and the version. Raises TypeError for another key.
     """
     if unknown := others.keys() - keys.keys():
         raise TypeError(f"no such keys: {', '.join(sorted(unknown))}")
     given = headed(keys, others) if "schema" in keys else others
-    return {name: given[name] if name in given else for_json(getattr(record, name)) for name in keys}
+    return {
+        name: key.written(given[name] if name in given else getattr(record, name))
+        for name, key in keys.items()
+    }
 
 
-def for_json(value: Any) -> Any:
-    """Return the value of a field for JSON: an Enum by its value, a record by its own `to_json`."""
-    match value:
-        case Enum():
-            return value.value
-        case Mapping():
-            return dict(value)
-        case list() | tuple():
-            return [for_json(one) for one in value]
-        case _:
-            return value.to_json() if hasattr(value, "to_json") else value
+def _part(keys: Keys, value: Any) -> Any:
+    """Return an object of a document. It may be made already, or have a `to_json` of its own."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.to_json() if hasattr(value, "to_json") else from_record(keys, value)
 
 
 def schema_name(keys: Keys) -> str:
@@ -115,7 +113,14 @@ def flag(meaning: str = "") -> Key:
 
 def seconds(meaning: str) -> Key:
     """Return a key for seconds, never negative."""
-    return Key((int, float), "seconds", lambda value: value >= 0, meaning=meaning, rules={"minimum": 0})
+    return Key(
+        (int, float),
+        "seconds",
+        lambda value: value >= 0,
+        meaning=meaning,
+        rules={"minimum": 0},
+        written=lambda value: round(value, 3),
+    )
 
 
 def plain(form: str) -> Key:
@@ -140,17 +145,19 @@ def one(keys: Keys, form: str) -> Key:
 
     `has_keys` does not check them: the reader of the object calls it again.
     """
-    return ruled(dict, form, **object_schema(keys))
+    return replace(ruled(dict, form, **object_schema(keys)), written=partial(_part, keys))
 
 
 def many(keys: Keys, form: str) -> Key:
     """Return a key for a list of objects with these keys, which `has_keys` does not check."""
-    return ruled(list, form, items={"type": "object", **object_schema(keys)})
+    key = ruled(list, form, items={"type": "object", **object_schema(keys)})
+    return replace(key, written=lambda values: [_part(keys, value) for value in values])
 
 
 def named(keys: Keys, form: str) -> Key:
     """Return a key for an object whose values are objects with these keys."""
-    return ruled(dict, form, additionalProperties={"type": "object", **object_schema(keys)})
+    key = ruled(dict, form, additionalProperties={"type": "object", **object_schema(keys)})
+    return replace(key, written=lambda named: {name: _part(keys, value) for name, value in named.items()})
 
 
 def either(documents: Iterable[Keys], form: str, *, or_null: bool = False) -> Key:
@@ -173,6 +180,7 @@ def null(key: Key, when: str = "") -> Key:
         fits=lambda value: value is None or key.fits(value),
         meaning=key.meaning and key.meaning + words,
         rules={**key.rules, **options},
+        written=lambda value: None if value is None else key.written(value),
     )
 
 

@@ -202,9 +202,8 @@ def _departure(
     run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course[Code]
 ) -> Departure:
     last, at = taken[-1], len(taken)
-    name, (model, code) = next(iter(last.differs.items()), ("", (None, None)))
-    reason = course.reason or f"{name} is {show(code)} in the code, {show(model)} in the model"
-    kind = f"{steps[at - 1].action}: {_general(name or course.reason)}"
+    reason = course.reason or last.difference
+    kind = f"{steps[at - 1].action}: {_general(next(iter(last.differs), course.reason))}"
     return Departure(kind, reason, replace(run, actions=run.actions[:at]), tuple(steps[:at]), tuple(taken))
 
 

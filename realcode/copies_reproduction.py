@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.forms.counterexample import OF_PATH
@@ -15,12 +16,12 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import Copies
-from fencepost.realcode.course import CodeStep, Course, Ending
+from fencepost.realcode.course import Course, Ending
 from fencepost.realcode.drive.code import NoSeam, Parted
 from fencepost.realcode.drive.copies import CopiesCode, take
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
-from fencepost.realcode.reproduction import Reproduction, Setting, followed, is_violated, started
+from fencepost.realcode.reproduction import Reproduction, Setting, followed, is_violated, judged, started
 
 
 def is_of_copies(trace: Trace) -> bool:
@@ -43,7 +44,12 @@ def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) ->
     course = Course(code, _said_by(instance.system, trace), take, _differences)
     course.observations = code.observations(code.look())
     steps = tuple(course.steps(trace.steps))
-    return _judged(Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code)
+    run = Reproduction(trace, setting, steps, course.ending, course.step, course.reason)
+    if run.ending is Ending.UNDRIVABLE:
+        return run
+    goes_through = run.ending is Ending.REPRODUCED
+    finding = JUDGES[trace.property](code) if goes_through and trace.property != OF_PATH.name else None
+    return judged(run, finding, partial(_as_release, goes_through))
 
 
 def _must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
@@ -81,55 +87,15 @@ def _differences(model: Observations, code: Observations) -> dict[str, tuple[Jso
     return {n: (model.get(n), code.get(n)) for n in names if model.get(n) != code.get(n)}
 
 
-# The ending.
-
-
-def _judged(run: Reproduction, code: CopiesCode) -> Reproduction:
-    """Return the run with its final ending, from the observations."""
-    if run.ending is Ending.UNDRIVABLE:
-        return run
-    if run.ending is not Ending.REPRODUCED:
-        explained = _as_release(run)
-        return replace(run, ending=Ending.REFUSED if explained else run.ending, as_release=explained)
-    if run.trace.property == OF_PATH.name:
-        first = next((s for s in run.steps if s.differs), None)
-        if first is None:
-            return replace(run, ending=Ending.FOLLOWED, as_release=_as_release(run))
-        return replace(run, ending=Ending.PARTED, step=first.index, reason=_difference(first))
-    if JUDGES[run.trace.property](code):
-        return replace(run, as_release=_as_release(run))
-    first = next((s for s in run.steps if s.differs), None)
-    why = _difference(first) if first else "the code agrees to the end, and nothing is violated there"
+def _as_release(goes_through: bool, run: Reproduction) -> bool:
+    """Return whether the model of this release makes the same observations and goes as far as the code."""
     own = find(run.trace.protocol).system(_of_release(run.setting.release, run.trace))
-    explained = _as_release(run) and not is_violated(own, run.trace)
-    ending = Ending.REFUSED if explained else Ending.PARTED
-    return replace(
-        run, ending=ending, step=first.index if first else len(run.steps), reason=why, as_release=explained
-    )
-
-
-def _difference(step: CodeStep) -> str:
-    name, (model, found) = next(iter(step.differs.items()))
-    return f"{name} is {found} in the code, {model} in the model"
-
-
-def _as_release(run: Reproduction) -> bool:
-    """Return whether all observations agree with the model of this release, as far as it goes."""
-    protocol = find(run.trace.protocol)
-    own = protocol.system(_of_release(run.setting.release, run.trace))
     said = _said_by(own, run.trace)
-    agrees = all(
-        not _differ(said[s.index], s.observations, s.index == run.step)
-        for s in run.steps
-        if s.index < len(said)
-    )
-    if run.ending is Ending.REPRODUCED:
-        return agrees and len(said) == len(run.trace.steps) + 1
-    return agrees and run.step is not None and len(said) <= run.step
-
-
-def _differ(model: Observations, code: Observations, at_end: bool) -> bool:
-    return not at_end and dict(model) != dict(code)
+    agrees = all(said[s.index] == s.observations for s in run.steps if s.index < len(said))
+    if not goes_through:
+        return agrees and run.step is not None and len(said) <= run.step
+    goes_on = agrees and len(said) == len(run.trace.steps) + 1
+    return goes_on and (run.ending is Ending.REPRODUCED or not is_violated(own, run.trace))
 
 
 def _of_release(release: str, trace: Trace) -> CopiesParameters:
@@ -144,7 +110,6 @@ def mending_copies(release: str, trace: Trace) -> dict[str, str]:
 
 
 def _named(code: CopiesCode) -> list[str]:
-    assert code.seen is not None
     return [str(bookie) for bookie in code.seen["metadata"]["fragments"][0]["ensemble"]]
 
 
@@ -155,7 +120,6 @@ def _lost(code: CopiesCode) -> set[Json]:
 
 def _incomplete(code: CopiesCode) -> bool:
     """Return whether the metadata names a live bookie without a copy that kept its disks."""
-    assert code.seen is not None
     seen = code.observations(code.seen)
     kept = [bookie for bookie in _named(code) if bookie not in _lost(code) and seen[f"live[{bookie}]"]]
     return any(not seen[f"copy[{b}, {e}]"] for b in kept for e in range(1, code.parameters.entries + 1))
@@ -163,7 +127,6 @@ def _incomplete(code: CopiesCode) -> bool:
 
 def _unreadable(code: CopiesCode) -> bool:
     """Return whether no named bookie has an entry, all of them up, and fewer than AQ lost their disks."""
-    assert code.seen is not None
     seen, named = code.observations(code.seen), _named(code)
     if len(_lost(code)) >= code.parameters.ack_quorum or not all(seen[f"live[{b}]"] for b in named):
         return False

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
+from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Json, TraceStep
-from fencepost.realcode.drive.code import NoSeam, Parted, RefusedByCode
-from fencepost.realcode.harness_session import Answer
+from fencepost.realcode.drive.code import DrivenCode, NoSeam, Parted, RefusedByCode
 from fencepost.realcode.observations import Observations
 
 
@@ -41,21 +41,16 @@ class CodeStep:
     differs: Mapping[str, tuple[Json | None, Json | None]]
     """The observations that differ, each with the model's and the code's value."""
 
-
-class DrivenCode(Protocol):
-    """The code of a cluster, driven and observed."""
-
-    notes: list[str]
-    """Its actions in the last step, in words."""
-
-    def look(self) -> Answer:
-        """Ask the code for what can be seen."""
-
-    def observations(self, seen: Answer) -> Observations:
-        """Return the observations in such an answer."""
+    @property
+    def difference(self) -> str:
+        """The first observation that differs, in words."""
+        name, (model, code) = next(iter(self.differs.items()))
+        if code is None:
+            return f"no {name}"
+        return f"{name} is {show(code)} in the code, {show(model)} in the model"
 
 
-Driven = TypeVar("Driven", bound=DrivenCode)
+Driven = TypeVar("Driven", bound=DrivenCode[Any])
 
 
 class Course(Generic[Driven]):

@@ -25,7 +25,7 @@ from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.recoverers import drive_on
 from fencepost.realcode.drive.writers import deliver_all
-from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
+from fencepost.realcode.harness_session import CodeFailed, HarnessSession
 from fencepost.realcode.judgement import unanswered, violated
 from fencepost.realcode.library import Library
 from fencepost.realcode.observations import Observations, differences, model_observations
@@ -129,9 +129,14 @@ def reproduce(trace: Trace, setting: Setting, session: HarnessSession) -> Reprod
     code = Code(session, parameters, trace.steps)
     course = Course(code, _said_by(system, trace), take, differences)
     steps = tuple(course.steps(trace.steps))
-    return _judged(
-        Reproduction(trace, setting, steps, course.ending, course.step, course.reason), code, parameters
-    )
+    run = Reproduction(trace, setting, steps, course.ending, course.step, course.reason)
+    if run.ending is Ending.UNDRIVABLE:
+        return run
+    if run.ending is Ending.REPRODUCED and trace.property in DRIVEN_ON:
+        DRIVEN_ON[trace.property](code)
+    last = code.observations(code.seen) if steps else {}
+    finding = violated(trace.property, last, code.seen["told"], parameters)
+    return judged(run, finding, _as_release, _said_at_end(trace.property, last))
 
 
 def without_needless(trace: Trace, system: System, prop: Property) -> Trace:
@@ -211,35 +216,25 @@ def _true_choices(system: System, trace: Trace) -> list[str]:
     return [v.name for v in system.choices if trace.initial.get(v.name) is True]
 
 
-def _judged(run: Reproduction, code: Code, parameters: BookKeeperParameters) -> Reproduction:
-    """Return the run with its final ending, from the observations.
+def judged(
+    run: Reproduction, finding: bool | None, as_release: Callable[[Reproduction], bool], said: str = ""
+) -> Reproduction:
+    """Return the run with its final ending.
 
-    The ending says whether the violation is there, and whether the release's switches explain its absence.
+    `finding` says whether the code violates the property. If it is None, model and code must only agree. If
+    the violation is not there, the ending says whether the release's switches explain that. `said` is the
+    reason of a violation.
     """
-    told: Answer = code.seen or {"told": []}
-    last = run.steps[-1].observations if run.steps else {}
     first = next((s for s in run.steps if s.differs), None)
-    if run.ending is Ending.UNDRIVABLE:
-        return run
-    if run.ending is Ending.REPRODUCED and run.trace.property in DRIVEN_ON:
-        DRIVEN_ON[run.trace.property](code)
-        told = code.seen or told
-        last = code.observations(told)
-    finding = violated(run.trace.property, last, told["told"], parameters)
     if run.ending is Ending.REPRODUCED and (finding if finding is not None else first is None):
         ending = Ending.FOLLOWED if run.trace.property == OF_PATH.name else Ending.REPRODUCED
-        return replace(run, ending=ending, as_release=_as_release(run), reason=_said_at_end(run, last))
+        return replace(run, ending=ending, as_release=as_release(run), reason=said)
     if run.ending is Ending.REPRODUCED:
-        where = first.index if first is not None else len(run.trace.steps)
-        why = (
-            _difference(first)
-            if first is not None
-            else "the code agrees to the end, and nothing is violated there"
-        )
+        where = first.index if first else len(run.trace.steps)
+        why = first.difference if first else "the code agrees to the end, and nothing is violated there"
         run = replace(run, ending=Ending.PARTED, step=where, reason=why)
-    explained = _as_release(run)
-    ending = Ending.REFUSED if explained else run.ending
-    return replace(run, ending=ending, as_release=explained)
+    explained = as_release(run)
+    return replace(run, ending=Ending.REFUSED if explained else run.ending, as_release=explained)
 
 
 DRIVEN_ON: Mapping[str, Callable[[Code], None]] = {
@@ -249,21 +244,12 @@ DRIVEN_ON: Mapping[str, Callable[[Code], None]] = {
 """The functions that deliver everything left after the last step, by property."""
 
 
-def _said_at_end(run: Reproduction, last: Observations) -> str:
+def _said_at_end(property_name: str, last: Observations) -> str:
     """Return what the code does not do once everything is delivered; nothing for another property."""
-    if run.trace.property != "adds-answered":
+    if property_name != "adds-answered":
         return ""
     entries = " and ".join(map(str, unanswered(last)))
     return f"everything under way was delivered and answered, and the add of entry {entries} has no answer"
-
-
-def _difference(step: CodeStep) -> str:
-    name, (model, code) = next(iter(step.differs.items()))
-    return (
-        f"{name} is {show(code)} in the code, {show(model)} in the model"
-        if code is not None
-        else f"no {name}"
-    )
 
 
 def _as_release(run: Reproduction) -> bool:

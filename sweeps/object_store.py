@@ -166,14 +166,9 @@ class ObjectStore:
 
     def commit_tables(self, tables: Mapping[str, Any]) -> None:
         """Write the tables, which are Spark data frames, and then their digest."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         digests = []
         for name, frame in tables.items():
-            sink = pa.BufferOutputStream()
-            pq.write_table(frame.toArrow(), sink)
-            content = sink.getvalue().to_pybytes()
+            content = _parquet(frame.toArrow())
             self._write(f"summary/{name}.parquet", content)
             digests.append(f"{name} {hashlib.sha256(content).hexdigest()}")
         self._write(f"summary/{SEAL}", "\n".join(digests).encode())
@@ -242,9 +237,15 @@ class ObjectStore:
 def _packed(rows: Sequence[Row]) -> bytes:
     """Return the rows as a Parquet file whose metadata has their digest."""
     import pyarrow as pa
+
+    return _parquet(pa.Table.from_batches([to_arrow(rows)]).replace_schema_metadata({DIGEST: _digest(rows)}))
+
+
+def _parquet(table: Any) -> bytes:
+    """Return a table as a Parquet file."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_batches([to_arrow(rows)]).replace_schema_metadata({DIGEST: _digest(rows)})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     content: bytes = sink.getvalue().to_pybytes()

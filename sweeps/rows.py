@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fencepost.encoding.engine.limits import Minimize
@@ -107,20 +107,9 @@ COLUMNS = ASKED + FOUND
 
 def asked(case: SweepCase, engine: str) -> Row:
     """Return the row of a case before it is answered: the columns `ASKED`."""
-    return {
-        "id": case.identify(engine),
-        "engine": engine,
-        "protocol": case.protocol,
-        "settings": dict(case.settings),
-        "property": case.property,
-        "solver": case.solver,
-        "bound": case.bound,
-        "most_rounds": case.rounds,
-        "minimize": case.minimize.value,
-        "weight": case.weight,
-        "system": case.system,
-        "drop_declared": case.drop_declared,
-    }
+    row = vars(case) | {"id": case.identify(engine), "engine": engine, "most_rounds": case.rounds}
+    row |= {"settings": dict(case.settings), "minimize": case.minimize.value}
+    return {column.name: row[column.name] for column in ASKED}
 
 
 def task_of(cases: Sequence[SweepCase], engine: str) -> Row:
@@ -136,37 +125,22 @@ def cases_of(task: Row) -> list[SweepCase]:
 
 def case_of(row: Mapping[str, Any]) -> SweepCase:
     """Return the case of a row."""
-    return SweepCase(
-        row["protocol"],
-        tuple(dict(row["settings"]).items()),
-        row["property"],
-        row["solver"],
-        row["bound"],
-        row["most_rounds"],
-        Minimize(row["minimize"]),
-        row["weight"],
-        row["system"],
-        row["drop_declared"],
-    )
+    given = {field.name: row[field.name] for field in fields(SweepCase) if field.name in row}
+    given |= {"settings": tuple(row["settings"].items()), "rounds": row["most_rounds"]}
+    return SweepCase(**given | {"minimize": Minimize(row["minimize"])})
 
 
 def found(result: Result) -> Row:
     """Return the columns `FOUND`, except the host, of the result of a check."""
-    return {
+    row = {column.name: getattr(result, column.name) for column in FOUND if column.name != "host"}
+    return row | {
         "verdict": result.verdict.value,
         "basis": result.basis.value if result.basis else None,
-        "rounds": result.rounds,
-        "searched": result.searched,
-        "steps": result.steps,
         "fewest": result.fewest.value if result.fewest else None,
         "faults": dict(result.faults) if result.faults is not None else None,
-        "complete": result.complete,
-        "witness": result.witness,
         "invariants": list(result.invariants),
         "found": list(map(text_of, result.found)),
-        "reason": result.reason,
         "trace": json.dumps(result.trace.to_json()) if result.trace else None,
-        "certificate": result.certificate,
         "seconds": round(result.seconds, 3),
     }
 

@@ -192,6 +192,6 @@ def _json(report: CertifyReport) -> dict[str, object]:
         found=found_json(found.found),
         certified=None if report.undecided is not None else report.rejected is None,
         reason=report.undecided or report.rejected,
-        parts=[checked.to_json() for checked in report.checked],
-        seconds=round(report.seconds, 3),
+        parts=report.checked,
+        seconds=report.seconds,
     )

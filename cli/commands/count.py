@@ -144,6 +144,6 @@ def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
         complete=reason is None,
         reason=reason,
         interrupted=reason == INTERRUPTED,
-        seconds=round(elapsed(), 3),
+        seconds=elapsed(),
     )
     return json.dumps(content, indent=2)

@@ -29,7 +29,7 @@ from fencepost.cli.options.search import (
 )
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_documents import EXPECTED, FOUND, KNOWN_BUGS, RUN
+from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
 from fencepost.cli.rendering.check_text import sentence, verdict_line
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import form_option, output_option
@@ -320,10 +320,8 @@ NUMBERS = ("steps", "seconds")
 
 
 def _json(report: KnownReport) -> str:
-    results, seconds = [_object(row) for row in report.rows], round(report.seconds, 3)
-    content = k.from_record(
-        KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results, seconds=seconds
-    )
+    results = [_object(row) for row in report.rows]
+    content = k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
     return json.dumps(content, indent=2)
 
 
@@ -336,8 +334,8 @@ def _object(row: KnownRow) -> dict[str, object]:
         sentence=known.wrong,
         value=run.value,
         with_bug=run.with_bug,
-        expected=k.from_record(EXPECTED, run),
-        found=k.from_record(FOUND, result),
+        expected=run,
+        found=result,
         as_expected=row.as_expected,
-        seconds=round(result.seconds, 3),
+        seconds=result.seconds,
     )

@@ -98,7 +98,7 @@ def _json(cells: Sequence[Cell]) -> str:
         k.from_record(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected)
         for c in cells
     ]
-    return json.dumps(k.headed(MATRIX, {"cells": rows}), indent=2)
+    return json.dumps(k.from_record(MATRIX, None, cells=rows), indent=2)
 
 
 def _exit_code(cells: Sequence[Cell]) -> ExitCode:

@@ -66,8 +66,8 @@ def command(
 
     shipped = map(find, FAMILIES)
     if form == "json":
-        listed = [k.from_record(LISTED, p) for p in shipped]
-        text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
+        listed = k.from_record(PROTOCOL_LIST, None, protocols=[*shipped])
+        text = json.dumps(listed, indent=2)
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
     emit(text, output)
@@ -129,16 +129,16 @@ def _described(protocol: Protocol) -> dict[str, object]:
     return k.from_record(
         PROTOCOL,
         protocol,
-        parameters=[k.from_record(PARAMETER, option) for option in options if not option.values],
-        switches=[k.from_record(SWITCH, option) for option in options if option.values],
+        parameters=[option for option in options if not option.values],
+        switches=[option for option in options if option.values],
         properties=[
             k.from_record(
-                PROPERTY, p, witness=p.witness_meaning, exercised=dict(protocol.exercised.get(p.name, {}))
+                PROPERTY, p, witness=p.witness_meaning, exercised=protocol.exercised.get(p.name, {})
             )
             for p in system.properties
         ],
         invariants=[k.from_record(INVARIANT, i, formula=line(i.holds, FORMULA)) for i in system.invariants],
-        actions=[k.from_record(ACTION, schema) for schema in _once(system.schemas)],
+        actions=_once(system.schemas),
         unmodelled=protocol.left_out(protocol.defaults),
     )
 

@@ -254,19 +254,10 @@ def _lemma_object(result: LemmaResult) -> dict[str, Any]:
         LEMMA,
         result,
         lemma=result.name,
-        seconds=round(result.seconds, 3),
         reason=result.reason or None,
-        counterexample=None if result.example is None else _example_object(result.example),
-        proof_obligations=[_obligation_object(settled) for settled in result.obligations],
-    )
-
-
-def _obligation_object(settled: Settled) -> dict[str, Any]:
-    seconds, reason = round(settled.seconds, 3), settled.reason or None
-    return k.from_record(OBLIGATION, settled, verdict=settled.answer.value, seconds=seconds, reason=reason)
-
-
-def _example_object(example: Example) -> dict[str, Any]:
-    return k.from_record(
-        EXAMPLE, example, sets={name: list(members) for name, members in example.sets.items()}
+        counterexample=result.example,
+        proof_obligations=[
+            k.from_record(OBLIGATION, settled, verdict=settled.answer, reason=settled.reason or None)
+            for settled in result.obligations
+        ],
     )

@@ -211,15 +211,15 @@ def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.quantities import quantities
 
     e, wq, aq = deployment.configuration.sizes
-    said = {
-        "parameters": {"bookies": deployment.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq},
-        "client": asdict(deployment.client),
-        "set_by": {name: asdict(setter) for name, setter in set_by.items()},
-        "racks": None if deployment.racks is None else asdict(deployment.racks),
-        "quantities": [asdict(row) for row in quantities(deployment)],
-        "warnings": [asdict(warning) for warning in warnings(deployment)],
-    }
-    return json.dumps(k.headed(QUORUM, said), indent=2)
+    said = k.from_record(
+        QUORUM,
+        deployment,
+        parameters={"bookies": deployment.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq},
+        set_by=set_by,
+        quantities=quantities(deployment),
+        warnings=warnings(deployment),
+    )
+    return json.dumps(said, indent=2)
 
 
 def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:

@@ -14,7 +14,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.saved import saved_instance, source_option
 from fencepost.cli.process.handover import outer_timeout_option
-from fencepost.cli.rendering.check_documents import CHECK, FALSE_BECAUSE
+from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import counterexample_text, trace_text
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, write_first
 from fencepost.cli.rendering.output import FORMATS, emit, output_option
@@ -26,6 +26,7 @@ from fencepost.encoding.documents import other_schema, read_json, shown
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import FORMS
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
+from fencepost.encoding.forms.falsified import FALSE_BECAUSE
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA

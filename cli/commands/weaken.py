@@ -180,7 +180,7 @@ class WeakenReport:
             **self.instance.subject.to_json(),
             unchanged={r.property: r.verdict.value for r in self.known.results} if self.known else {},
             mutants=list(map(_object, self.findings)),
-            seconds=round(elapsed(), 3),
+            seconds=elapsed(),
         )
         return json.dumps(content, indent=2)
 
@@ -205,6 +205,4 @@ def _lines(found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
 
 def _object(found: MutantFinding) -> dict[str, object]:
     part = "conjunct" if isinstance(found.mutant, Conjunct) else "update"
-    noticed_by = [k.from_record(NOTICE, notice) for notice in found.noticed_by]
-    place = asdict(found.mutant)
-    return k.from_record(MUTANT, found, **place, part=part, noticed_by=noticed_by)
+    return k.from_record(MUTANT, found, **asdict(found.mutant), part=part)

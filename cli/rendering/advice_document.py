@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from fencepost.answers.advice import Advice, AdviceAnswer, Loss, LossState
@@ -113,14 +112,14 @@ def document(advice: Advice) -> dict[str, Any]:
         actions=[_does(step) for step in steps(advice)],
         better=[_better(better) for better in better_setups(advice)] if advice.deciding else [],
         losses=[_loss(loss) for loss in advice.losses],
-        survives=[k.from_record(SURVIVED, one) for one in survived(advice)],
+        survives=survived(advice),
         warnings=[warning.text for warning in warnings(advice.deployment)],
         **{"else": _finding(advice.rest)},
         **_setup(advice.setup),
         pulsar=advice.pulsar.sentence if advice.pulsar else "",
         commit=TAGS[advice.setup.release],
-        set_by={name: asdict(setter) for name, setter in advice.set_by.items()},
-        files={name: k.from_record(FILE, source) for name, source in advice.sources.items()},
+        set_by=advice.set_by,
+        files=advice.sources,
         unmodelled=left_out(advice),
         unlike_theorem=unmet(advice.setup),
         for_all_sizes=for_all_sizes(advice.setup, switches=True),

@@ -7,6 +7,7 @@ from fencepost.encoding.concrete.saved_traces import SUBJECT, TRACE
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
+from fencepost.encoding.forms.falsified import FALSE_BECAUSE
 
 CAPS = k.table(
     (int, str), "what bounds the verdicts: caps of the model, steps, rounds and faults with a budget"
@@ -19,19 +20,6 @@ BASIS = k.among(
 )
 FEWEST = k.among(
     (Fewest.OF_ALL.value, Fewest.WITHIN_ROUNDS.value), "among which traces none is shorter or costs less"
-)
-BOUND = k.keys(
-    sort=k.text("the name of the sort in the state space; value for numbers whose sort has none"),
-    value=k.plain("the value of a quantified part that decides"),
-)
-HELD = k.keys(
-    variable=k.text("a state variable, named as in stored[1, c1]"),
-    value=k.plain("its value in the last state"),
-    step=k.null(k.whole("the step that set it", 1), "if it has its initial value"),
-)
-FALSE_BECAUSE = k.keys(
-    **{"for": k.many(BOUND, "the values of quantified parts for which the property is false")},
-    values=k.many(HELD, "with these values the property is false, whichever values the others have"),
 )
 REACHED = k.keys(
     longer=k.null(k.whole("some execution needs more rounds than that"), "if not known"),

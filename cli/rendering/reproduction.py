@@ -130,7 +130,7 @@ def setting_object(setting: Setting) -> dict[str, Any]:
 
 def as_json(run: Reproduction) -> dict[str, object]:
     """Return everything that was seen."""
-    steps = [k.from_record(CODE_STEP, step, code=list(step.did), differs=_sides(step)) for step in run.steps]
+    steps = [k.from_record(CODE_STEP, step, code=step.did, differs=_sides(step)) for step in run.steps]
     trace = run.trace.to_path_json() if run.trace.property == OF_PATH.name else run.trace.to_json()
     return k.from_record(REPRODUCED, run, trace=trace, **setting_object(run.setting), steps=steps)
 

@@ -6,9 +6,9 @@ Two processes check the two parts at the same time. If both fail, the failure of
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import Refinement, unmet_axioms
@@ -19,15 +19,13 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, Obligations, obligations
-from fencepost.encoding.induction.withdrawal import ObligationSolver, Withdrawn
+from fencepost.encoding.induction.withdrawal import ObligationSolver, Withdrawn, finished
 from fencepost.encoding.language.state import Variable, decode
 from fencepost.encoding.solving.answers import TIME_OUT, Deadline, Yes, answered
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.logic import TRUE, Formula, conj, disj
-from fencepost.encoding.solving.solvers import Progress, backend
+from fencepost.encoding.solving.solvers import backend
 from fencepost.encoding.solving.workers import Ended, Worker, failure
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def _withdrawals(asked: Obligations, invariants: Collection[str], by: Deadline) 
     """Yield the first action that makes invariants false, in the other process."""
     solver = ObligationSolver(asked, backend("cadical"))
     for question in asked.questions:
-        answer = _answer(solver.ask(question, {*invariants, *question.fails}), by)
+        answer = finished(solver.ask(question, {*invariants, *question.fails}), by)
         if isinstance(answer, Withdrawn):
             yield answer
             return
@@ -172,15 +170,3 @@ def _explanation(
     raise InternalError(
         f"the solver finds {', '.join(ways)}, and the concrete reading does not; please report it"
     )
-
-
-def _answer(asking: Generator[Progress, None, T], by: Deadline) -> T:
-    """Return the answer to a question. Raises SolverGaveUpError if time is up between slices of work."""
-    while True:
-        if by.passed():
-            answered(TIME_OUT, "induction")
-        try:
-            next(asking)
-        except StopIteration as stop:
-            answer: T = stop.value
-            return answer

@@ -6,7 +6,7 @@ solver. The loop that asks whether to go on and the code that writes the result 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
@@ -22,7 +22,6 @@ from fencepost.encoding.engine.events import (
     Unreached,
 )
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.lower_bound import at_least
 from fencepost.encoding.engine.messages import (
     Clean,
     Complete,
@@ -315,3 +314,20 @@ def _is_decided_by_actions(about: PropertyEvidence, verdict: Verdict) -> bool:
     if verdict is Verdict.PROVED:
         return about.by_actions is not None
     return verdict is Verdict.VACUOUS and about.never
+
+
+def at_least(searched: Clean, complete: Mapping[int | None, int]) -> int:
+    """Return the largest k for which these answers prove that no violation takes fewer than k steps.
+
+    `searched` is about steps alone: no violation of fewer steps, or none at all, in so many rounds.
+    `complete` has the number of rounds in which all executions of at most so many steps fit (None: of any).
+    A violation that the search excludes does not fit in its rounds. So it takes more steps than there are
+    rounds, because each round fires something, and more than the executions that fit.
+    """
+    rounds = searched.rounds
+    fitting = [steps for steps, needed in complete.items() if needed <= rounds]
+    covered = max([rounds, *(steps for steps in fitting if steps is not None)])
+    if searched.below is None:
+        return covered + 1
+    (shortest,) = searched.below
+    return shortest if None in fitting else min(shortest, covered + 1)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import System
 
 IC3 = "ic3"
 """The name under which IC3 reports its progress."""
@@ -108,6 +110,11 @@ class FoundPath:
     choices: tuple[int, ...]
     beginning: tuple[int, ...] = ()
 
+    def execution(self, system: System) -> tuple[list[GroundAction], list[str], tuple[int, ...]]:
+        """Return the actions, the names of the choices and the beginning, as a replay takes them."""
+        actions = [system.ground_actions[number] for number in self.actions]
+        return actions, [system.choices[position].name for position in self.choices], self.beginning
+
 
 @dataclass(frozen=True)
 class EndInSight:
@@ -131,7 +138,3 @@ class Visited:
     orbits: int | None
     steps: int
     goes_on: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON form."""
-        return {"states": self.states, "orbits": self.orbits, "steps": self.steps}

@@ -41,10 +41,6 @@ class NamedLiteral:
         """Return the statement as people read it."""
         return f"{self.variable} {self.relation.value} {show(self.value)}"
 
-    def to_json(self) -> dict[str, Plain]:
-        """Return the statement as an object of a document."""
-        return {"variable": self.variable, "relation": self.relation.value, "value": self.value}
-
 
 NamedClause: TypeAlias = tuple[NamedLiteral, ...]
 """A clause: one of its statements is true."""
@@ -70,7 +66,7 @@ def text_of(clause: NamedClause) -> str:
 
 def clause_json(clause: NamedClause) -> dict[str, object]:
     """Return the clause as an object with the keys `CLAUSE`."""
-    return {"one_of": [literal.to_json() for literal in clause]}
+    return k.from_record(CLAUSE, None, one_of=clause)
 
 
 def found_json(clauses: Iterable[NamedClause]) -> list[dict[str, object]]:

@@ -28,13 +28,13 @@ class PathReplay:
 
         Raises ModelError if the path ends before a badly defined action, InternalError if it does not replay.
         """
-        actions, choices = self._path(path)
+        execution = path.execution(self.work.system)
         if path.property is None:
-            self._refuse_badly_defined(actions, choices, path.beginning)
+            self._refuse_badly_defined(*execution)
         prop = self.work.property(name)
         wanted = replace(prop, holds=~prop.witness) if to_witness else prop
         try:
-            trace = self.work.replayer.spare_faults(wanted, actions, choices, path.beginning)
+            trace = self.work.replayer.spare_faults(wanted, *execution)
         except NotAnExecution as error:
             raise InternalError(f"{name}: a path was found that does not replay: {error}") from error
         if not trace.keeps_within(self.work.limits.budgets):
@@ -58,8 +58,3 @@ class PathReplay:
             with contextlib.suppress(NotAnExecution):
                 self.work.replayer.reach("well-defined", FALSE, [*actions, action], choices, beginning)
         raise InternalError("a badly defined action was found that no replay shows")
-
-    def _path(self, path: FoundPath) -> tuple[list[GroundAction], list[str]]:
-        system = self.work.system
-        actions = [system.ground_actions[number] for number in path.actions]
-        return actions, [system.choices[position].name for position in path.choices]

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.messages import Visited
-from fencepost.encoding.engine.named_clauses import NamedClause, found_json
+from fencepost.encoding.engine.named_clauses import NamedClause
 from fencepost.encoding.language.traces import Trace
 
 
@@ -72,10 +72,6 @@ class Reached:
     states: int | None = None
     steps: int | None = None
     memory: int | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON form."""
-        return vars(self).copy()
 
 
 @dataclass(frozen=True)
@@ -156,34 +152,6 @@ class Result:
             return self.found_in
         decided = self.covering is not None and self.verdict is not Verdict.UNDECIDED
         return self.covering if decided and self.covering is not None else self.searched
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON form, without the keys that the command adds."""
-        return {
-            "property": self.property,
-            "verdict": self.verdict.value,
-            "basis": self.basis.value if self.basis else None,
-            "rounds": self.rounds,
-            "searched": self.searched,
-            "steps": self.steps,
-            "shortest_at_least": self.shortest_at_least,
-            "minimized": self.minimized.value if self.trace else None,
-            "fewest": self.fewest.value if self.fewest else None,
-            "faults": dict(self.faults) if self.faults is not None else None,
-            "complete": self.complete,
-            "invariants": list(self.invariants),
-            "found": found_json(self.found),
-            "visited": self.visited.to_json() if self.visited else None,
-            "bound": self.bound,
-            "witness": self.witness,
-            "reason": self.reason,
-            "seconds": round(self.seconds, 3),
-            "solver": self.solver,
-            "trace": self.trace.to_json() if self.trace else None,
-            "more_traces": [trace.to_json() for trace in self.more_traces],
-            "certificate": self.certificate,
-            "reached": self.reached.to_json() if self.reached else None,
-        }
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from fencepost.encoding.engine.events import (
     TasksOver,
 )
 from fencepost.encoding.engine.knowledge import Knowledge
-from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.limits import Limits, Waiting
 from fencepost.encoding.engine.messages import IC3, Visiting
-from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
 from fencepost.encoding.errors import time_out
 from fencepost.encoding.language.protocol import Checkable

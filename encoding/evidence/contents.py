@@ -81,10 +81,8 @@ def _simulated_witness(
 ) -> Trace | None:
     """Return a replayed simulation to the property's witness within the budgets, or None."""
     for found in simulate(system, [prop], []):
-        actions = [system.ground_actions[number] for number in found.actions]
-        lost = [system.choices[position].name for position in found.choices]
-        replayer = Replayer(system, subject)
-        trace = replayer.spare_faults(never_reached(prop), actions, lost, found.beginning)
+        execution = found.execution(system)
+        trace = Replayer(system, subject).spare_faults(never_reached(prop), *execution)
         if trace.keeps_within(budgets):
             return trace
     return None

@@ -59,10 +59,6 @@ class Claim:
         if self.rounds is not None and self.invariants:
             raise ValueError("only an induction over one action names invariants")
 
-    def to_json(self) -> dict[str, object]:
-        """Return the claim as an object of the manifest."""
-        return k.from_record(CLAIM, self)
-
 
 def claimed(name: str, basis: Basis, rounds: int, invariants: Sequence[str]) -> Claim:
     """Return the claim of a proof: by induction over one action, or with so many rounds."""
@@ -77,18 +73,24 @@ def witness_part(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """The subject, claims and parts of a certificate, and the versions that made it.
+class Contents:
+    """What a certificate is to prove.
 
     `found` has the clauses that an engine found. They are proved together with all claims by induction over
     one action. `drop_declared` says that the system of the certificate has no declared invariants.
     """
 
-    subject: Subject
     budgets: Mapping[str, int]
     claims: tuple[Claim, ...]
     found: tuple[NamedClause, ...]
     drop_declared: bool
+
+
+@dataclass(frozen=True)
+class Manifest(Contents):
+    """The contents, subject and parts of a certificate, and the versions that made it."""
+
+    subject: Subject
     parts: tuple[str, ...]
     version: str
     solver: str
@@ -100,30 +102,10 @@ class Manifest:
         return k.from_record(MANIFEST_KEYS, self, version=self.version, **self.subject.to_json(), found=found)
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a certificate is to prove: the claims, the clauses found, and whether invariants are hidden."""
-
-    budgets: Mapping[str, int]
-    claims: tuple[Claim, ...]
-    found: tuple[NamedClause, ...] = ()
-    drop_declared: bool = False
-
-
 def manifest(subject: Subject, proves: Contents, parts: Iterable[str]) -> Manifest:
     """Return the manifest of a certificate made by this version."""
-    z3_version = z3.get_version_string()
-    return Manifest(
-        subject,
-        proves.budgets,
-        proves.claims,
-        proves.found,
-        proves.drop_declared,
-        tuple(parts),
-        version(),
-        PROVER,
-        z3_version,
-    )
+    made = {"version": version(), "solver": PROVER, "z3": z3.get_version_string()}
+    return Manifest(**vars(proves), subject=subject, parts=tuple(parts), **made)
 
 
 def clauses_file(folder: Path, part: str) -> Path:
@@ -197,11 +179,11 @@ def read_manifest(folder: Path) -> Manifest:
         if type(most) is not int or most < 0:
             raise BadInput(f"{path}: {fault}: a budget is a whole number, 0 or more")
     return Manifest(
-        saved_subject(document),
         document["budgets"],
         claims,
         found,
         document["drop_declared"],
+        saved_subject(document),
         tuple(document["parts"]),
         document["version"],
         document["solver"],

@@ -58,11 +58,6 @@ class RecheckedProof:
     building: float
     checking: float
 
-    def to_json(self) -> dict[str, object]:
-        """Return the part as an object of `fencepost certify --format json`."""
-        building, checking = round(self.building, 3), round(self.checking, 3)
-        return k.from_record(CHECKED, self, building=building, checking=checking)
-
 
 CHECKED = k.keys(
     part=k.text("the name of a part as in the manifest, or commutation"),
@@ -230,7 +225,7 @@ def check_proof(clauses: Clauses, learnt: Iterator[Clause]) -> int:
                 raise RejectedError(f"learnt clause {number} of the proof does not follow: {_short(text)}")
             if not clause:
                 return number
-            checker.add(clause)
+            checker.add([clause])
     raise RejectedError("the proof does not end in the empty clause")
 
 

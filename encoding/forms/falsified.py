@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import assert_never
 
+from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.system import Property
@@ -40,6 +41,21 @@ MOST = 12
 
 Environment = Mapping[Parameter, Value]
 Place = tuple[Family, tuple[Value, ...]]
+
+
+BOUND = k.keys(
+    sort=k.text("the name of the sort in the state space; value for numbers whose sort has none"),
+    value=k.plain("the value of a quantified part that decides"),
+)
+HELD = k.keys(
+    variable=k.text("a state variable, named as in stored[1, c1]"),
+    value=k.plain("its value in the last state"),
+    step=k.null(k.whole("the step that set it", 1), "if it has its initial value"),
+)
+FALSE_BECAUSE = k.keys(
+    **{"for": k.many(BOUND, "the values of quantified parts for which the property is false")},
+    values=k.many(HELD, "with these values the property is false, whichever values the others have"),
+)
 
 
 @dataclass(frozen=True)
@@ -88,12 +104,7 @@ class Falsified:
 
     def to_json(self) -> dict[str, object]:
         """Return the JSON form."""
-        return {
-            "for": [{"sort": bound.sort, "value": bound.value} for bound in self.bound],
-            "values": [
-                {"variable": held.variable, "value": held.value, "step": held.step} for held in self.values
-            ],
-        }
+        return k.from_record(FALSE_BECAUSE, self, **{"for": self.bound})
 
 
 def _since(step: int | None) -> str:

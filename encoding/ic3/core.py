@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from fencepost.encoding.ic3.frames import Blocked, Cube, Frames
 from fencepost.encoding.ic3.transitions import Transitions
-from fencepost.encoding.solving.incremental import Incremental
+from fencepost.encoding.solving.solvers import Incremental
 
 
 class InductiveCore:
@@ -29,7 +29,7 @@ class InductiveCore:
         for literal, blocked in enumerate(found, transitions.size + 1):
             self._literals[blocked] = literal
             for cube in blocked.orbit:
-                self._solver.add([-literal, *(-n for n in cube)])
+                self._solver.add([[-literal, *(-n for n in cube)]])
 
     def smallest(self) -> list[Blocked]:
         """Return a part of the clauses that is inductive and excludes the bad states.
@@ -107,7 +107,7 @@ def frame_core(transitions: Transitions, frames: Frames, bad: Iterable[str], las
     solver = Incremental(frames.solver, [*transitions.clauses, *transitions.guards])
     for blocked, literal in literals.items():
         for cube in blocked.orbit:
-            solver.add([-literal, *(-n for n in cube)])
+            solver.add([[-literal, *(-n for n in cube)]])
 
     def rests_on(level: int, asked: Iterable[int]) -> list[Blocked]:
         held = [literals[b] for b in known if b.level >= level] if level else transitions.initial

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from fencepost.encoding.ic3.symmetry import Permutation, orbit
 from fencepost.encoding.ic3.transitions import Transitions
-from fencepost.encoding.solving.incremental import Incremental
+from fencepost.encoding.solving.solvers import Incremental
 
 Cube = frozenset[int]
 """Literals over the atoms of a state, all of them true."""
@@ -92,7 +92,7 @@ class Frames:
         """Return a state of the frame, outside the cube, from which one step leads into the cube."""
         self._renew_if_used()
         asking = self._fresh()
-        self._solver.add([-asking, *(-literal for literal in cube)])
+        self._solver.add([[-asking, *(-literal for literal in cube)]])
         after = {self.transitions.after(literal): literal for literal in cube}
         if self._solve([*self._frame(level), asking, *after]):
             model = self._solver.model()
@@ -101,7 +101,7 @@ class Frames:
         else:
             core = self._solver.core()
             answer = NoPredecessor(frozenset(after[literal] for literal in core if literal in after))
-        self._solver.add([-asking])
+        self._solver.add([[-asking]])
         return answer
 
     def meets_initial(self, cube: Iterable[int]) -> bool:
@@ -178,7 +178,7 @@ class Frames:
     def _add(self, blocked: Blocked) -> None:
         activation = self._activations[blocked.level]
         for cube in blocked.orbit:
-            self._solver.add([-activation, *(-literal for literal in cube)])
+            self._solver.add([[-activation, *(-literal for literal in cube)]])
 
     def _renew_if_used(self) -> None:
         if self._last > self._limit:
@@ -194,7 +194,7 @@ class Frames:
         self._activations = [self._fresh() for _ in self.levels]
         self._limit = self._last + RENEWED
         for literal in t.initial:
-            self._solver.add([-self._activations[0], literal])
+            self._solver.add([[-self._activations[0], literal]])
         for level in self.levels[1:]:
             for blocked in level:
                 self._add(blocked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.ic3.frames import Cube, Predecessor
 from fencepost.encoding.ic3.transitions import Transitions
-from fencepost.encoding.solving.incremental import Incremental
+from fencepost.encoding.solving.solvers import Incremental
 
 RENEWED = 3000
 """Questions after which the solver is made anew."""
@@ -35,7 +35,7 @@ class Lifting:
             self._solver = self._made()
         self._last += 1
         asking = self._last
-        self._solver.add([-asking, *(-goal for goal in goals)])
+        self._solver.add([[-asking, *(-goal for goal in goals)]])
         core = state
         while True:
             if self._solver.can_hold([asking, *given, *core]):
@@ -44,7 +44,7 @@ class Lifting:
             if len(smaller) == len(core):
                 break
             core = smaller
-        self._solver.add([-asking])
+        self._solver.add([[-asking]])
         return core
 
     def _made(self) -> Incremental:

@@ -9,7 +9,7 @@ claim about frame j holds after each action from a state of frame j - 1; the ini
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from fencepost.encoding.engine.clauses import Clause, invariants_of
 from fencepost.encoding.engine.events import StepsAtLeast
@@ -26,7 +26,7 @@ from fencepost.encoding.induction.proof_obligations import (
     ObligationQuestion,
     obligations,
 )
-from fencepost.encoding.induction.withdrawal import ObligationSolver, StillInductive, Withdrawn
+from fencepost.encoding.induction.withdrawal import ObligationSolver, Withdrawn, finished
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.solvers import Progress, backend
 
@@ -119,20 +119,10 @@ def is_kept(
         held = always | {name for name, known in about.items() if known >= level - 1}
         told = {name for name, known in about.items() if known == level}
         given = [first.happens] if level == 1 else []
-        return isinstance(_last(judge.ask(question, held, told, given)), Withdrawn)
+        return isinstance(finished(judge.ask(question, held, told, given)), Withdrawn)
 
-    if isinstance(_last(judge.ask(first, about.keys())), Withdrawn):
+    if isinstance(finished(judge.ask(first, about.keys())), Withdrawn):
         return False
     actions = [question for question in asked.questions if question is not first]
     frames = sorted({level for level in about.values() if level > 0})
     return not any(fails(question, level) for level in frames for question in actions)
-
-
-def _last(asking: Generator[Progress, None, StillInductive | Withdrawn]) -> StillInductive | Withdrawn:
-    """Return the answer to a question, without the progress until then."""
-    while True:
-        try:
-            next(asking)
-        except StopIteration as ended:
-            answer: StillInductive | Withdrawn = ended.value
-            return answer

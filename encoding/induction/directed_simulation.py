@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.terms import Term
 
 SIMULATIONS = 120
 """The most simulations to run. The first few reach nearly every state that simulations reach at all."""
@@ -27,48 +28,35 @@ SHARES = (0.0, 0.1, 0.3, 0.5)
 """The share of the actions that is left out, simulation by simulation in turn."""
 
 
-@dataclass(frozen=True)
-class SimulatedTo:
-    """An execution to the witness of property `name`, or to a state that violates invariant `name`.
-
-    `actions` are numbers of ground actions of the system, `choices` positions of the choices that are true,
-    `beginning` positions of initial values (`compiler.Beginning`).
-    """
-
-    name: str
-    actions: tuple[int, ...]
-    choices: tuple[int, ...]
-    beginning: tuple[int, ...] = ()
-
-
 def simulate(
     system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
-) -> Iterator[SimulatedTo]:
+) -> Iterator[FoundPath]:
     """Yield the first execution to each witness, and the first one to a state that violates an invariant.
 
-    Ends when every witness is reached, or after `SIMULATIONS` simulations. They depend on the arguments only.
+    It ends once each witness is reached, or after `SIMULATIONS` simulations. They depend on the arguments
+    only.
     """
-    concrete = Concrete(system)
-    witnesses = {p.name: concrete.predicate(p.witness) for p in properties}
-    failures = {i.name: concrete.predicate(~i.holds) for i in invariants}
-    chance = random.Random(1)
-    for number in range(SIMULATIONS):
-        if not witnesses:
-            return
-        for found in _simulate_once(concrete, chance, *_setting(number), {**witnesses, **failures}):
-            witnesses.pop(found.name, None)
-            failures.pop(found.name, None)
-            yield found
+    witnesses = {p.name: p.witness for p in properties}
+    yield from _reached(system, witnesses | {i.name: ~i.holds for i in invariants}, set(witnesses))
 
 
-def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[SimulatedTo]:
+def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[FoundPath]:
     """Yield for each invariant the first execution to a state that violates it, if there is one."""
-    concrete = Concrete(system)
-    failures = {i.name: concrete.predicate(~i.holds) for i in invariants}
-    chance = random.Random(1)
-    for number in range(SIMULATIONS if failures else 0):
-        for found in _simulate_once(concrete, chance, *_setting(number), failures):
-            del failures[found.name]
+    failures = {i.name: ~i.holds for i in invariants}
+    yield from _reached(system, failures, set(failures))
+
+
+def _reached(system: System, targets: Mapping[str, Term], awaited: set[str]) -> Iterator[FoundPath]:
+    """Yield the first execution to each target, until those awaited are reached."""
+    concrete, chance = Concrete(system), random.Random(1)
+    missing = {name: concrete.predicate(target) for name, target in targets.items()}
+    for number in range(SIMULATIONS):
+        if not awaited:
+            return
+        for found in _simulate_once(concrete, chance, *_setting(number), missing):
+            name = str(found.property)
+            del missing[name]
+            awaited.discard(name)
             yield found
 
 
@@ -83,7 +71,7 @@ def _simulate_once(
     left_out: float,
     losing: bool,
     targets: Mapping[str, Callable[[State], bool]],
-) -> Iterator[SimulatedTo]:
+) -> Iterator[FoundPath]:
     """Yield each target at the first state of one simulation in which it is true."""
     system = concrete.system
     chosen = {v.place: losing and chance.random() < 1 / 8 for v in system.choices}
@@ -92,10 +80,10 @@ def _simulate_once(
     beginnings, path, missing = Beginnings(concrete), list[int](), dict(targets)
     state = first = beginnings.draw(chance, chosen)
 
-    def reached() -> Iterator[SimulatedTo]:
+    def reached() -> Iterator[FoundPath]:
         for name in [name for name, holds in missing.items() if holds(state)]:
             del missing[name]
-            yield SimulatedTo(name, tuple(path), lost, beginnings.of(first))
+            yield FoundPath(name, tuple(path), lost, beginnings.of(first))
 
     yield from reached()
     with with_the_steps_before(concrete.steps[slot].action for slot in path):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
-from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.rounds.searches import shared
 from fencepost.encoding.solving.workers import Worker
 
@@ -21,19 +19,11 @@ class HoudiniRun:
     each message.
     """
 
-    def __init__(
-        self,
-        work: Work,
-        engine: Engine,
-        system: System,
-        properties: Sequence[Property],
-        claims: Sequence[Statement],
-        limits: Limits | None = None,
-    ) -> None:
-        """Start the worker that makes the questions. `limits` name another solver than those of the work."""
-        self._work, self._engine, self._limits = work, engine, limits or work.limits
+    def __init__(self, work: Work, engine: Engine, claims: Sequence[Statement]) -> None:
+        """Start the worker that makes the questions."""
+        self._work, self._engine = work, engine
         self._houdini: Houdini | None = None
-        self.workers = [work.start(engine, "questions", pose, system, properties, claims)]
+        self.workers = [work.start(engine, "questions", pose, work.system, work.properties, claims)]
 
     @property
     def result(self) -> Houdini | None:
@@ -76,5 +66,5 @@ class HoudiniRun:
 
     def _ask(self, houdini: Houdini) -> None:
         for shares in shared(range(SHARES), self._work.places):
-            asked = houdini.posed, houdini.claims, dict(houdini.kept), shares, self._limits
+            asked = houdini.posed, houdini.claims, dict(houdini.kept), shares, self._work.limits
             self.workers.append(self._work.start(self._engine, "induction", ask, *asked))

@@ -13,8 +13,9 @@ from fencepost.encoding.engine.events import (
     Seen,
     Unreached,
 )
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.directed_simulation import SimulatedTo, simulate
+from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.induction.houdini import Houdini
 from fencepost.encoding.induction.houdini_run import HoudiniRun
 from fencepost.encoding.induction.proof_obligations import Never, Statement
@@ -134,7 +135,7 @@ class InductiveProof:
         """Start Houdini on the properties, the invariants, the lemmas and further claims."""
         work = self._work
         claims = (*work.system.invariants, *self._lemmas, *further)
-        return HoudiniRun(work, self, work.system, work.properties, claims)
+        return HoudiniRun(work, self, claims)
 
     def _conclude(self, houdini: Houdini) -> None:
         """Report of each property whether it is inductive, and of each invariant if it is not."""
@@ -152,19 +153,17 @@ class InductiveProof:
             if why_not is not None:
                 work.listen(Remark(f"the invariant {invariant.name} is {why_not}"))
 
-    def _replay(self, simulated: SimulatedTo) -> None:
+    def _replay(self, simulated: FoundPath) -> None:
         """Replay a simulation to the witness of a property, or to a state in which an invariant is false."""
-        work, system, replayer = self._work, self._work.system, self._work.replayer
-        actions = [system.ground_actions[number] for number in simulated.actions]
-        choices = [system.choices[position].name for position in simulated.choices]
-        for invariant in system.invariants:
-            if invariant.name == simulated.name:
-                trace = replayer.spare_faults(invariant, actions, choices, simulated.beginning)
+        work, replayer = self._work, self._work.replayer
+        execution = simulated.execution(work.system)
+        for invariant in work.system.invariants:
+            if invariant.name == simulated.property:
+                trace = replayer.spare_faults(invariant, *execution)
                 steps = amount(len(trace.steps), "step")
                 work.listen(Remark(f"the invariant {invariant.name} is false after {steps}"))
                 return
-        prop = work.property(simulated.name)
-        reaching = replace(prop, holds=~prop.witness)
-        trace = replayer.spare_faults(reaching, actions, choices, simulated.beginning)
+        prop = work.property(str(simulated.property))
+        trace = replayer.spare_faults(replace(prop, holds=~prop.witness), *execution)
         if trace.keeps_within(work.limits.budgets):
             work.knowledge.hear(Seen(prop.name))

@@ -92,9 +92,8 @@ def examine(
     yield PreparationPhase("simulation")
     false = set()
     for simulated in falsified(system, claims):
-        actions = [system.ground_actions[number] for number in simulated.actions]
-        (claim,) = (c for c in claims if c.name == simulated.name)
-        yield examination.falsified(claim, actions, simulated.choices, simulated.beginning)
+        (claim,) = (c for c in claims if c.name == simulated.property)
+        yield examination.falsified(claim, *simulated.execution(system))
         false.add(claim.name)
     yield PreparationPhase("induction")
     left = [claim for claim in claims if claim.name not in false]
@@ -144,15 +143,10 @@ class Examination:
         return [self.system.choices[position].name for position in positions]
 
     def falsified(
-        self,
-        claim: Invariant,
-        actions: Sequence[GroundAction],
-        choices: Iterable[int],
-        beginning: Sequence[int],
+        self, claim: Invariant, actions: list[GroundAction], choices: list[str], beginning: Sequence[int]
     ) -> FalseClaim:
         """Replay the execution."""
-        trace = self.replayer.spare_faults(claim, actions, self.choices(choices), beginning)
-        return FalseClaim(claim.name, trace)
+        return FalseClaim(claim.name, self.replayer.spare_faults(claim, actions, choices, beginning))
 
     def breaks(self, claims: Sequence[Invariant]) -> Generator[Examined, None, set[str]]:
         """Return the names of the claims that some action can make false although all of them hold.
@@ -237,7 +231,7 @@ class Examination:
                 if session.solve([-session.unrolling.output(f"invariant:{claim.name}", session.rounds)]):
                     execution = executed(session)
                     fired = [actions[slot] for slot in execution.slots]
-                    yield self.falsified(claim, fired, execution.choices, execution.beginning)
+                    yield self.falsified(claim, fired, self.choices(execution.choices), execution.beginning)
                     open_ones.remove(claim)
         names = [*(claim.name for claim in open_ones), *([WELL_DEFINED] if steps else [])]
         yield from (NeverFalse(name, session.rounds) for name in names)

@@ -14,7 +14,15 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass
 
 from fencepost.encoding.induction.proof_obligations import INITIALLY, ObligationQuestion, Obligations
-from fencepost.encoding.solving.answers import GaveUp, No, SolverGaveUpError, Yes
+from fencepost.encoding.solving.answers import (
+    TIME_OUT,
+    Deadline,
+    GaveUp,
+    No,
+    SolverGaveUpError,
+    Yes,
+    answered,
+)
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Backend, Progress, Purse, ask_a_slice
 
@@ -141,6 +149,20 @@ class ObligationSolver:
                     if not may_go_on:
                         raise SolverGaveUpError(f"induction: {why}")
             yield Progress("induction", 1, len(self._obligations.clauses), self._solver.conflicts())
+
+
+def finished(
+    asking: Generator[Progress, None, StillInductive | Withdrawn], by: Deadline | None = None
+) -> StillInductive | Withdrawn:
+    """Return the answer to a question, without its progress. Raises SolverGaveUpError if time is up."""
+    while True:
+        if by is not None and by.passed():
+            answered(TIME_OUT, "induction")
+        try:
+            next(asking)
+        except StopIteration as end:
+            answer: StillInductive | Withdrawn = end.value
+            return answer
 
 
 def induct(

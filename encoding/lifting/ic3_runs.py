@@ -33,13 +33,12 @@ def search(
 
 def _replayed(at: AtSize, claim: Statement, path: FoundPath) -> FalseAtSize | None:
     """Return the execution with its states, or None if it is none or does not violate the claim."""
-    actions = tuple(at.system.ground_actions[number] for number in path.actions)
-    choices = tuple(at.system.choices[position].name for position in path.choices)
+    actions, choices, beginning = path.execution(at.system)
     replayer = Replayer(at.system, at.size.instance.subject)
     try:
-        states = replayer.follow(actions, choices, path.beginning)
+        states = replayer.follow(actions, choices, beginning)
     except NotAnExecution:
         return None
     if replayer.concrete.predicate(claim.holds)(states[-1]):
         return None
-    return FalseAtSize(claim.name, tuple(states), actions, choices, path.beginning)
+    return FalseAtSize(claim.name, tuple(states), tuple(actions), tuple(choices), beginning)

@@ -6,17 +6,21 @@ them, with a solver that keeps what it learnt.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, pose
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
-from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, Withdrawn, induct
+from fencepost.encoding.induction.withdrawal import (
+    Left,
+    ObligationSolver,
+    StillInductive,
+    Withdrawn,
+    finished,
+    induct,
+)
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.solving.solvers import backend
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -102,13 +106,3 @@ class Judge:
                     houdini.hear(Left(share, message.claims))
         left = houdini.claims
         return Judgement(left, frozenset(asked) - left, houdini)
-
-
-def finished(generator: Generator[object, None, Answer]) -> Answer:
-    """Return the result of a generator, without its reports of progress."""
-    while True:
-        try:
-            next(generator)
-        except StopIteration as end:
-            result: Answer = end.value
-            return result

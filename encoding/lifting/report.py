@@ -24,9 +24,8 @@ from fencepost.encoding.lifting.discovery import (
     ViolatedAt,
 )
 from fencepost.encoding.lifting.ic3_runs import search
-from fencepost.encoding.lifting.sentences import sentence
+from fencepost.encoding.lifting.sentences import sentence, source
 from fencepost.encoding.lifting.sizes import Size
-from fencepost.encoding.lifting.source import source
 from fencepost.encoding.lifting.templates import Template
 from fencepost.encoding.solving.solvers import Progress
 

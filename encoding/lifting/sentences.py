@@ -18,7 +18,8 @@ from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.source import SourceWriter
+from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import (
     AtLeast,
     Constant,
@@ -325,3 +326,11 @@ def source_of(place: SortOf, system: System) -> str:
     family = families[place.family]
     own = f"s.{place.family}" if family.over else f"s.{place.family}.family"
     return f"{own}.domain" if place.position == -1 else f"{own}.over[{place.position}]"
+
+
+def source(name: str, sentence: Sentence, system: System) -> str:
+    """Return the invariant as source: a call of `Invariant` over a state named `s`."""
+    names = {parameter: parameter.symbol for parameter in sentence.sorts}
+    sorts = {parameter: source_of(place, system) for parameter, place in sentence.sorts.items()}
+    writer = SourceWriter(system.state, names, sorts, sentence.spelled)
+    return writer.invariant(Invariant(name, sentence.text, sentence.holds))

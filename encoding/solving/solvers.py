@@ -61,13 +61,13 @@ class Backend(Protocol):
 
 
 class PySat:
-    """A CDCL solver through PySAT."""
+    """A CDCL solver through PySAT, which keeps its clauses and what it learnt between questions."""
 
-    def __init__(self, name: str) -> None:
-        """Make a solver of that name in PySAT."""
+    def __init__(self, name: str, clauses: Iterable[Clause] = ()) -> None:
+        """Start with these clauses, in a solver of that name in PySAT."""
         from pysat.solvers import Solver
 
-        self._solver: Any = Solver(name=name)
+        self._solver: Any = Solver(name=name, bootstrap_with=clauses)
 
     def add(self, clauses: Iterable[Clause]) -> None:
         """Add clauses."""
@@ -76,15 +76,9 @@ class PySat:
     def ask(self, assumptions: Sequence[int], conflicts: int) -> Answer[Sequence[int]]:
         """Answer as `Backend.ask` says."""
         self._solver.conf_budget(conflicts)
-        match _answer(lambda: self._solver.solve_limited(assumptions=list(assumptions))):
-            case True:
-                return Yes(self._solver.get_model())
-            case False:
-                return No()
-            case None:
-                return GaveUp(f"{amount(conflicts, 'conflict')} spent", may_go_on=True)
-            case GaveUp() as gave_up:
-                return gave_up
+        spent = GaveUp(f"{amount(conflicts, 'conflict')} spent", may_go_on=True)
+        answer = _answer(lambda: self._solver.solve_limited(assumptions=list(assumptions)))
+        return _with_model(self._solver, answer, spent)
 
     def core(self) -> Sequence[int]:
         """Return, after the answer no, assumptions that contradict the clauses."""
@@ -95,6 +89,10 @@ class PySat:
         """Return the number of conflicts so far."""
         return int(self._solver.accum_stats()["conflicts"])
 
+    def free(self) -> None:
+        """Free the memory of the solver."""
+        self._solver.delete()
+
 
 def _answer(ask: Callable[[], bool | None]) -> bool | GaveUp | None:
     """Return the answer of a PySAT solver. It raises an error of its own when it receives Ctrl-C."""
@@ -104,6 +102,31 @@ def _answer(ask: Callable[[], bool | None]) -> bool | GaveUp | None:
         return ask()
     except pysolvers.error as error:
         return GaveUp(str(error))
+
+
+def _with_model(solver: Any, answer: bool | GaveUp | None, unknown: GaveUp) -> Answer[Sequence[int]]:
+    """Return an answer of a solver with its model; `unknown` if it has none."""
+    if answer is None:
+        return unknown
+    if isinstance(answer, GaveUp):
+        return answer
+    return Yes(solver.get_model()) if answer else No()
+
+
+class Incremental(PySat):
+    """A solver for many small questions, as IC3 asks them. They are not sliced: the worker can be killed."""
+
+    def can_hold(self, assumptions: Sequence[int]) -> bool:
+        """Return whether the clauses and assumptions can hold together. Raises SolverGaveUpError."""
+        answer = _answer(lambda: self._solver.solve(assumptions=assumptions))
+        if isinstance(answer, bool):
+            return answer
+        raise SolverGaveUpError(f"IC3: {answer.why if answer else 'no answer'}")
+
+    def model(self) -> Sequence[int]:
+        """Return, after the answer yes, each variable v as v or -v, in order."""
+        model: Sequence[int] = self._solver.get_model()
+        return model
 
 
 class Z3:
@@ -171,14 +194,8 @@ class _ModelValues(Sequence[int]):
         return number if known is not None and bool(self._model[known]) else -number
 
 
-class Propagation:
+class Propagation(PySat):
     """Clauses and their consequences by unit propagation. It needs no search, so it always ends soon."""
-
-    def __init__(self, solver: str, clauses: Iterable[Clause]) -> None:
-        """Start with these clauses, in a solver of that name in PySAT."""
-        from pysat.solvers import Solver
-
-        self._solver: Any = Solver(name=solver, bootstrap_with=clauses)
 
     def __enter__(self) -> Self:
         """Return the propagation."""
@@ -186,11 +203,7 @@ class Propagation:
 
     def __exit__(self, *error: object) -> None:
         """Free the solver."""
-        self._solver.delete()
-
-    def add(self, clause: Clause) -> None:
-        """Add a clause."""
-        self._solver.add_clause(clause)
+        self.free()
 
     def follow(self, literals: Sequence[int]) -> tuple[bool, list[int]]:
         """Return whether the literals are consistent by unit propagation, and the literals that follow.
@@ -223,15 +236,7 @@ def ask_within(solver: str, clauses: Iterable[Clause], by: Deadline) -> Answer[S
         finally:
             timer.cancel()
             timer.join()
-        match answer:
-            case True:
-                return Yes(asked.get_model())
-            case False:
-                return No()
-            case None:
-                return TIME_OUT
-            case GaveUp() as gave_up:
-                return gave_up
+        return _with_model(asked, answer, TIME_OUT)
 
 
 @dataclass(frozen=True)
@@ -246,15 +251,8 @@ def refute(prover: str, clauses: Iterable[Clause]) -> Yes[Sequence[int]] | Refut
     from pysat.solvers import Solver
 
     with Solver(name=prover, with_proof=True, bootstrap_with=clauses) as solver:
-        match _answer(solver.solve):
-            case True:
-                return Yes(solver.get_model())
-            case False:
-                return Refuted(solver.get_proof())
-            case None:
-                return GaveUp("no answer")
-            case GaveUp() as gave_up:
-                return gave_up
+        answer = _with_model(solver, _answer(solver.solve), GaveUp("no answer"))
+        return Refuted(solver.get_proof()) if isinstance(answer, No) else answer
 
 
 class Purse:

@@ -28,7 +28,7 @@ def handle_read(code: Code, step: TraceStep) -> None:
 
 def _stores(code: Code, step: TraceStep) -> bool:
     """Return whether the bookie stores an entry of the ledger, by the last observation."""
-    return code.seen is not None and bool(code.seen["bookies"][str(step.actor)].get("entries"))
+    return bool(code.seen["bookies"][str(step.actor)].get("entries"))
 
 
 def _hold_journal(code: Code, step: TraceStep, negative: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
 from fencepost.protocols.bookkeeper.metadata import WRITER
@@ -42,17 +42,51 @@ class NoSeam(Exception):
     """A step that nothing outside the code can cause alone. The message says why."""
 
 
+Parameters = TypeVar("Parameters")
+
+
 @dataclass
-class Code:
+class DrivenCode(Generic[Parameters]):
     """The driven code: its pending requests, and the last observation of it."""
 
     session: HarnessSession
-    parameters: BookKeeperParameters
+    parameters: Parameters
     steps: Sequence[TraceStep]
     """The whole trace, from which a replacement bookie is known before the code asks for it."""
-    seen: Answer | None = None
+    seen: Answer = field(default_factory=lambda: {"told": [], "bookies": {}})
     unclaimed: list[Mapping[str, Any]] = field(default_factory=list)
     """The requests that the code has made and the model has not yet."""
+    notes: list[str] = field(default_factory=list)
+    """The code's actions in this step, in words."""
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        """Ask the harness; keep the answer if it is an observation."""
+        answer = self.session.ask(command, **arguments)
+        if "metadata" in answer:
+            self.notes += [f"told {told}" for told in answer["told"][len(self.seen["told"]) :]]
+            for request in answer["requests"]:
+                self.note(request)
+            self.seen = answer
+        return answer
+
+    def note(self, request: Mapping[str, Any]) -> None:
+        """Note a request that the code has made."""
+        if request["to"] != "zk":
+            self.unclaimed.append(request)
+
+    def look(self) -> Answer:
+        """Return everything that can be observed now."""
+        return self.ask("look")
+
+    def observations(self, answer: Answer) -> Observations:
+        """Return the observations in an answer of the harness."""
+        raise NotImplementedError
+
+
+@dataclass
+class Code(DrivenCode[BookKeeperParameters]):
+    """The clients and bookies of a ledger."""
+
     under_way: dict[Letter, int] = field(default_factory=dict)
     """The code's request by the model's."""
     reading: set[str] = field(default_factory=set)
@@ -67,24 +101,20 @@ class Code:
     """The bookies whose journal is held."""
     holds_worker: bool = False
     """Whether the writer's worker thread is held, in an idle change."""
-    notes: list[str] = field(default_factory=list)
-    """The code's actions in this step, in words."""
+
+    def note(self, request: Mapping[str, Any]) -> None:
+        """Note a request, and what it says of its client."""
+        super().note(request)
+        if request["kind"] == "write-metadata":
+            self.closing.add(request["client"])
+        if request["to"] != "zk":
+            self.notes.append(f"sent {_shown(request)}")
+        if request["kind"] in KINDS["read"]:
+            self.reading.add(request["client"])
 
     def ask(self, command: str, **arguments: object) -> Answer:
-        """Ask the harness; keep the answer if it is an observation."""
-        answer = self.session.ask(command, **arguments)
-        if "metadata" in answer:
-            before = [] if self.seen is None else self.seen["told"]
-            self.notes += [f"told {told}" for told in answer["told"][len(before) :]]
-            for request in answer["requests"]:
-                if request["kind"] == "write-metadata":
-                    self.closing.add(request["client"])
-                if request["to"] != "zk":
-                    self.unclaimed.append(request)
-                    self.notes.append(f"sent {_shown(request)}")
-                if request["kind"] in KINDS["read"]:
-                    self.reading.add(request["client"])
-            self.seen = answer
+        """Ask the harness; a client whose metadata write is delivered does not wait to close."""
+        answer = super().ask(command, **arguments)
         if command == "metadata":
             self.closing.discard(str(arguments["client"]))
         return answer
@@ -97,10 +127,6 @@ class Code:
             if str(failure).startswith(COOKIES):
                 raise
             raise HarnessFailed(f"{bookie} does not start: {failure}; {WITH_LOG}") from failure
-
-    def look(self) -> Answer:
-        """Return everything that can be observed now."""
-        return self.ask("look")
 
     def observations(self, answer: Answer) -> Observations:
         """Return the observations in an answer of the harness."""
@@ -207,7 +233,6 @@ class Code:
         for later in self.steps[begins:]:
             if later.action in COMMITS and later.arguments["client"] == client:
                 return later.arguments["spare"]
-        assert self.seen is not None
         before = self.seen["metadata"]["fragments"][-1]["ensemble"]
         ensemble = [(replaced or {}).get(bookie, bookie) for bookie in before]
         names = [f"b{i}" for i in range(1, self.parameters.bookies + 1)]

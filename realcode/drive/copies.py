@@ -6,43 +6,20 @@ The harness writes and closes a ledger first. An operator's requests are held, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
-from fencepost.realcode.drive.code import NoSeam, Parted, RefusedByCode
-from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession
+from fencepost.realcode.drive.code import DrivenCode, NoSeam, Parted, RefusedByCode
+from fencepost.realcode.harness_session import Answer, CodeFailed
 from fencepost.realcode.observations import Observations
 
 
 @dataclass
-class CopiesCode:
-    """The driven code: the requests that it has made, and the last observation of it."""
-
-    session: HarnessSession
-    parameters: CopiesParameters
-    steps: Sequence[TraceStep]
-    seen: Answer | None = None
-    requests: list[Mapping[str, Any]] = field(default_factory=list)
-    """The requests to bookies that are held."""
-    notes: list[str] = field(default_factory=list)
-    """The code's actions in this step, in words."""
-
-    def ask(self, command: str, **arguments: object) -> Answer:
-        """Ask the harness; keep the answer if it is an observation."""
-        answer = self.session.ask(command, **arguments)
-        if "metadata" in answer:
-            before = [] if self.seen is None else self.seen["told"]
-            self.notes += [f"told {told}" for told in answer["told"][len(before) :]]
-            self.requests += [request for request in answer["requests"] if request["to"] != "zk"]
-            self.seen = answer
-        return answer
-
-    def look(self) -> Answer:
-        """Return everything that can be observed now."""
-        return self.ask("look")
+class CopiesCode(DrivenCode[CopiesParameters]):
+    """The operators and bookies of a closed ledger."""
 
     def observations(self, answer: Answer) -> Observations:
         """Return the observations in an answer of the harness."""
@@ -65,7 +42,7 @@ class CopiesCode:
         self.ask("metadata", client=WRITER)
         for entry in range(1, p.entries + 1):
             self.ask("push", client=WRITER, content=entry)
-        for request in list(self.requests):
+        for request in list(self.unclaimed):
             self._exchange(request)
         self.ask("close", client=WRITER)
         self.ask("metadata", client=WRITER)
@@ -80,7 +57,7 @@ class CopiesCode:
         """
         found = [
             request
-            for request in self.requests
+            for request in self.unclaimed
             if (request["client"], request["kind"], request["entry"] + 1) == (client, kind, entry)
             and request["to"] in to
         ]
@@ -89,7 +66,7 @@ class CopiesCode:
         return self._exchange(found[-1])
 
     def _exchange(self, request: Mapping[str, Any]) -> str:
-        self.requests.remove(request)
+        self.unclaimed.remove(request)
         answer = str(self.ask("deliver", id=request["id"])["answer"])
         self.notes.append(f"{request['to']} answers {request['kind']} of {request['client']}: {answer}")
         self.ask("hand", id=request["id"])
@@ -97,14 +74,12 @@ class CopiesCode:
 
     def holding(self, entry: Json) -> list[Json]:
         """Return the bookies that had the entry when they were last seen."""
-        assert self.seen is not None
         found = self.observations(self.seen)
         bookies = self.seen["bookies"]
         return [bookie for bookie in bookies if found.get(f"copy[{bookie}, {entry}]")]
 
     def result(self, client: Json, begun: int) -> str | None:
         """Return the result of the `recover` that the client has begun with this number; None if none yet."""
-        assert self.seen is not None
         told = [line.split(": ")[-1] for line in self.seen["told"] if line.startswith(f"{client}: recovered")]
         return told[begun - 1] if len(told) >= begun else None
 
@@ -119,7 +94,6 @@ class CopiesCode:
 
 
 def _recover(code: CopiesCode, step: TraceStep) -> None:
-    assert code.seen is not None
     ensemble = code.seen["metadata"]["fragments"][0]["ensemble"]
     replaced = ensemble[int(str(step.arguments["position"])) - 1]
     code.ask("recover", client=step.actor, bookie=replaced)
@@ -160,7 +134,6 @@ def _collect(code: CopiesCode, step: TraceStep) -> None:
 
 
 def _lose_disks(code: CopiesCode, step: TraceStep) -> None:
-    assert code.seen is not None
     is_up = code.seen["bookies"][step.actor]["up"]
     if is_up:
         code.ask("crash", bookie=step.actor)

@@ -157,7 +157,7 @@ def deliver_all(code: Code) -> None:
     waiting |= _sent_beside(code)
     while waiting:
         for request, bookie in waiting.items():
-            if bookie in silent or not (code.seen and code.seen["bookies"][str(bookie)]["up"]):
+            if bookie in silent or not code.seen["bookies"][str(bookie)]["up"]:
                 continue
             if request not in code.delivered:
                 code.notes.append(f"{bookie} answers {code.ask('deliver', id=request)['answer']}")

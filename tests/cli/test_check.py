@@ -26,6 +26,7 @@ from support.commands import said
 from support.instances import TWO_BOOKIES
 from support.processes import children, gone
 from support.refusing import slow_machine
+from support.results import object_of
 
 COMMAND = [sys.executable, "-m", "fencepost.cli"]
 LARGE = [
@@ -182,7 +183,7 @@ def test_an_undecided_property_says_how_far_it_came() -> None:
         assert result.reached is not None
         assert (result.reached.memory or 0) > 2**20
         lines[engine] = verdict_line(result)
-        assert result.to_json()["reached"] == vars(result.reached)
+        assert object_of(result)["reached"] == vars(result.reached)
     assert re.search(r"; no round finished; ic3: [1-9]\d* frames? with [\d,]+ clauses?; ", lines["ic3"])
     longer = r"; no violation within \d rounds?; some execution needs more than \d rounds?; \d+\.\d GiB"
     assert re.search(longer, lines["rounds"])

@@ -232,7 +232,7 @@ def certified(folder: Path, row: Row, about: Row) -> Row:
     subject = instance(case_of(about)).subject
     basis, carried = Basis(about["basis"]), about["invariants"]
     claim = claimed(about["property"], basis, about["rounds"], carried)
-    document = manifest(subject, Contents({}, (claim,)), []).to_json()
+    document = manifest(subject, Contents({}, (claim,), (), False), []).to_json()
     (folder / name / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     return {**row, "certificate": name}
 

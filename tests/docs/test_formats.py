@@ -25,6 +25,7 @@ from fencepost.answers.asked_setup import asked_setup
 from fencepost.answers.risk_search import RiskFinding
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
+from fencepost.cli.rendering.check_documents import REACHED
 from fencepost.encoding import keys
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.limits import Limits
@@ -256,7 +257,7 @@ def _checks() -> Found:
     assert stopped["results"][0]["verdict"] == "undecided"
     for reached in (Reached(), Reached(longer=2, frames=3, clauses=5, states=9, steps=2, memory=2**20)):
         document = copy.deepcopy(stopped)
-        document["results"][0] |= {"reached": reached.to_json()}
+        document["results"][0] |= {"reached": keys.from_record(REACHED, reached)}
         found.append((name, document))
     return found
 

@@ -54,6 +54,28 @@ def test_each_key_has_the_value_given_or_else_the_field_of_its_name() -> None:
     assert list(found.items()) == list(MADE.items())
 
 
+def test_parts_are_made_of_records_too_and_seconds_are_rounded() -> None:
+    """Planted: a part keeps all its fields, or an object that is made already is made again."""
+    part = k.keys(colour=k.among(["red"]), ratio=k.seconds("seconds"))
+    form = k.keys(
+        one=k.one(part, "a part"),
+        none=k.null(k.one(part, "a part")),
+        many=k.many(part, "parts"),
+        named=k.named(part, "parts by name"),
+        own=k.one(part, "a part that knows its form"),
+    )
+    made = {"colour": "red", "ratio": 0.123}
+    given = {"one": RECORD, "none": None, "many": (RECORD, {"made": 1}), "named": {"a": RECORD}}
+    found = k.from_record(form, None, **given, own=Part(1))
+    assert found == {
+        "one": made,
+        "none": None,
+        "many": [made, {"made": 1}],
+        "named": {"a": made},
+        "own": {"n": 1},
+    }
+
+
 def test_a_document_gets_its_schema_and_the_version_first() -> None:
     found = k.from_record(k.document("test.form/1", **KEYS), RECORD, size=3)
     head = {"schema": "test.form/1", "version": version()}

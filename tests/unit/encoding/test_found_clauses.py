@@ -50,6 +50,7 @@ from fencepost.encoding.solving.scripts import ask_cvc5
 from fencepost.encoding.solving.solvers import SLICE, SOLVERS, backend
 from support.lost_mail import ARRIVED, FILE, FOUND, READ, clause, instance, judged, proved
 from support.one_action import broken
+from support.results import object_of
 
 
 class Colour(Enum):
@@ -293,7 +294,7 @@ def test_the_verdict_line_counts_the_clauses_and_json_lists_them() -> None:
         "one-end: proved: inductive, with 4 clauses that were found and 1 invariant; "
         "no execution of any length violates it  [0.1 s]"
     )
-    first = result.to_json()["found"][0]  # type: ignore[index]
+    first = object_of(result)["found"][0]
     assert first == {"text": "arrived[l1] = no or lost[l1] = no", **clause_json(FOUND[0])}
     alone = replace(result, found=FOUND[:1], invariants=())
     assert "inductive, with 1 clause that was found; no execution" in verdict_line(alone)

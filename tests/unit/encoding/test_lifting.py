@@ -38,8 +38,8 @@ from fencepost.encoding.lifting.meanings import Meanings
 from fencepost.encoding.lifting.reduction import reduced
 from fencepost.encoding.lifting.report import Discovered, FindingsSoFar
 from fencepost.encoding.lifting.sentences import sentence
+from fencepost.encoding.lifting.sentences import source as source_of_invariant
 from fencepost.encoding.lifting.sizes import Size, joint, sizes
-from fencepost.encoding.lifting.source import source as source_of_invariant
 from fencepost.encoding.lifting.templates import (
     ONE,
     OWN,

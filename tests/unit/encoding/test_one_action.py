@@ -278,5 +278,5 @@ def test_a_simulation_reports_each_witness_and_each_false_invariant_once() -> No
     never, had = claim("never", ~s.had["n1"]), who_has_it_had_it(s)
     reached = Property("reached", "", TRUE, s.count == 3, "all have been asked")
     unreached = Property("unreached", "", TRUE, FALSE, "nothing")
-    names = [found.name for found in simulate(system, [reached, unreached], [never, had])]
+    names = [str(found.property) for found in simulate(system, [reached, unreached], [never, had])]
     assert sorted(names) == ["never", "reached"]

@@ -17,9 +17,8 @@ from fencepost.encoding.check import check
 from fencepost.encoding.engine import work
 from fencepost.encoding.engine.events import Heard, PatienceOver, Replayed
 from fencepost.encoding.engine.knowledge import Knowledge
-from fencepost.encoding.engine.limits import Limits, Minimize, Patience
+from fencepost.encoding.engine.limits import Limits, Minimize, Patience, Waiting
 from fencepost.encoding.engine.messages import Clean, Complete, Longer
-from fencepost.encoding.engine.patience import Waiting
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import Property, System
@@ -29,6 +28,7 @@ from fencepost.sweeps.solve import Allowance, limits
 from fencepost.sweeps.sweep_cases import SweepCase
 from support.bare import Bare, idle_trace
 from support.generated import by_seeds, fewest_steps, generate
+from support.results import object_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "two_copies.py"
 TWO_COPIES = load(EXAMPLE)
@@ -93,7 +93,7 @@ def knowledge(messages: Sequence[Heard], kind: type[Knowledge] = Knowledge, **li
 def test_a_lower_bound_is_what_the_searches_exclude(rule: Rule) -> None:
     known = knowledge(rule.messages)
     result = known.result("safe", 1.0, "")
-    assert result.shortest_at_least == result.to_json()["shortest_at_least"] == rule.at_least
+    assert result.shortest_at_least == object_of(result)["shortest_at_least"] == rule.at_least
     counts_steps = len(known.violation("safe").costs) == 1  # type: ignore[union-attr]
     assert not counts_steps or (result.fewest is Fewest.OF_ALL) == (result.steps == rule.at_least)
 

@@ -38,6 +38,7 @@ from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import Footprint, SearchMessage, Tally, Task, exhaust, hunt
 from support.bare import Bare
 from support.generated import ACTIONS, by_seeds, generate
+from support.results import object_of
 
 SUBJECT = Subject("test", {}, {})
 TWO_COPIES = load(Path(__file__).parents[3] / "examples" / "two_copies.py")
@@ -128,7 +129,7 @@ def test_the_shortest_trace_may_need_a_fault_that_a_longer_one_does_without() ->
     assert (faultless.steps, faultless.faults, faultless.fewest) == (7, {}, Fewest.OF_ALL)
     assert violated(shortest) == " in 5 steps (fewest: no shorter trace exists), with faults lost=1"
     assert violated(faultless) == ": needs no fault; 7 steps, the shortest trace without faults"
-    assert [r.to_json()["minimized"] for r in (shortest, faultless)] == ["steps", "faults"]
+    assert [object_of(r)["minimized"] for r in (shortest, faultless)] == ["steps", "faults"]
 
 
 def test_a_needed_fault_is_named_first() -> None:

@@ -115,7 +115,7 @@ def test_a_copy_that_is_still_there_is_no_loss() -> None:
     run = reproduce_copies(trace_of("collector-beside-recover"), transcript.setting, Playback(tuple(lines)))
     assert run.ending is Ending.PARTED
     assert run.step == 1
-    assert "copy[b2, 1] is True in the code, False in the model" in run.reason
+    assert "copy[b2, 1] is yes in the code, no in the model" in run.reason
 
 
 class Unasked:
