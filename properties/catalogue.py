@@ -20,6 +20,7 @@ from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_l
 from fencepost.properties.instances import EXERCISED
 from fencepost.properties.ledger_chain.invariants import chain_invariants
 from fencepost.properties.ledger_chain.safety import chain_properties
+from fencepost.properties.ledger_copies.invariants import copies_invariants
 from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from fencepost.properties.ledger_copies.safety import copies_properties
 from fencepost.properties.verified_log.invariants import log_invariants
@@ -94,10 +95,11 @@ def ledger_chain(parameters: chains.ChainParameters) -> System:
 
 
 def ledger_copies(parameters: CopiesParameters) -> System:
-    """Build the copies of a closed ledger with their properties."""
+    """Build the copies of a closed ledger with their properties and invariants."""
     system = copies(parameters)
     assert isinstance(system.state, Copies)
-    return replace(system, properties=(*copies_properties(system.state), re_replication_can_finish(system)))
+    properties = (*copies_properties(system.state), re_replication_can_finish(system))
+    return replace(system, properties=properties, invariants=copies_invariants(system.state))
 
 
 _SOURCES = (
