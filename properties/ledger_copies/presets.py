@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
+from fencepost.properties.ledger_copies.invariants import copies_invariants
 from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from fencepost.properties.ledger_copies.safety import copies_properties
 from fencepost.protocols.bookkeeper.releases import NEWEST
@@ -16,10 +17,11 @@ from fencepost.protocols.ledger_copies.system import copies
 
 
 def ledger_copies(parameters: CopiesParameters) -> System:
-    """Build the copies of a closed ledger with their properties."""
+    """Build the copies of a closed ledger with their properties and invariants."""
     system = copies(parameters)
     assert isinstance(system.state, Copies)
-    return replace(system, properties=(*copies_properties(system.state), re_replication_can_finish(system)))
+    properties = (*copies_properties(system.state), re_replication_can_finish(system))
+    return replace(system, properties=properties, invariants=copies_invariants(system.state))
 
 
 _UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"

@@ -1,0 +1,66 @@
+"""Why the mended protocol keeps the copies: its invariants hold, are inductive, and needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.language.system import System
+from fencepost.properties.ledger_copies.invariants import mended_invariants
+from fencepost.protocols.ledger_copies.state import Copies
+from support.exploration import explore
+from support.instances import built
+from support.one_action import broken
+
+Settings = Mapping[str, object]
+
+COPIES = "ledger-copies"
+ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "workers": 0}
+CACHED: Settings = {"workers": 0, "storage": "write-cache"}
+INVARIANTS = [invariant.name for invariant in built(COPIES, CACHED)[0].invariants]
+
+
+def not_inductive(system: System, without: str | None = None) -> Mapping[str, str]:
+    """Return the properties and invariants that some action breaks, each with the action."""
+    kept = [invariant for invariant in system.invariants if invariant.name != without]
+    return broken(system, [*kept, *system.properties])
+
+
+@pytest.mark.parametrize(
+    "settings", [ONE_COPY, pytest.param({**CACHED, **ONE_COPY}, marks=pytest.mark.slow)], ids=str
+)
+def test_every_reachable_state_meets_the_invariants(settings: Settings) -> None:
+    system = built(COPIES, settings)[0]
+    concrete = Concrete(system)
+    for invariant in system.invariants:
+        holds = concrete.predicate(invariant.holds)
+        assert all(holds(visit.state) for visit in explore(system)), invariant.name
+
+
+@pytest.mark.parametrize("without", INVARIANTS)
+def test_without_one_invariant_the_others_are_not_inductive(without: str) -> None:
+    system = built(COPIES, CACHED)[0]
+    assert not not_inductive(system)
+    assert not_inductive(system, without)
+
+
+@pytest.mark.parametrize(
+    ("settings", "invariant", "action"),
+    [
+        ({"recover_lock": "no"}, "workers-hold-the-lock", "recover bookie"),
+        ({"workers": 1, "operators": 0, "session": "lost"}, "workers-hold-the-lock", "end session"),
+        ({"storage": "write-cache", "deletion_mark": "until-swap"}, "stored-survives-a-flush", "copy entry"),
+    ],
+    ids=str,
+)
+def test_a_rule_of_the_code_breaks_the_invariant_that_its_mend_keeps(
+    settings: Settings, invariant: str, action: str
+) -> None:
+    system = built(COPIES, {**ONE_COPY, **settings})[0]
+    assert isinstance(system.state, Copies)
+    assert not system.invariants
+    asked = replace(system, invariants=mended_invariants(system.state))
+    assert not_inductive(asked)[invariant] == action
