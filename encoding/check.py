@@ -59,12 +59,16 @@ class EngineOrder:
     def may_work(self, engine: Engine) -> bool:
         """Return whether an engine may begin, or go on."""
         enumeration, finding = self._enumeration, self._finding
-        if finding.suits and not finding.is_over and self._turn() > self._spent_by_proofs():
+        if finding.suits and not finding.is_over and self._proofs_have_a_turn():
             return engine is not enumeration and engine is not self._rounds
         if engine is enumeration or enumeration.is_over:
             return True
         waits = engine is self._rounds and self._spent_by_proofs() < PROOFS_FIRST
         return not enumeration.is_alone and not waits
+
+    def _proofs_have_a_turn(self) -> bool:
+        turn = self._turn()
+        return turn > 0.0 and turn > self._spent_by_proofs()
 
     def _spent_by_proofs(self) -> float:
         return self._work.spent_by(self._induction, self._finding)

@@ -52,12 +52,6 @@ class Replayer:
         """The concrete reading of the system."""
         return Concrete(self.system)
 
-    def warm_up(self) -> Iterator[GroundAction]:
-        """Compile one action after another and yield it. Callers use it while they wait."""
-        for action in self.system.ground_actions:
-            self.concrete.step(action)
-            yield action
-
     def replay(
         self,
         prop: Property | Invariant,

@@ -89,8 +89,7 @@ class Work:
         self.begun = time.perf_counter()
         self._waiting = Waiting(limits.patience, self.begun)
         until = self.begun + limits.timeout - limits.gone
-        ahead = None if limits.jobs == 1 else self.replayer.warm_up()  # one process at a time: no second core
-        self.crew = Crew(until, ahead, self._tick, limits.jobs)
+        self.crew = Crew(until, self._tick, limits.jobs)
         self.stopped: str | None = None
         """Why the check ended before everything was settled; None if it did not."""
         self.interrupted = False

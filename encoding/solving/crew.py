@@ -23,21 +23,19 @@ class OutOfTime(Exception):
 class Crew:
     """Workers whose messages arrive in one place.
 
-    `until` is the time limit, as a value of `time.perf_counter`. `idle` is advanced while no worker has a
-    message. Once `idle` has ended, `tick` is called after each second without a message. `most` is the number
-    of workers that run at the same moment; further workers wait, stopped, and take turns with those that run.
-    Leaving the context ends every worker.
+    `until` is the time limit, as a value of `time.perf_counter`. `tick` is called after each second without a
+    message. `most` is the number of workers that run at the same moment; further workers wait, stopped, and
+    take turns with those that run. Leaving the context ends every worker.
     """
 
     def __init__(
         self,
         until: float,
-        idle: Iterator[object] | None = None,
         tick: Callable[[], None] = lambda: None,
         most: int | None = None,
     ) -> None:
         """Start without workers."""
-        self._until, self._idle, self._tick, self._most = until, idle or iter(()), tick, most
+        self._until, self._tick, self._most = until, tick, most
         self._workers: list[Worker] = []
         self._steady: set[Worker] = set()
         self._waiting: list[Worker] = []
@@ -118,15 +116,13 @@ class Crew:
             if left <= 0:
                 raise OutOfTime
             self._take_turns()
-            ready = self._ready(0)
-            if not ready and next(self._idle, None) is None:
-                pause = TURN if self._waiting or self._held else TICK
-                ready = self._ready(min(left, pause))
-                if not ready and time.perf_counter() - self._heard >= (TURN if self._held else TICK):
-                    self._heard = time.perf_counter()
-                    self._tick()
-                    if done():
-                        return
+            pause = TURN if self._waiting or self._held else TICK
+            ready = self._ready(min(left, pause))
+            if not ready and time.perf_counter() - self._heard >= (TURN if self._held else TICK):
+                self._heard = time.perf_counter()
+                self._tick()
+                if done():
+                    return
             yield from self._received(ready)
 
     def listen(self, seconds: float) -> list[tuple[Worker, Any]]:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from fencepost.encoding.check import check
-from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
@@ -16,7 +14,6 @@ from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.solving.answers import GaveUp, SpentError
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import SLICE, SOLVERS, UNCOUNTED, Purse
-from fencepost.properties.catalogue import find
 from support.instances import checked
 from support.tiers import each_third
 
@@ -87,15 +84,3 @@ def test_a_spent_limit_is_undecided_and_says_so_and_a_generous_one_changes_nothi
 def test_a_solver_that_cannot_count_is_refused() -> None:
     with pytest.raises(BadInput, match="z3: this solver accepts no limit on conflicts; valid: cad"):
         counted(100, "z3")
-
-
-@pytest.mark.parametrize(("jobs", "ahead"), [(1, False), (2, True)])
-def test_one_process_at_a_time_leaves_the_second_core_alone(
-    jobs: int, ahead: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All actions were once compiled beside the one worker: a fifth of the processor time of `advise`."""
-    compiled: list[object] = []
-    monkeypatch.setattr(Replayer, "warm_up", lambda self: iter(map(compiled.append, [1])))
-    instance = find("bookkeeper-unbounded").instance({"values": "1"}.items())
-    check(instance, instance.properties("no-divergence"), Limits(jobs=jobs, rounds=1, engines=("rounds",)))
-    assert bool(compiled) is ahead
