@@ -65,8 +65,8 @@ def command(
     from fencepost.properties.catalogue import PROTOCOLS
 
     if form == "json":
-        listed = k.from_record(PROTOCOL_LIST, None, protocols=[*PROTOCOLS.values()])
-        text = json.dumps(listed, indent=2)
+        listed = [k.from_record(LISTED, p) for p in PROTOCOLS.values()]
+        text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in PROTOCOLS.values())
     emit(text, output)
