@@ -66,8 +66,8 @@ def command(
 
     shipped = map(find, FAMILIES)
     if form == "json":
-        listed = k.from_record(PROTOCOL_LIST, None, protocols=[*shipped])
-        text = json.dumps(listed, indent=2)
+        listed = [k.from_record(LISTED, p) for p in shipped]
+        text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
     else:
         text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
     emit(text, output)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, TRACE
 from fencepost.encoding.engine.limits import Minimize
-from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT
-from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
+from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT, found_json
+from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.forms.falsified import FALSE_BECAUSE
 
 CAPS = k.table(
@@ -93,6 +95,13 @@ CHECK = k.document(
     interrupted=k.INTERRUPTED,
     seconds=k.seconds("seconds for the check"),
 )
+
+
+def result_object(result: Result, **others: Any) -> dict[str, Any]:
+    """Return a result for programs; `others` has the keys that the command adds."""
+    minimized, found = result.minimized if result.trace else None, found_json(result.found)
+    return k.from_record(RESULT, result, minimized=minimized, found=found, **others)
+
 
 # fencepost known.
 

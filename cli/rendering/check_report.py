@@ -13,22 +13,20 @@ from fencepost.answers.requests import CheckedRequest, Request
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, placed
-from fencepost.cli.rendering.check_documents import CHECK, RESULT
+from fencepost.cli.rendering.check_documents import CHECK, result_object
 from fencepost.cli.rendering.check_text import (
     allowed,
     counterexample_text,
     heading,
-    line,
-    new,
     sentence,
     sizes,
     verdict_sentence,
 )
 from fencepost.cli.rendering.counterexamples import formatted
+from fencepost.cli.rendering.known_names import line, new
 from fencepost.cli.rendering.sarif import Problem, sarif
 from fencepost.cli.rendering.undecided import SIMULATION, try_next
 from fencepost.encoding import keys as k
-from fencepost.encoding.engine.named_clauses import found_json
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.forms import FORMS, in_form
 from fencepost.encoding.forms.counterexample import Counterexample
@@ -198,12 +196,6 @@ def _results(request: ReportedRequest) -> list[dict[str, Any]]:
         )
         for one in request.results
     ]
-
-
-def result_object(result: Result, **others: Any) -> dict[str, Any]:
-    """Return a result for programs; `others` has the keys that the command adds."""
-    minimized, found = result.minimized if result.trace else None, found_json(result.found)
-    return k.from_record(RESULT, result, minimized=minimized, found=found, **others)
 
 
 # Files.

@@ -6,14 +6,13 @@ import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from fencepost.cli.rendering.headline import violated
 from fencepost.cli.rendering.undecided import SIMULATION, reached_text
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.named_clauses import found_text
-from fencepost.encoding.engine.verdicts import Basis, Outcome, Result, Verdict
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.sorts import show
@@ -238,27 +237,3 @@ def _wrapped(items: list[str], width: int) -> Iterable[str]:
             line = f"{line}; {item}" if line else item
     if line:
         yield line
-
-
-def line(result: Result, known: Sequence[str], where: str = "", faults: str = "") -> str:
-    """Return the line of a verdict, with its own instance if it has one, and the known bugs that explain it.
-
-    An inductive proof names the `faults` that its executions may have.
-    """
-    on = f"; on {where}" if where else ""
-    said = f"; known: {', '.join(map(_where, known))}; see docs/known.md" if known else ""
-    return f"{verdict_sentence(result, faults)}{on}{said}  [{result.seconds:.1f} s]"
-
-
-def _where(name: str) -> str:
-    """Return a bug with the releases of BookKeeper that have it, if any."""
-    from fencepost.answers.affected import affected, family, span
-
-    releases = affected(family(name))
-    return f"{name} ({span(releases)})" if releases else name
-
-
-def new(outcome: Outcome, known: Sequence[Sequence[str]]) -> Outcome:
-    """Return the outcome without results that known bugs explain."""
-    results = tuple(r for r, named in zip(outcome.results, known, strict=True) if not named)
-    return replace(outcome, results=results)

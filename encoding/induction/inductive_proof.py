@@ -16,8 +16,7 @@ from fencepost.encoding.engine.events import (
 from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.induction.directed_simulation import simulate
-from fencepost.encoding.induction.houdini import Houdini
-from fencepost.encoding.induction.houdini_run import HoudiniRun
+from fencepost.encoding.induction.houdini import Houdini, HoudiniRun
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property

@@ -10,7 +10,7 @@ import pytest
 from fencepost.answers.explained_by import known_bugs, names_of
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_report import exit_code
-from fencepost.cli.rendering.check_text import line, new
+from fencepost.cli.rendering.known_names import line, new
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.cli.rendering.check_report import result_object
+from fencepost.cli.rendering.check_documents import result_object
 from fencepost.encoding.engine.verdicts import Result
 
 

@@ -20,7 +20,7 @@ from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.ic3 import found_proof
-from fencepost.encoding.induction import houdini_run
+from fencepost.encoding.induction import houdini
 from fencepost.encoding.induction.houdini import pose
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.rounds import bounded_search, searches
@@ -300,7 +300,7 @@ def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
             time.sleep(0.01)
         return pose(*arguments)
 
-    monkeypatch.setattr(houdini_run, "pose", late)
+    monkeypatch.setattr(houdini, "pose", late)
     return file
 
 
@@ -395,7 +395,7 @@ def failing(*arguments: Any) -> Iterator[Any]:
 def test_an_engine_without_memory_leaves_the_others_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     both = replace(LIMITS, engines=("rounds", "induction"))
     with monkeypatch.context() as patch:
-        patch.setattr(houdini_run, "pose", failing)
+        patch.setattr(houdini, "pose", failing)
         assert found(checked("majority")) == BROKEN
         assert found(checked(limits=both)) == (Verdict.PROVED, Basis.ROUNDS, None)
     monkeypatch.setattr(bounded_search, "prepare", failing)
