@@ -6,9 +6,11 @@ import itertools
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from fencepost.cli.main import run
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.realcode.conformance import action_of, drive, grounds, none_fired, spelled
 from fencepost.realcode.copies_runs import FAULTS, CopiesGround
@@ -79,11 +81,11 @@ def test_a_run_has_few_faults_and_none_of_a_bookie_that_collects() -> None:
     (ground,) = grounds("ledger-copies", {"bookies": 2, "write_quorum": 1, "ack_quorum": 1}, "db", "4.17.4")
     chance = random.Random(1)
     for _ in range(3):
-        run = ground.random_run(chance)
-        faults = [a for a in run.actions if a.schema.action.fault]
+        drawn = ground.random_run(chance)
+        faults = [a for a in drawn.actions if a.schema.action.fault]
         assert len(faults) <= FAULTS
         collecting = set()
-        for action in run.actions:
+        for action in drawn.actions:
             name, bookie = action.schema.name, action.arguments[0]
             assert not (name in ("stop", "lose disks") and bookie in collecting)
             if name == "begin collecting":
@@ -102,17 +104,23 @@ def test_a_run_that_the_code_cannot_take_is_refused(taken: tuple[RecordedRun, ..
         drive(one.playback(), one.ground, replace(one.run, actions=actions))
 
 
-def test_a_copy_that_is_not_there_is_found(taken: tuple[RecordedRun, ...]) -> None:
+def test_a_copy_that_is_not_there_is_found_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Planted in the code's answers: a bookie has none of its entries after the last step."""
-    one = taken[0]
+    file = read_run_file(KEPT_RUNS)
+    one = file.runs[0]
     at = [i for i, (line, _) in enumerate(one.lines) if line == "look"][-2]
     answer = json.loads(one.lines[at][1])
     for inside in answer["ok"]["bookies"].values():
         inside["entries"] = [] if inside["entries"] else [{"entry": 0}]
     lines = (*one.lines[:at], (one.lines[at][0], json.dumps(answer)), *one.lines[at + 1 :])
-    departure = drive(replace(one, lines=lines).playback(), one.ground, one.run)[1]
-    assert departure is not None
-    assert departure.kind.endswith(": copy")
+    path = tmp_path / "runs.jsonl"
+    path.write_text(replace(file, runs=(replace(one, lines=lines),)).to_json_lines(), encoding="utf-8")
+    assert run(["conform", "--playback", str(path)]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "departure 1: copy[b" in out
+    assert "operators=1 storage=at-once" in out
 
 
 def test_a_harness_that_looks_too_early_is_found(taken: tuple[RecordedRun, ...]) -> None:
