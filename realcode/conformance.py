@@ -21,8 +21,11 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.quorums.storages import STORAGES
-from fencepost.realcode.course import CodeStep, Course, Ending
+from fencepost.realcode.copies_reproduction import AS_WRITTEN, must_be_drivable
+from fencepost.realcode.copies_runs import CopiesGround, begun, copies_grounds, tidied
+from fencepost.realcode.course import CodeStep, Course, Driven, Ending
 from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
@@ -105,12 +108,13 @@ class Conformance:
         return sum(found.runs for found in self.found.values())
 
 
-def defaults_of(protocol: str) -> BookKeeperParameters:
+def defaults_of(protocol: str) -> BookKeeperParameters | CopiesParameters:
     """Return a protocol's defaults; raise BadInput if it is not modelled after BookKeeper's code."""
     defaults = find(protocol).defaults
-    if not isinstance(defaults, BookKeeperParameters):
+    if not isinstance(defaults, BookKeeperParameters | CopiesParameters):
         raise BadInput(
-            f"{protocol}: is not modelled after BookKeeper's code; give bookkeeper or bookkeeper-4.13"
+            f"{protocol}: is not modelled after BookKeeper's code; give bookkeeper, bookkeeper-4.13 or "
+            "ledger-copies"
         )
     return defaults
 
@@ -124,6 +128,8 @@ def grounds(protocol: str, settings: Settings, storage: str, release: str) -> li
     Raises BadInput for a protocol that is not modelled after the code.
     """
     found, defaults = find(protocol), defaults_of(protocol)
+    if isinstance(defaults, CopiesParameters):
+        return [*copies_grounds(settings, storage, release)]
     several = defaults.crashes == 0 and not {"bookies", "crashes", "storage"} & set(settings)
     chosen = (*INSTANCES, {**DURABLE, "storage": storage}) if several else ({},)
 
@@ -147,11 +153,21 @@ def parameters_of(instance: Instance) -> BookKeeperParameters:
     return parameters
 
 
+def ground_of(instance: Instance) -> Ground:
+    """Return the instance for conformance runs."""
+    return (CopiesGround if isinstance(instance.parameters, CopiesParameters) else Ground)(instance)
+
+
 def start(grounds: Sequence[Ground], setting: Setting, session: HarnessSession) -> Setting:
     """Start as many bookies as the largest instance has.
 
     Raises NoSeam if the instances need different settings.
     """
+    if copies := [ground for ground in grounds if isinstance(ground, CopiesGround)]:
+        of_copies = [ground.copies.parameters for ground in copies]
+        for parameters in of_copies:
+            must_be_drivable(parameters, setting)
+        return started(session, setting, max(p.bookies for p in of_copies), AS_WRITTEN)
     needed = [needs(parameters_of(ground.instance), setting) for ground in grounds]
     if any(other != needed[0] for other in needed):
         raise NoSeam("these instances need bookies that are set up differently")
@@ -178,14 +194,24 @@ def driven(
 def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple[int, Departure | None]:
     """Take a run on the code, on a new ledger; return the steps taken and the departure, if any."""
     steps, observations = ground.followed(run)
-    parameters = parameters_of(ground.instance)
     session.ask("forget")
+    if isinstance(ground, CopiesGround):
+        copies = begun(session, ground.copies.parameters, steps, observations)
+        found = _driven(run, steps, copies)
+        tidied(copies.code)
+        return found
+    parameters = parameters_of(ground.instance)
     if parameters.storage != "any":
         for number in range(1, parameters.bookies + 1):
             session.ask(
                 "flush", bookie=f"b{number}"
             )  # entries of earlier ledgers are no work for a checkpoint
-    course = Course(Code(session, parameters, steps), observations, take, differences)
+    return _driven(run, steps, Course(Code(session, parameters, steps), observations, take, differences))
+
+
+def _driven(
+    run: ConformanceRun, steps: Sequence[TraceStep], course: Course[Driven]
+) -> tuple[int, Departure | None]:
     taken: list[CodeStep] = []
     for step in course.steps(steps):
         taken.append(step)
@@ -199,7 +225,7 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
 
 
 def _departure(
-    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course[Code]
+    run: ConformanceRun, steps: Sequence[TraceStep], taken: Sequence[CodeStep], course: Course[Driven]
 ) -> Departure:
     last, at = taken[-1], len(taken)
     reason = course.reason or last.difference

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.forms.counterexample import OF_PATH
 from fencepost.encoding.language.system import System
@@ -23,6 +24,9 @@ from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
 from fencepost.realcode.reproduction import Reproduction, Setting, followed, is_violated, judged, started
 
+AS_WRITTEN = {"journal": "yes", "checks": "no"}
+"""The settings of bookies that hold copies."""
+
 
 def is_of_copies(trace: Trace) -> bool:
     """Return whether a trace is one of `ledger-copies`."""
@@ -35,13 +39,13 @@ def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) ->
     parameters = instance.parameters
     assert isinstance(parameters, CopiesParameters)
     try:
-        _must_be_drivable(parameters, setting)
+        must_be_drivable(parameters, setting)
     except NoSeam as why:
         return Reproduction(trace, setting, (), Ending.UNDRIVABLE, None, str(why))
-    setting = started(session, setting, parameters.bookies, {"journal": "yes", "checks": "no"})
+    setting = started(session, setting, parameters.bookies, AS_WRITTEN)
     code = CopiesCode(session, parameters, trace.steps)
     code.write_ledger()
-    course = Course(code, _said_by(instance.system, trace), take, _differences)
+    course = Course(code, _said_by(instance.system, trace), take, copies_differences)
     course.observations = code.observations(code.look())
     steps = tuple(course.steps(trace.steps))
     run = Reproduction(trace, setting, steps, course.ending, course.step, course.reason)
@@ -52,7 +56,7 @@ def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) ->
     return judged(run, finding, partial(_as_release, goes_through))
 
 
-def _must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
+def must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
     """Raise NoSeam if the release or storage has no setting that the trace needs."""
     if parameters.fragments > 1:
         raise NoSeam("the harness makes a ledger of one fragment")
@@ -66,22 +70,25 @@ def _said_by(system: System, trace: Trace) -> list[Observations]:
     copies = system.state
     assert isinstance(copies, Copies)
 
-    def seen(state: State) -> Observations:
-        def value(term: Term) -> Json:
-            return plain(concrete.evaluate(term, {}, state))
-
-        ensemble = ", ".join(str(value(copies.ensemble[1, i])) for i in copies.position)
-        found: dict[str, Json] = {"ensemble from 1": ensemble}
-        for b in copies.bookie:
-            found[f"live[{b}]"] = value(copies.live[b])
-            if found[f"live[{b}]"]:
-                found |= {f"copy[{b}, {e}]": value(copies.copy[b, e]) for e in copies.entry}
-        return found
-
-    return [seen(state) for state in states]
+    return [copies_observations(copies, concrete, state) for state in states]
 
 
-def _differences(model: Observations, code: Observations) -> dict[str, tuple[Json | None, Json | None]]:
+def copies_observations(copies: Copies, concrete: Concrete, state: State) -> Observations:
+    """Return the model's observations in a state."""
+
+    def value(term: Term) -> Json:
+        return plain(concrete.evaluate(term, {}, state))
+
+    ensemble = ", ".join(str(value(copies.ensemble[1, i])) for i in copies.position)
+    found: dict[str, Json] = {"ensemble from 1": ensemble}
+    for b in copies.bookie:
+        found[f"live[{b}]"] = value(copies.live[b])
+        if found[f"live[{b}]"]:
+            found |= {f"copy[{b}, {e}]": value(copies.copy[b, e]) for e in copies.entry}
+    return found
+
+
+def copies_differences(model: Observations, code: Observations) -> dict[str, tuple[Json | None, Json | None]]:
     """Return the observations that differ, each with the model's and the code's value."""
     names = {**model, **code}
     return {n: (model.get(n), code.get(n)) for n in names if model.get(n) != code.get(n)}

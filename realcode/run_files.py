@@ -17,7 +17,7 @@ from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.documents import Key, has_keys
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
-from fencepost.realcode.conformance import action_of, spelled
+from fencepost.realcode.conformance import action_of, ground_of, spelled
 from fencepost.realcode.harness_session import Playback
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.runs import ConformanceRun, Ground
@@ -112,7 +112,7 @@ def _taken(path: Path, protocol: str, lines: Numbered) -> Iterator[RecordedRun]:
     for number, (found, exchanges) in enumerate(_runs(lines), 1):
         key = tuple(found["settings"].items())
         if key not in grounds:
-            grounds[key] = Ground(find(protocol).instance(key))
+            grounds[key] = ground_of(find(protocol).instance(key))
         yield RecordedRun(grounds[key], _run(f"{path}: run {number}", grounds[key], found), exchanges)
 
 

@@ -11,6 +11,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.realcode.conformance import ENOUGH, Conformance, Found, parameters_of, rare, spelled
+from fencepost.realcode.copies_runs import CopiesGround
 from fencepost.realcode.release_behaviour import mending
 
 
@@ -66,6 +67,8 @@ def _departure(number: int, found: Found) -> Iterator[str]:
 def _own_switches(found: Conformance, one: Found) -> list[str]:
     """Return a remark with the switches that the release has otherwise, if there are any."""
     setting = found.setting
+    if isinstance(one.ground, CopiesGround):  # its runs take the release's switches unless --set has others
+        return []
     switches = mending(setting.release, setting.storage, parameters_of(one.ground.instance))
     if not switches:
         return []
@@ -79,7 +82,8 @@ def _own_switches(found: Conformance, one: Found) -> list[str]:
 def _settings(found: Found) -> dict[str, object]:
     subject = found.ground.instance.subject
     sizes = {name: value for name, value in subject.parameters.items() if value}
-    return {**sizes, "second_copy": subject.switches["second_copy"]}
+    of_storage = ("second_copy", "storage", "deletion_mark", "remembers_deleted")
+    return {**sizes, **{name: value for name, value in subject.switches.items() if name in of_storage}}
 
 
 DEPARTURE = k.keys(

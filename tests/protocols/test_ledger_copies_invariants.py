@@ -7,12 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.system import System
+from fencepost.properties.catalogue import find
 from fencepost.properties.ledger_copies.invariants import mended_invariants
 from fencepost.protocols.ledger_copies.state import Copies
+from support.bare import Bare
 from support.exploration import explore
-from support.instances import built
+from support.instances import ONE_PROCESS, built
 from support.one_action import broken
 
 Settings = Mapping[str, object]
@@ -38,6 +42,15 @@ def test_every_reachable_state_meets_the_invariants(settings: Settings) -> None:
     for invariant in system.invariants:
         holds = concrete.predicate(invariant.holds)
         assert all(holds(visit.state) for visit in explore(system)), invariant.name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bookies", [3, 4])
+def test_ic3_proves_the_mended_protocol_without_them(bookies: int) -> None:
+    system, parameters = built(COPIES, {"bookies": bookies, "entries": 2, "fragments": 2})
+    bare = Bare(replace(system, invariants=()), find(COPIES).subject(parameters))
+    results = check(bare, system.properties, ONE_PROCESS).results
+    assert {result.verdict for result in results} == {Verdict.PROVED}
 
 
 @pytest.mark.parametrize("without", INVARIANTS)

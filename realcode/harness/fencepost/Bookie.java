@@ -344,8 +344,8 @@ final class Bookie {
                         deletes.set(true);
                         found.countDown();
                         await(goes);
+                        cleaner.clean(id);    // other ledgers of the bookie stay
                     }
-                    cleaner.clean(id);
                 });
             } finally {
                 found.countDown();

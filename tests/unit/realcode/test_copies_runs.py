@@ -1,0 +1,147 @@
+"""Conformance runs of `ledger-copies`: which are taken, and that no difference of the code goes unnoticed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fencepost.cli.main import run
+from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.realcode.conformance import action_of, drive, grounds, none_fired, spelled
+from fencepost.realcode.copies_runs import FAULTS, CopiesGround
+from fencepost.realcode.harness_session import Answer, Playback, opened
+from fencepost.realcode.run_files import RecordedRun, read_run_file
+from support.realcode import TRANSCRIPTS
+
+KEPT_RUNS = TRANSCRIPTS.parent / "runs" / "copies.4.17.4.sorted.jsonl"
+
+
+@pytest.fixture(scope="module")
+def taken() -> tuple[RecordedRun, ...]:
+    return read_run_file(KEPT_RUNS).runs
+
+
+def ground_with(one: RecordedRun) -> CopiesGround:
+    """Return the ground of a run, built again."""
+    subject = one.ground.instance.subject
+    (ground,) = grounds("ledger-copies", {**subject.parameters, **subject.switches}, "sorted", "4.17.4")
+    assert isinstance(ground, CopiesGround)
+    return ground
+
+
+class Departing(Playback):
+    """A session of a run that departs: bookies and collectors are then as they were last seen."""
+
+    def ask(self, command: str, **arguments: object) -> Answer:
+        if command == "look" and self.lines[self.at][0] != "look":
+            return opened(next(answer for line, answer in reversed(self.lines[: self.at]) if line == "look"))
+        return super().ask(command, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("storage", "release", "rules"),
+    [
+        ("sorted", "4.17.4", ("at-once", "until-swap", "yes")),
+        ("db", "4.13.0", ("write-cache", "until-checkpoint", "no")),
+    ],
+)
+def test_runs_follow_the_rules_of_release_and_storage(
+    storage: str, release: str, rules: tuple[str, ...]
+) -> None:
+    names = ("storage", "deletion_mark", "remembers_deleted")
+    for ground in grounds("ledger-copies", {}, storage, release):
+        switches = ground.instance.subject.switches
+        assert tuple(switches[name] for name in names) == rules
+        assert switches["recover_lock"] == "no"
+
+
+def test_the_actions_that_no_run_takes_are_not_counted() -> None:
+    """Planted: an action of a second operator, or one without a drive, counts as one that never fired."""
+    fired = none_fired(grounds("ledger-copies", {}, "db", "4.17.4"))
+    assert sorted(fired) == [
+        "begin collecting",
+        "collect",
+        "come back",
+        "copy entry",
+        "flush",
+        "lose disks",
+        "pass over",
+        "recover bookie",
+        "stop",
+        "update ensemble",
+    ]
+
+
+def test_a_run_has_few_faults_and_none_of_a_bookie_that_collects() -> None:
+    (ground,) = grounds("ledger-copies", {"bookies": 2, "write_quorum": 1, "ack_quorum": 1}, "db", "4.17.4")
+    chance = random.Random(1)
+    for _ in range(3):
+        drawn = ground.random_run(chance)
+        faults = [a for a in drawn.actions if a.schema.action.fault]
+        assert len(faults) <= FAULTS
+        collecting = set()
+        for action in drawn.actions:
+            name, bookie = action.schema.name, action.arguments[0]
+            assert not (name in ("stop", "lose disks") and bookie in collecting)
+            if name == "begin collecting":
+                collecting.add(bookie)
+            elif name == "collect":
+                collecting.discard(bookie)
+
+
+def test_a_run_that_the_code_cannot_take_is_refused(taken: tuple[RecordedRun, ...]) -> None:
+    """Planted: a bookie stops while it collects, and its collector keeps the lock."""
+    one = next(one for one in taken if "begin collecting" in one.run.names)
+    at = [a.schema.name for a in one.run.actions].index("begin collecting")
+    bookie = str(one.run.actions[at].arguments[0])
+    actions = (*one.run.actions[: at + 1], action_of(one.ground, ["stop", bookie]))
+    with pytest.raises(NotAnExecution, match=f"step {at + 2}: stop cannot be taken there"):
+        drive(one.playback(), one.ground, replace(one.run, actions=actions))
+
+
+def test_a_copy_that_is_not_there_is_found_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted in the code's answers: a bookie has none of its entries after the last step."""
+    file = read_run_file(KEPT_RUNS)
+    one = file.runs[0]
+    at = [i for i, (line, _) in enumerate(one.lines) if line == "look"][-2]
+    answer = json.loads(one.lines[at][1])
+    for inside in answer["ok"]["bookies"].values():
+        inside["entries"] = [] if inside["entries"] else [{"entry": 0}]
+    lines = (*one.lines[:at], (one.lines[at][0], json.dumps(answer)), *one.lines[at + 1 :])
+    path = tmp_path / "runs.jsonl"
+    path.write_text(replace(file, runs=(replace(one, lines=lines),)).to_json_lines(), encoding="utf-8")
+    assert run(["conform", "--playback", str(path)]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "departure 1: copy[b" in out
+    assert "operators=1 storage=at-once" in out
+
+
+def test_a_harness_that_looks_too_early_is_found(taken: tuple[RecordedRun, ...]) -> None:
+    """Planted in the harness: each observation is the one before."""
+    one = taken[0]
+    lines = list(one.lines)
+    at = [i for i, (line, _) in enumerate(lines) if line == "look"]
+    for before, after in itertools.pairwise(at):
+        lines[after] = one.lines[before]
+    assert drive(Departing(tuple(lines)), one.ground, one.run)[1] is not None
+
+
+def test_a_model_whose_collector_deletes_nothing_departs(
+    taken: tuple[RecordedRun, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted in the model."""
+    one = next(one for one in taken if "collect" in one.run.names)
+    monkeypatch.setattr("fencepost.protocols.ledger_copies.bookies.deletes", lambda s, bookie: [])
+    ground = ground_with(one)
+    at = [a.schema.name for a in one.run.actions].index("collect")
+    actions = tuple(action_of(ground, words) for words in spelled(one.run)[: at + 1])
+    departure = drive(Departing(one.lines), ground, replace(one.run, actions=actions))[1]
+    assert departure is not None
+    assert departure.kind == "collect: copy"
