@@ -3,9 +3,9 @@
 Source: oxia-db/oxia, tlaplus/OxiaReplication.tla, with MessagePassing.tla. The switches are rules of its Go
 code and a hint of the spec. What departs: an election is its term, so coordinators have no names and no
 number; a stop is left out, because a coordinator that stops does less, not more; values are written in their
-order, and an entry is its value; of several nodes with the highest entry any may win; a step that sends an
-entry, a truncation or a late follower delivers it too; a follower is not told from a fenced node, because no
-rule needs it. Default sizes: 3 nodes, 2 terms, 1 value.
+order, and an entry is its value; of several nodes with the highest entry any may win; entries go to one
+follower at a time; a step that sends an entry, a truncation or a late follower delivers it too; a follower is
+not told from a fenced node, because no rule needs it. Default sizes: 3 nodes, 2 terms, 1 value.
 """
 
 from __future__ import annotations
