@@ -164,18 +164,137 @@ ZAB = "servers=3 epochs=3"
 def test_a_known_loss_is_reached_unless_it_is_mended(
     stem: str, settings: str, actions: set[tuple[str, tuple[object, ...]]], steps: int | None
 ) -> None:
-    """All executions of these ground actions alone; an action may happen several times."""
+    assert losses(stem, settings, None, actions, {"truncate", "begin history"}) == steps
+
+
+def losses(
+    stem: str,
+    settings: str,
+    prop: str | None,
+    actions: set[tuple[str, tuple[object, ...]]],
+    of_the_bug: set[str],
+) -> int | None:
+    """Return the fewest steps to a loss by these ground actions alone, each any number of times; or None.
+
+    The actions `of_the_bug` may be missing.
+    """
     row = next(row for row in corpus.rows() if row.file.stem == stem)
     protocol = row.protocol()
     given = [(name, value) for name, _, value in (word.partition("=") for word in settings.split())]
     concrete = Concrete(system := protocol.system(protocol.parameters(given)))
     some = [s for s in concrete.steps if (s.action.schema.name, s.action.arguments) in actions]
     missing = {name for name, _ in actions} - {step.action.schema.name for step in some}
-    assert missing <= {"truncate", "begin history"}, "only the mend takes an action away"
-    holds, level = concrete.predicate(system.properties[0].holds), {concrete.initial()}
+    assert missing <= of_the_bug, "only the mend takes an action away"
+    (asked,) = [p for p in system.properties if p.name == prop] if prop else system.properties[:1]
+    holds, level = concrete.predicate(asked.holds), {concrete.initial()}
     seen, depth = set(level), 0
     while level and all(map(holds, level)):
         level = {after for state in level for step in some for after in step.successors(state)} - seen
         seen |= level
         depth += 1
-    assert (depth if level else None) == steps
+    return depth if level else None
+
+
+def oxia_election(
+    term: int, leader: str, other: str, named: bool = False
+) -> set[tuple[str, tuple[object, ...]]]:
+    """Return the actions by which a node gets to lead a term, and, if asked, is named the leader."""
+    return {
+        ("start election", (term,)),
+        *[("fence", (node, term)) for node in (leader, other)],
+        *[("hear", (term, node)) for node in (leader, other)],
+        ("choose", (term, leader)),
+        ("become leader", (leader, term)),
+        *([("finish election", (term,))] if named else []),
+    }
+
+
+def oxia_stored(leader: str, follower: str, *values: int) -> set[tuple[str, tuple[object, ...]]]:
+    """Return the actions by which a follower stores values of a leader, which hears of it."""
+    return {(name, (leader, follower, value)) for value in values for name in ("send", "confirm")}
+
+
+REPLACED = {
+    *oxia_election(1, "n1", "n2", named=True),
+    ("fence", ("n3", 1)),
+    ("write", ("n1", 1)),
+    *oxia_stored("n1", "n2", 1),
+    ("swap", (2, "n1", "n4")),
+    *oxia_election(2, "n3", "n4", named=True),
+    ("fence", ("n1", 2)),
+    ("hear", (2, "n1")),
+}
+"""Nodes 1 and 2 have a confirmed value. Node 4 takes the place of node 1, and node 2 is not heard."""
+OLD_ENTRY = {
+    *oxia_election(1, "n1", "n2"),
+    ("write", ("n1", 1)),
+    *oxia_election(2, "n2", "n3"),
+    ("write", ("n2", 2)),
+    *oxia_election(3, "n1", "n3"),
+    ("truncate", ("n3", "n1", 0, 0)),
+    *oxia_stored("n1", "n3", 1),
+    *oxia_election(4, "n2", "n3", named=True),
+}
+"""Node 1 commits in term 3 what it wrote in term 1, and node 2 has a later entry."""
+LONGER_LOG = {
+    *oxia_election(1, "n1", "n2"),
+    *[("write", ("n1", value)) for value in (1, 2)],
+    *oxia_election(2, "n2", "n3"),
+    ("write", ("n2", 3)),
+    *oxia_stored("n2", "n3", 3),
+    *oxia_election(3, "n1", "n2", named=True),
+}
+"""Node 1 has two entries of term 1. The one entry of term 2 is confirmed."""
+FAILED_LEADER = {
+    *oxia_election(1, "n1", "n2"),
+    ("write", ("n1", 1)),
+    *oxia_stored("n1", "n2", 1),
+    *oxia_election(2, "n2", "n1"),
+    ("fail to lead", ("n2", 2)),
+    ("write", ("n2", 2)),
+    *oxia_stored("n2", "n1", 2),
+    *oxia_election(3, "n2", "n1", named=True),
+}
+"""Node 2 fails to become the leader of term 2, and commits an entry all the same."""
+CUT_TOO_LITTLE = {
+    *oxia_election(1, "n1", "n3"),
+    *oxia_election(2, "n2", "n3"),
+    *oxia_election(3, "n1", "n3"),
+    *oxia_election(4, "n2", "n3", named=True),
+    *[("write", place) for place in (("n1", 1), ("n2", 2), ("n1", 3), ("n2", 4))],
+    ("truncate", ("n3", "n2", 0, 0)),
+    *oxia_stored("n2", "n3", 2, 4),
+    ("fence", ("n1", 4)),
+    ("add follower", ("n2", "n1", 4)),
+    *[("truncate", ("n1", "n2", *cut)) for cut in ((2, 1), (0, 0))],
+    ("send", ("n2", "n1", 2)),
+}
+"""Node 1 has entries of terms 1 and 3, node 2 has one of term 2. Node 1 keeps that of term 1."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "prop", "actions", "steps"),
+    [
+        ("nodes=4 swap=unchecked", "confirmed-kept", REPLACED, 20),
+        ("nodes=4 swap=caught_up", "confirmed-kept", REPLACED, 22),
+        ("nodes=4", "confirmed-kept", REPLACED, None),
+        ("terms=4 values=2 commit=any_term", "confirmed-kept", OLD_ENTRY, 34),
+        ("terms=4 values=2", "confirmed-kept", OLD_ENTRY, None),
+        ("terms=3 values=3 election=offset", "confirmed-kept", LONGER_LOG, 27),
+        ("terms=3 values=3 election=either", "confirmed-kept", LONGER_LOG, 27),
+        ("terms=3 values=3", "confirmed-kept", LONGER_LOG, None),
+        ("terms=3 values=2 serve=early", "confirmed-applied", FAILED_LEADER, 28),
+        pytest.param("terms=4 values=4", "logs-agree", CUT_TOO_LITTLE, 42, marks=pytest.mark.slow),
+        pytest.param(
+            "terms=4 values=4 truncation=until_found",
+            "logs-agree",
+            CUT_TOO_LITTLE,
+            None,
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_loss_of_oxia_is_reached_unless_it_is_mended(
+    settings: str, prop: str, actions: set[tuple[str, tuple[object, ...]]], steps: int | None
+) -> None:
+    assert losses("oxia", settings, prop, actions, {"swap"}) == steps
