@@ -129,7 +129,7 @@ def _answer_all(
 ) -> None:
     cores = spark.sparkContext.defaultParallelism
     size = least = TASKS_PER_CORE * cores
-    committing, verdicts = Lock(), _verdicts(spark)
+    committing, verdicts = Lock(), spark.sparkContext.accumulator({}, gathering())  # by id
 
     def answer(wave: Sequence[SweepTask]) -> int:
         """Answer and commit a wave; return the number of tasks for the next one."""
@@ -147,7 +147,7 @@ def _answer_all(
                     under_way.add(pool.submit(answer, waiting[begun : begun + size]))
                     begun += size
                 done, under_way = wait(under_way, PULSE, return_when=FIRST_COMPLETED)
-                watcher(verdicts.value)
+                watcher(dict(verdicts.value))  # a copy, because the verdicts of tasks keep coming
                 for wave in done:
                     size = max(least, wave.result())
         except KeyboardInterrupt:
@@ -168,8 +168,8 @@ def lasting(tasks: int, seconds: float, cores: int) -> int:
     return int(WAVE * cores * tasks / (seconds or 1.0))
 
 
-def _verdicts(spark: Any) -> Any:
-    """Return an accumulator that gives the driver each verdict by id when its task ends.
+def gathering() -> Any:
+    """Return the way in which verdicts by id are gathered: into one dictionary, which is not copied.
 
     A repeated task adds the same verdict again, which changes nothing.
     """
@@ -180,9 +180,10 @@ def _verdicts(spark: Any) -> Any:
             return {}
 
         def addInPlace(self, value: dict[str, str], more: dict[str, str]) -> dict[str, str]:  # noqa: N802
-            return {**value, **more}
+            value.update(more)
+            return value
 
-    return spark.sparkContext.accumulator({}, Verdicts())
+    return Verdicts()
 
 
 def _answers(spark: Any, wave: Sequence[SweepTask], sweep: Sweep, verdicts: Any) -> Any:

@@ -124,7 +124,7 @@ def failure(command: Command, programs: Path, folder: Path) -> str | None:
     )
     if ran.returncode == command.code and command.printed in ran.stdout:
         return None
-    last = (ran.stderr or ran.stdout).strip().rsplit("\n", 1)[-1]
+    last = " ".join((ran.stderr or ran.stdout).split()[-100:])
     expected = f"expected {command.code} and {command.printed!r}"
     return f"{' '.join(command.words)}: exit code {ran.returncode}, {expected}; {last}"
 

@@ -20,7 +20,7 @@ from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.sweeps import solve as solving
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.pipeline import WAVE, lasting
+from fencepost.sweeps.pipeline import WAVE, gathering, lasting
 from fencepost.sweeps.rows import (
     COLUMNS,
     ERROR,
@@ -280,6 +280,15 @@ def test_a_row_with_other_columns_or_an_empty_one_is_refused(rows: dict[str, Row
 
 def test_an_unanswered_row_fills_every_column_that_an_answer_does() -> None:
     assert unanswered("undecided", "", 0).keys() == {c.name for c in FOUND} - {"host"}
+
+
+def test_verdicts_are_gathered_without_a_copy_for_each_task() -> None:
+    """Planted: a new dictionary for each task, which takes time with the square of the cases."""
+    pytest.importorskip("pyspark")
+    gathered = gathering()
+    known = gathered.zero({"a": "proved"})
+    grown = gathered.addInPlace(known, {"b": "holds"})
+    assert grown is known == {"b": "holds"}
 
 
 def test_a_wave_takes_its_time_whatever_its_tasks_take() -> None:
