@@ -3,8 +3,6 @@
 A term is data: a small immutable tree. It evaluates nothing itself. `concrete` evaluates it on plain values,
 `formulas` translates it to formulas. Python's `if`, `and` and `or` cannot be used on a term, because they
 would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of the tree.
-
-    exists(entry, lambda e: (e < last) & stored[bookie, e])
 """
 
 from __future__ import annotations
@@ -93,10 +91,6 @@ class Term(RefusesPython):
         """Return the sum."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), 1)
 
-    def __radd__(self, other: TermLike) -> Term:
-        """Return the sum."""
-        return lift(other) + self
-
     def __sub__(self, other: TermLike) -> Term:
         """Return the difference."""
         return Plus("int", as_type(self, "int"), as_type(other, "int"), -1)
@@ -111,6 +105,7 @@ class Term(RefusesPython):
             raise refusal("a term is multiplied by a plain integer only, such as count(…) * 2")
         return Plus("int", ZERO, as_type(self, "int"), factor)
 
+    __radd__ = __add__
     __rmul__ = __mul__
     __hash__ = RefusesPython.__hash__
 

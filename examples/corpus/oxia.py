@@ -222,7 +222,7 @@ def swap(s: State, term: Parameter, old: Parameter, new: Parameter) -> Action:
             return (s.term[n] == t) & (s.offset[s.last[n]] >= at_election)
 
         everywhere = forall(s.node, lambda n: implies(is_in(n, s.ensemble), stored(n)))
-        return (term - 1 == t) & s.is_leader(leader) & everywhere
+        return (s.newest == t) & s.is_leader(leader) & everywhere
 
     ready = exists_over((s.term_value, s.node), caught_up) if s.parameters.swap == "caught_up" else True
     return Action(

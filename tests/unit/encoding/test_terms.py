@@ -189,7 +189,7 @@ def test_a_term_is_multiplied_by_a_plain_integer_only() -> None:
 
 def test_a_plain_integer_may_stand_on_the_left_of_a_sum() -> None:
     # Planted: the difference the other way round.
-    assert line(2 + BOX.offset) == "2 + offset"
+    assert line(2 + BOX.offset) == line(BOX.offset + 2) == "offset + 2"
     assert line(2 - BOX.offset) == "2 - offset"
     for wrong in (True, "b1", 0.5):
         with pytest.raises(TypeError):
