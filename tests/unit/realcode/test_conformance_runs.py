@@ -287,7 +287,7 @@ def test_what_is_otherwise_in_the_code_is_found_unless_the_comparison_leaves_it_
     def careless(model: observations.Observations, code: observations.Observations) -> Mapping[str, Any]:
         return {name: sides for name, sides in real(model, code).items() if not name.startswith("fenced[")}
 
-    monkeypatch.setattr("fencepost.realcode.reproduction.differences", careless)
+    monkeypatch.setattr("fencepost.realcode.conformance.differences", careless)
     assert departure() is None
 
 
