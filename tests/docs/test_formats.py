@@ -345,7 +345,7 @@ def _advised() -> tuple[str, Document]:
     def advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
         settled = RiskFinding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
         every = [*(risk for risk, _ in unasked.losing), *unasked.other]
-        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out", computed_with="0.1.0")
+        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out", computed_with="1.0.0")
         yield replace(unasked, losing=[(risk, settled) for risk, _ in unasked.losing], other=every, rest=rest)
 
     with pytest.MonkeyPatch.context() as patch:
