@@ -4,9 +4,11 @@
     python benchmarks/sweeps.py run --grid FILE  the same for another grid
     python benchmarks/sweeps.py order DIR        the idle time of several orders of the tasks in DIR
     python benchmarks/sweeps.py sample GRID      the time of some tasks of GRID, and an estimate for all
+    python benchmarks/sweeps.py many 10000       rows per second and memory for cases that are not solved
 
 `run` measures whole processes, with the start of Java. `order` measures nothing. It distributes the seconds
-of a finished sweep's rows over cores, in the order in which each scheme would begin them.
+of a finished sweep's rows over cores, in the order in which each scheme would begin them. `many` answers each
+case with a row that was computed before, after `--sleep` seconds. Every second row has a counterexample.
 """
 
 from __future__ import annotations
@@ -21,15 +23,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from fencepost.cli.rendering.sweep_matrices import named
 from fencepost.cli.rendering.words import in_words
-from fencepost.sweeps.grid import read_grid
-from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, lasting
-from fencepost.sweeps.rows import Row, case_of
+from fencepost.sweeps import pipeline
+from fencepost.sweeps.grid import Plan, read_grid
+from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, Answer, lasting
+from fencepost.sweeps.rows import FOUND, TASK, Row, asked, case_of, cases_of, from_arrow, to_arrow
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import counts
@@ -210,6 +215,76 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+# Many cases, which are not solved.
+
+FENCES = """
+[[grid]]
+protocols = "bookkeeper-4.13"
+properties = "no-divergence"
+
+[grid.set]
+recovery_reads_fence = ["no", "yes"]
+"""
+"""A grid of two cases, one violated and one proved, whose rows answer all others."""
+
+
+def repeating(rows: Sequence[Row], sleep: float) -> Callable[[Allowance, Any], Answer]:
+    """Return what stands for `pipeline.answering`: it answers each task with one of the rows."""
+    found = [{column.name: row[column.name] for column in FOUND} | {"seconds": 1.0} for row in rows]
+
+    def answering(allowance: Allowance, verdicts: Any) -> Answer:
+        def answer(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in batches:
+                for task in from_arrow(batch, TASK):
+                    (case,) = cases_of(task)
+                    time.sleep(sleep)
+                    row = asked(case, task["engine"]) | found[(case.rounds or 0) % len(found)]
+                    verdicts.add({row["id"]: row["verdict"]})
+                    yield to_arrow([row])
+
+        return answer
+
+    return answering
+
+
+def many(number: int, master: str, sleep: float) -> None:
+    """Run a sweep of so many cases that are not solved, and print the rows per second and the memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        grid = Path(folder, "grid.toml")
+        grid.write_text(FENCES)
+        cases = read_grid(grid).cases
+        rows = [row for case in cases for row in solve_all([case], "any", Allowance())]
+        plan = Plan(tuple(replace(cases[0], rounds=n + 1) for n in range(number)), 0, 0, 0)
+        begun, spent = time.perf_counter(), time.process_time()
+        told: list[float] = []
+        sweep = pipeline.Sweep(plan, Path(folder, "found"), master)
+        with patch.object(pipeline, "answering", repeating(rows, sleep)):
+            found = pipeline.run(sweep, lambda rows: told.append(time.perf_counter()))
+        ended, spent = time.perf_counter(), time.process_time() - spent
+        rate = number / (told[-1] - begun)
+        waves = len(told) - 1
+        print(f"{len(found)} rows in {waves} waves, {master}, {sleep:g} s each: {rate:.1f} rows per second")
+        print(f"{ended - begun:.0f} s in all, {ended - told[-1]:.0f} s of it for the tables at the end")
+        print(f"driver: {spent:.0f} processor seconds, {memory('self'):.0f} MiB")
+        print(f"Java: {memory(java()):.0f} MiB")
+        print(f"load {os.getloadavg()[0]:.1f}")
+
+
+def memory(process: int | str) -> float:
+    """Return the most memory that a process has had, in MiB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
+
+
+def java() -> int:
+    """Return the process of Java that this process has started."""
+    for place in Path("/proc").glob("[0-9]*"):
+        parent = place.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+        if int(parent) == os.getpid() and place.joinpath("comm").read_text() == "java\n":
+            return int(place.name)
+    raise ProcessLookupError("java")
+
+
 def main() -> None:
     """Run the chosen measurement and print it."""
     parser = argparse.ArgumentParser(
@@ -225,7 +300,14 @@ def main() -> None:
     some = commands.add_parser("sample")
     some.add_argument("grid", type=Path, metavar="GRID", help="a grid")
     some.add_argument("--tasks", type=int, default=20, metavar="N", help="how many to ask (default: 20)")
+    unsolved = commands.add_parser("many")
+    unsolved.add_argument("cases", type=int, metavar="N", help="how many cases")
+    unsolved.add_argument("--master", default="local[2]", help="the master of Spark (default: local[2])")
+    unsolved.add_argument("--sleep", type=float, default=0.0, metavar="S", help="seconds of a case")
     arguments = parser.parse_args()
+    if arguments.what == "many":
+        many(arguments.cases, arguments.master, arguments.sleep)
+        return
     if arguments.what == "sample":
         sample(arguments.grid, arguments.tasks)
         return
