@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -45,8 +45,7 @@ def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) ->
     setting = started(session, setting, parameters.bookies, AS_WRITTEN)
     code = CopiesCode(session, parameters, trace.steps)
     code.write_ledger()
-    course = Course(code, _said_by(instance.system, trace), take, copies_differences)
-    course.observations = code.observations(code.look())
+    course = course_of(code, _said_by(instance.system, trace))
     steps = tuple(course.steps(trace.steps))
     run = Reproduction(trace, setting, steps, course.ending, course.step, course.reason)
     if run.ending is Ending.UNDRIVABLE:
@@ -54,6 +53,13 @@ def reproduce_copies(trace: Trace, setting: Setting, session: HarnessSession) ->
     goes_through = run.ending is Ending.REPRODUCED
     finding = JUDGES[trace.property](code) if goes_through and trace.property != OF_PATH.name else None
     return judged(run, finding, partial(_as_release, goes_through))
+
+
+def course_of(code: CopiesCode, observations: Sequence[Observations]) -> Course[CopiesCode]:
+    """Return the course of this code, which is looked at before the first step."""
+    course = Course(code, observations, take, copies_differences)
+    course.observations = code.observations(code.look())
+    return course
 
 
 def must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:

@@ -15,9 +15,9 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import Copies
-from fencepost.realcode.copies_reproduction import copies_differences, copies_observations
+from fencepost.realcode.copies_reproduction import copies_observations, course_of
 from fencepost.realcode.course import Course
-from fencepost.realcode.drive.copies import COPIES_DRIVEN, CopiesCode, take
+from fencepost.realcode.drive.copies import COPIES_DRIVEN, CopiesCode
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
 from fencepost.realcode.runs import LONGEST, SHORTEST, ConformanceRun, Ground, Settings
@@ -139,9 +139,7 @@ def begun(
     code.write_ledger()
     for bookie in list(code.look()["bookies"])[parameters.bookies :]:
         code.ask("crash", bookie=bookie)
-    course = Course(code, observations, take, copies_differences)
-    course.observations = code.observations(code.look())
-    return course
+    return course_of(code, observations)
 
 
 def tidied(code: CopiesCode) -> None:

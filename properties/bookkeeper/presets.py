@@ -80,61 +80,47 @@ _CORE_NOT_MODELLED = (
 _SPARE = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 """The smallest instance with a spare bookie and a second entry."""
 
-_CHANGING = {"valid-fragments": _SPARE, "no-dirty-read": _SPARE}
+_LEDGER = Protocol(
+    name="bookkeeper-4.13",
+    summary="one BookKeeper ledger with its writer and recoverers, as in release 4.13 with its two "
+    "known defects",
+    defaults=V4_13,
+    build=bookkeeper,
+    sources=_SOURCES,
+    not_modelled=_NOT_MODELLED,
+    unmodelled=_unmodelled,
+    exercised={"valid-fragments": _SPARE, "no-dirty-read": _SPARE},
+    ships=True,
+)
 
 PRESETS = (
-    Protocol(
+    replace(
+        _LEDGER,
         name="bookkeeper",
         summary="one BookKeeper ledger with its writer and recoverers, as in release 4.18.0 with "
         "#4651, stale-ensemble, refused-change, #4459 and blocked-acks fixed, bugs of the client "
         "(as released: --release 4.18.0)",
         defaults=TODAY,
-        build=bookkeeper,
-        sources=_SOURCES,
-        not_modelled=_NOT_MODELLED,
-        unmodelled=_unmodelled,
         in_release=as_in,
         newest=NEWEST,
-        exercised=_CHANGING,
-        ships=True,
     ),
-    Protocol(
+    replace(
+        _LEDGER,
         name="bookkeeper-no-journal",
         summary="today's code without the journal (BP-46): a crash loses entries and fences. The crashed "
         "bookie then fences its ledgers and puts them in limbo",
         defaults=NO_JOURNAL,
-        build=bookkeeper,
         sources=(*_SOURCES, "BP-46 and LIMBO_README.md of bookkeeper-tlaplus for the two scenarios"),
-        not_modelled=_NOT_MODELLED,
-        unmodelled=_unmodelled,
         in_release=as_in,
         newest=NEWEST,
-        exercised=_CHANGING,
-        ships=True,
     ),
-    Protocol(
-        name="bookkeeper-4.13",
-        summary="one BookKeeper ledger with its writer and recoverers, as in release 4.13 with its two "
-        "known defects",
-        defaults=V4_13,
-        build=bookkeeper,
-        sources=_SOURCES,
-        not_modelled=_NOT_MODELLED,
-        unmodelled=_unmodelled,
-        exercised=_CHANGING,
-        ships=True,
-    ),
-    Protocol(
+    _LEDGER,
+    replace(
+        _LEDGER,
         name="bookkeeper-4.13-tla",
         summary="the same ledger as the published TLA+ module of 4.13 models it, to compare with TLC "
         "step by step",
         defaults=V4_13_TLA,
-        build=bookkeeper,
-        sources=_SOURCES,
-        not_modelled=_NOT_MODELLED,
-        unmodelled=_unmodelled,
-        exercised=_CHANGING,
-        ships=True,
     ),
     Protocol(
         name="bookkeeper-core",

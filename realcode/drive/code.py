@@ -7,6 +7,7 @@ handles it. Its answer is handed on when the model's client receives it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -46,7 +47,7 @@ Parameters = TypeVar("Parameters")
 
 
 @dataclass
-class DrivenCode(Generic[Parameters]):
+class DrivenCode(ABC, Generic[Parameters]):
     """The driven code: its pending requests, and the last observation of it."""
 
     session: HarnessSession
@@ -78,9 +79,9 @@ class DrivenCode(Generic[Parameters]):
         """Return everything that can be observed now."""
         return self.ask("look")
 
+    @abstractmethod
     def observations(self, answer: Answer) -> Observations:
         """Return the observations in an answer of the harness."""
-        raise NotImplementedError
 
 
 @dataclass
