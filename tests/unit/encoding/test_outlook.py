@@ -292,10 +292,32 @@ def test_rounds_go_on_beside_declared_invariants_and_after_a_violation(case: str
     system, rounds = grid(2), Part()
     if case == "declared":
         system = replace(system, invariants=(Invariant("i", "i", TRUE),))
-    by, at = order_of(system, Limits(jobs=2), enumeration=Part(is_over=True), rounds=rounds)
+    parts = {"enumeration": Part(is_over=True), "induction": Part(), "rounds": rounds}
+    by, at = order_of(system, Limits(jobs=2), **parts)
+    at._spent[parts["induction"]] = order.AHEAD
     if case == "violated":
         at.knowledge.violation = lambda name: object()
     at._spent[rounds] = order.GLIMPSE
+    assert by.may_work(rounds)
+
+
+@pytest.mark.parametrize("case", ["spent", "over", "late", "alone", "undeclared", "unsuitable"])
+def test_rounds_wait_for_the_first_moments_of_induction(case: str) -> None:
+    """Planted: no wait; a wait for an induction without a processor; a wait without invariants."""
+    system, induction, rounds = grid(2), Part(), Part()
+    if case != "undeclared":
+        system = replace(system, invariants=(Invariant("i", "i", TRUE),))
+    parts = {"enumeration": Part(is_over=True), "induction": induction, "rounds": rounds}
+    by, at = order_of(system, Limits(jobs=1 if case == "alone" else 2), **parts)
+    if case in ("spent", "over", "late"):
+        at._spent[induction] = order.AHEAD / 2
+        assert not by.may_work(rounds)
+        assert by.may_work(induction)
+    if case == "spent":
+        at._spent[induction] = order.AHEAD
+    induction.is_over, induction.suits = case == "over", case != "unsuitable"
+    if case == "late":
+        at.begun -= order.SOON
     assert by.may_work(rounds)
 
 
