@@ -6,13 +6,13 @@ have the same fix, and one of them may need two crashes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 
 from fencepost.answers.known import KNOWN
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.parameters import options
 from fencepost.encoding.language.protocol import Protocol, choose
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Trace
@@ -58,24 +58,18 @@ def _has_faults_of(known: Expectation, trace: Trace) -> bool:
     A crash does everything that a clean restart does, so a crash counts as a restart. The number of restarts
     that a bug needs depends on the property, so one is enough.
     """
-    needed = _faults_of(known.name)
+    needed = faults_of(known)
     crashes, restarts = trace.faults.get("crashes", 0), trace.faults.get("restarts", 0)
     if crashes < needed.get("crashes", 0) or ("restarts" in needed and not crashes + restarts):
         return False
     return all(name in trace.faults for name in needed.keys() - {"crashes", "restarts"})
 
 
-@cache
-def _faults_of(name: str) -> Mapping[str, int]:
-    """Return the faults that the row of that name allows, by kind.
-
-    A row allows only faults that its bug needs.
-    """
-    (known,) = (row for row in KNOWN if row.name == name)
-    protocol = find(known.protocol)
-    parameters = protocol.parameters(known.settings.items())
-    allowed = {fault: getattr(parameters, fault, 0) for fault in protocol.as_written(parameters).faults}
-    return {fault: most for fault, most in allowed.items() if most}
+def faults_of(known: Expectation) -> dict[str, int]:
+    """Return the faults that the row allows, by kind. A row allows only faults that its bug needs."""
+    parameters = find(known.protocol).parameters(known.settings.items())
+    allowed = {option.name: option.default for option in options(parameters) if option.limits_faults}
+    return {fault: most for fault, most in allowed.items() if isinstance(most, int) and most}
 
 
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:

@@ -111,9 +111,9 @@ def small_instances(
 ) -> dict[str, list[Instance]]:
     """Return the instances that may exercise a property if the one asked for does not, by property.
 
-    Without settings, the protocol's list of sizes is checked first. Raises BadInput and ModelError.
+    Without settings, a user's list of sizes is checked first. Raises BadInput and ModelError.
     """
-    if not settings and request.instance.release is None:
+    if not protocol.ships and not settings and request.instance.release is None:
         protocol.check_exercised()
     made = settings, request.instance.release, request.instance.drop_declared
     found = {p.name: protocol.small_instances(p.name, *made) for p in request.properties}

@@ -23,6 +23,12 @@ def parameter(default: int, meaning: str, least: int = 1, most: int = MOST) -> A
     return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
+def faults(default: int, meaning: str) -> Any:
+    """Return the field of a dataclass for the most faults of the kind that has the field's name, from 0."""
+    field = parameter(default, meaning, least=0)
+    return dataclasses.field(default=default, metadata={**field.metadata, "faults": True})
+
+
 def switch(values: Sequence[str], meaning: str, source: str) -> Any:
     """Return the field of a dataclass for a choice between named variants of the protocol.
 
@@ -46,6 +52,7 @@ class Option:
     source: str = ""
     least: int = 1
     most: int = MOST
+    limits_faults: bool = False
 
     def parse(self, text: str) -> object:
         """Return the value that `text` stands for. Raises BadInput for text without one."""
@@ -92,6 +99,7 @@ def options(parameters: type[Any] | object) -> list[Option]:
                 meta.get("source", ""),
                 meta.get("least", 1),
                 meta.get("most", MOST),
+                meta.get("faults", False),
             )
         )
     return found

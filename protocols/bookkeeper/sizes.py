@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.encoding.language.parameters import parameter
+from fencepost.encoding.language.parameters import faults, parameter
 from fencepost.quorums.arithmetic import fencing_answers, negative_answers
 
 
@@ -20,18 +20,16 @@ class Sizes:
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
     fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
-    silent: int = parameter(0, "most bookies that stop answering for good", least=0)
-    crashes: int = parameter(0, "most crashes of bookies that lose data", least=0)
-    restarts: int = parameter(0, "most clean restarts of bookies (with a storage)", least=0)
+    silent: int = faults(0, "most bookies that stop answering for good")
+    crashes: int = faults(0, "most crashes of bookies that lose data")
+    restarts: int = faults(0, "most clean restarts of bookies (with a storage)")
     forces: int = parameter(
         0, "most calls of force by a writer with DEFERRED_SYNC; with 0 the writer has no such flag", least=0
     )
-    power_losses: int = parameter(0, "most losses of power of bookies (with forces)", least=0)
+    power_losses: int = faults(0, "most losses of power of bookies (with forces)")
     readers: int = parameter(0, "clients that read the ledger without recovery", least=0)
-    disks: int = parameter(0, "most disks that crashed bookies lose for good (with boot=whole)", least=0)
-    reimages: int = parameter(
-        0, "most crashed bookies that come back as new ones, wiped (with boot=whole)", least=0
-    )
+    disks: int = faults(0, "most disks that crashed bookies lose for good (with boot=whole)")
+    reimages: int = faults(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)")
 
     @property
     def absent_quorum(self) -> int:

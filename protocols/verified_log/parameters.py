@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from fencepost.encoding.language.parameters import parameter, require, switch
+from fencepost.encoding.language.parameters import faults, parameter, require, switch
 
 TAKEOVER_ONLY = (
     "suspend_demotes",
@@ -33,7 +33,7 @@ class LogParameters:
     segments: int = parameter(2, "S: most segments that are opened")
     producers: int = parameter(2, "P: producers, each of which takes over from the one before")
     consumers: int = parameter(0, "C: consumers that read the log from its start", least=0)
-    crashes: int = parameter(0, "F: most log nodes that crash, for good", least=0)
+    crashes: int = faults(0, "F: most log nodes that crash, for good")
     attempts: int = parameter(1, "most times that a producer sends the same request to the coordinator")
     resends: int = parameter(0, "most time-outs of the coordinator", least=0)
     queue: int = parameter(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.answers.explained_by import known_bugs, names_of
+from fencepost.answers.explained_by import faults_of, known_bugs, names_of
+from fencepost.answers.known import KNOWN
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_report import exit_code
 from fencepost.cli.rendering.known_names import line, new
@@ -16,7 +17,7 @@ from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.traces import Trace
-from fencepost.properties.catalogue import find
+from fencepost.properties.catalogue import FAMILIES, find
 from support.realcode import kept_trace
 from support.tiers import each_third
 
@@ -36,6 +37,22 @@ from support.tiers import each_third
 def test_a_counterexample_is_named_after_its_bug(bug: str, named: list[str]) -> None:
     """Planted: every bug that the switches allow is named, and so phantom-read is always named."""
     assert [known.name for known in known_bugs(kept_trace(bug))] == named
+
+
+@pytest.mark.slow
+def test_the_faults_that_a_row_needs_are_those_of_its_model() -> None:
+    """Planted: a fault whose parameter is declared as a number of something else, and so is never needed."""
+    for known in KNOWN:
+        protocol = find(known.protocol)
+        parameters = protocol.parameters(known.settings.items())
+        kinds = protocol.as_written(parameters).faults
+        assert faults_of(known) == {k: most for k in kinds if (most := getattr(parameters, k, 0))}, known.name
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_sizes_that_exercise_a_property_exist(name: str) -> None:
+    """Planted: sizes of a property that is not there. `check` trusts the protocols that ship."""
+    find(name).check_exercised()
 
 
 ONE_BOOKIE = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}

@@ -211,7 +211,9 @@ def test_the_options_decide_the_exit_code_as_ever(tmp_path: Path) -> None:
 
 def test_the_small_instances_of_a_check_are_reported_too(tmp_path: Path) -> None:
     """One instance was decided and one is under way: those not begun are undecided."""
-    stopped = Stopped(tmp_path, "check", "bookkeeper-4.13", "--minimize=steps", "--format=json")
+    stopped = Stopped(
+        tmp_path, "check", "bookkeeper-4.13", "--engine=rounds", "--minimize=steps", "--format=json"
+    )
     code, out, _ = stopped.end(by_a_kill)
     verdicts = {result["property"]: result["verdict"] for result in json.loads(out)["results"]}
     assert code == 1
