@@ -2,7 +2,7 @@
 # make mutants, make mutants-real, make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
-PYTHONS ?= 3.11 3.12 3.13 3.14
+PYTHONS ?= 3.11 3.12 3.13
 BIN := .venv/bin
 FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
 TOOLS := --group test --group lint --group site
