@@ -28,6 +28,7 @@ from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.pipeline import Sweep, run
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.solve import Allowance
+from fencepost.sweeps.store import Store
 from fencepost.sweeps.sweep_manifest import hash_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,8 +68,8 @@ def answered(asked: Sequence[Setup], master: str) -> dict[str, Row]:
         print(f"{len(done)} of {len(cases)} questions, {time.perf_counter() - begun:.0f} s", flush=True)
 
     done: set[str] = set()
-    rows = run(Sweep(plan, folder, master, Allowance(TIMEOUT), resume=True), tell)
-    return {row["id"]: row for row in rows}
+    run(Sweep(plan, folder, master, Allowance(TIMEOUT), resume=True), tell)
+    return {row["id"]: row for row in Store(folder).rows()}
 
 
 def as_text(document: Any) -> str:

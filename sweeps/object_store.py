@@ -28,7 +28,7 @@ from typing import Any
 from fencepost.encoding.documents import parse_json
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import COLUMNS, Row, from_arrow, to_arrow
+from fencepost.sweeps.rows import BRIEF, COLUMNS, Column, Row, from_arrow, parts_of, to_arrow
 from fencepost.sweeps.store import SEAL, check_verdicts
 from fencepost.sweeps.sweep_manifest import (
     AGAIN,
@@ -123,7 +123,7 @@ class ObjectStore:
         return from_arrow(answers.toArrow())
 
     def commit(self, rows: Sequence[Row]) -> list[Row]:
-        """Write a wave as one object that does not exist yet, and return its rows.
+        """Write a wave as one object that does not exist yet, and return its rows: the columns `BRIEF`.
 
         Raises BadInput if another run has committed a wave since this one began.
         """
@@ -132,9 +132,9 @@ class ObjectStore:
         if not self._is_ours(name, _packed(ordered)):
             raise BadInput(f"{self.address}/{name}: another sweep is writing there; wait for it")
         self.known.append(name)
-        return ordered
+        return parts_of(ordered, BRIEF)
 
-    def rows(self) -> list[Row]:
+    def rows(self, columns: Sequence[Column] = COLUMNS) -> list[Row]:
         """Return the rows of all committed waves; raise BadInput for a wave that was changed since."""
         waves = self.waves()
         if waves != [f"rows/wave={number:04}.parquet" for number in range(1, len(waves) + 1)]:
@@ -142,7 +142,7 @@ class ObjectStore:
                 f"{self.address}/rows: a wave is missing; remove rows/ and summary/, and answer again"
             )
         self.known[:] = waves
-        return [row for wave in waves for row in self._rows_of(wave)]
+        return [row for wave in waves for row in parts_of(self._rows_of(wave), columns)]
 
     def _rows_of(self, wave: str) -> list[Row]:
         import pyarrow as pa

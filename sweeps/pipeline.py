@@ -22,6 +22,7 @@ from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.object_store import ObjectStore, opened_at
 from fencepost.sweeps.rows import (
+    BRIEF,
     ERROR,
     TASK,
     Row,
@@ -86,7 +87,7 @@ def run(
     watcher: Watcher = lambda verdicts: None,
     leaving: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """Answer every case that has no row yet, and return all rows.
+    """Answer every case that has no row yet, and return all rows: their columns `BRIEF`.
 
     After an interrupt `leaving` is called once nothing more is committed, before Spark has ended. Raises
     BadInput if Java, PySpark, a usable folder or Spark is missing, and leaves the folder as it was. Raises
@@ -99,16 +100,16 @@ def run(
             countable(solver)
     manner = Manner(conflicts)
     with _opened(sweep, manner) as store:
-        before = store.rows()
+        before = store.rows(BRIEF)
         listener(before)
         known = {row["id"] for row in before}
         waiting = [o for o in sweep.plan.cases if o.identify(engine()) not in known]
         if waiting or not store.is_summarized:
             with session(sweep.master, store.log) as spark, halfway(store.log):
                 _answer_all(spark, sweep, store, together(waiting), listener, watcher, leaving)
-                _complete(sweep.plan, store.rows())
+                _complete(sweep.plan, store.rows(BRIEF))
                 summarize(spark, store)
-        return _complete(sweep.plan, store.rows())
+        return _complete(sweep.plan, store.rows(BRIEF))
 
 
 def _opened(sweep: Sweep, manner: Manner) -> AbstractContextManager[Store | ObjectStore]:

@@ -104,6 +104,11 @@ FOUND = (
 
 COLUMNS = ASKED + FOUND
 
+BRIEF = tuple(
+    column for column in COLUMNS if column.name in ("id", "protocol", "settings", "verdict", "seconds")
+)
+"""The columns that a run of a sweep reads back: none that grows with a trace or a proof."""
+
 
 def asked(case: SweepCase, engine: str) -> Row:
     """Return the row of a case before it is answered: the columns `ASKED`."""
@@ -184,6 +189,11 @@ def arrow_schema(columns: Iterable[Column] = COLUMNS) -> Any:
         "counts": pa.map_(pa.string(), pa.int64()),
     }
     return pa.schema([pa.field(c.name, kinds[c.kind], nullable=c.optional) for c in columns])
+
+
+def parts_of(rows: Iterable[Row], columns: Sequence[Column]) -> list[Row]:
+    """Return these columns of the rows."""
+    return [{column.name: row[column.name] for column in columns} for row in rows]
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]], columns: Iterable[Column] = COLUMNS) -> Any:

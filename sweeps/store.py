@@ -27,7 +27,7 @@ from typing import Any, TextIO
 from fencepost.encoding.documents import read_json
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import COLUMNS, VERDICTS, Row, from_arrow, spark_schema
+from fencepost.sweeps.rows import BRIEF, COLUMNS, VERDICTS, Column, Row, from_arrow, spark_schema
 from fencepost.sweeps.sweep_manifest import (
     AGAIN,
     HINT,
@@ -68,13 +68,13 @@ class Store:
         return self.folder / "staging" / uuid.uuid4().hex
 
     def commit(self, staged: Path) -> list[Row]:
-        """Move a staged wave into the sweep, in one rename, and return its rows."""
+        """Move a staged wave into the sweep, in one rename, and return its rows: the columns `BRIEF`."""
         number = max((int(wave.name.partition("=")[2]) for wave in self.waves()), default=0) + 1
         wave = self.folder / "rows" / f"wave={number:04}"
         wave.parent.mkdir(exist_ok=True)
         _seal(staged)
         os.rename(staged, wave)
-        return _read([wave])
+        return _read([wave], BRIEF)
 
     def keep(self, answers: Any) -> Path:
         """Write the rows of a wave with Spark, by protocol, to a folder that is not committed yet."""
@@ -118,9 +118,9 @@ class Store:
         for unfinished in (self.folder / "staging", *self.certificates.glob(".*")):
             shutil.rmtree(unfinished, ignore_errors=True)
 
-    def rows(self) -> list[Row]:
+    def rows(self, columns: Sequence[Column] = COLUMNS) -> list[Row]:
         """Return the rows of all committed waves; raise BadInput for a wave that was changed since."""
-        return _read(self.waves())
+        return _read(self.waves(), columns)
 
     def missing(self, rows: Sequence[Row]) -> int:
         """Return how many cases have no row; raise BadInput for rows that the sweep did not ask for."""
@@ -253,21 +253,22 @@ def found_at(path: Path) -> str:
     return re.sub(r"([{}\[\]*?\\])", r"\\\1", written(path))
 
 
-def _read(waves: Sequence[Path]) -> list[Row]:
+def _read(waves: Sequence[Path], columns: Sequence[Column]) -> list[Row]:
     rows: list[Row] = []
     for wave in waves:
         check_seal(wave)
-        rows += _rows_of(wave)
+        rows += _rows_of(wave, columns)
     return rows
 
 
-def _rows_of(wave: Path) -> list[Row]:
+def _rows_of(wave: Path, columns: Sequence[Column]) -> list[Row]:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     partitioning = ds.partitioning(pa.schema([("protocol", pa.string())]), flavor="hive")
     try:
-        found = from_arrow(ds.dataset(wave, format="parquet", partitioning=partitioning).to_table())
+        files = ds.dataset(wave, format="parquet", partitioning=partitioning)
+        found = from_arrow(files.to_table([column.name for column in columns]), columns)
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise BadInput(f"{wave}: cannot be read as rows ({error}); {AGAIN}") from error
     check_verdicts(found, str(wave))

@@ -53,7 +53,7 @@ def _asking(function: Callable[..., Any], compared: int = 1, said: str = "") -> 
     """Return a function of Python's that refuses a term among its first arguments."""
     name = said or f"{function.__name__}() asks about"
 
-    @wraps(function)
+    @wraps(function, assigned=("__name__", "__doc__"))  # type has no other that 3.12 takes
     def guarded(*given: Any, **named: Any) -> Any:
         for value in given[:compared]:
             operand_of_is(value, name)

@@ -20,7 +20,7 @@ from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.sweeps import pipeline
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import COLUMNS, ERROR, Row, asked, task_of, unanswered
+from fencepost.sweeps.rows import BRIEF, COLUMNS, ERROR, Row, asked, parts_of, task_of, unanswered
 from fencepost.sweeps.solve import Allowance
 from fencepost.sweeps.spark import require_answer
 from fencepost.sweeps.store import Store, opened
@@ -55,9 +55,9 @@ def folder(plan: Plan, tmp_path: Path) -> Path:
         answered(fifth, ERROR),
     ]
     with opened(tmp_path / "out", plan, ENGINE, resume=False) as store:
-        assert store.commit(stage(store, rows[:3])) == sorted(
-            rows[:3], key=lambda r: (r["protocol"], r["id"])
-        )
+        in_order = sorted(rows[:3], key=lambda r: (r["protocol"], r["id"]))
+        assert store.commit(stage(store, rows[:3])) == parts_of(in_order, BRIEF)
+        assert store.rows() == in_order
         store.commit(stage(store, rows[3:]))
         stage(store, [answered(others[0], "undecided")])
     return tmp_path / "out"

@@ -20,7 +20,7 @@ from fencepost.cli.main import run
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.object_store import ObjectStore, is_address, opened_at
-from fencepost.sweeps.rows import Row, asked, unanswered
+from fencepost.sweeps.rows import BRIEF, Row, asked, unanswered
 from fencepost.sweeps.sweep_manifest import Manner
 from support.sweeps import TINY, cases_of
 
@@ -63,7 +63,8 @@ def test_rows_that_are_committed_are_read_again_in_their_order(place: str) -> No
         second = store.commit([answered(2, "violated")])
     assert [row["id"] for row in first] == sorted(row["id"] for row in first)
     with opened_at(place, PLAN, ENGINE, resume=True) as store:
-        assert store.rows() == first + second
+        assert store.rows(BRIEF) == first + second
+        assert [row["reason"] for row in store.rows()] == ["as planted"] * 3
         assert store.missing(store.rows()) == len(PLAN.cases) - 3
         assert store.commit([answered(3)])
     assert len(ObjectStore(place).waves()) == 3
@@ -114,7 +115,7 @@ def test_of_two_runs_in_one_place_the_later_commit_stops(place: str) -> None:
             kept = second.commit([answered(0)])
         with pytest.raises(BadInput, match=r"wave=0001.parquet: another sweep is writing there"):
             first.commit([answered(1)])
-    assert ObjectStore(place).rows() == kept, "the wave that was there is as it was"
+    assert ObjectStore(place).rows(BRIEF) == kept, "the wave that was there is as it was"
 
 
 def test_a_request_that_is_repeated_after_a_lost_answer_is_no_other_run(
