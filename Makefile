@@ -29,7 +29,8 @@ test-versions: .venv/bin/python  ## the quick tests on each Python, with the low
 	$(BIN)/pip install --quiet "uv>=0.8,<1"
 	for python in $(PYTHONS); do for versions in lowest-direct highest; do \
 	    rm -rf build && $(BIN)/uv venv --quiet --clear --python $$python .venv/$$python-$$versions \
-	    && $(BIN)/uv pip install --quiet --python .venv/$$python-$$versions --resolution $$versions --group test --group lint ".[spark]" \
+	    && $(BIN)/uv pip install --quiet --python .venv/$$python-$$versions --resolution $$versions \
+	       --only-binary :all: --no-binary pyspark --no-binary fencepost --group test --group lint ".[spark]" \
 	    && .venv/$$python-$$versions/bin/python -m pytest -q -m "not slow and not long" || exit 1; \
 	done; done
 
