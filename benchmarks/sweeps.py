@@ -5,6 +5,7 @@
     python benchmarks/sweeps.py order DIR        the idle time of several orders of the tasks in DIR
     python benchmarks/sweeps.py sample GRID      the time of some tasks of GRID, and an estimate for all
     python benchmarks/sweeps.py many 10000       rows per second and memory for cases that are not solved
+    python benchmarks/sweeps.py many 100000 --already 90000    the same for a sweep that is resumed
 
 `run` measures whole processes, with the start of Java. `order` measures nothing. It distributes the seconds
 of a finished sweep's rows over cores, in the order in which each scheme would begin them. `many` answers each
@@ -29,16 +30,20 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from fencepost.cli.rendering.sweep_matrices import named
 from fencepost.cli.rendering.words import in_words
 from fencepost.sweeps import pipeline
+from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan, read_grid
 from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, Answer, lasting
-from fencepost.sweeps.rows import FOUND, TASK, Row, asked, case_of, cases_of, from_arrow, to_arrow
+from fencepost.sweeps.rows import FOUND, TASK, Row, asked, case_of, cases_of, from_arrow, parts_of, to_arrow
 from fencepost.sweeps.solve import Allowance, solve_all
-from fencepost.sweeps.store import Store
+from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.summary import counts
-from fencepost.sweeps.sweep_cases import together
+from fencepost.sweeps.sweep_cases import SweepCase, together
 
 GRID = """
 [[grid]]
@@ -228,9 +233,17 @@ recovery_reads_fence = ["no", "yes"]
 """A grid of two cases, one violated and one proved, whose rows answer all others."""
 
 
-def repeating(rows: Sequence[Row], sleep: float) -> Callable[[Allowance, Any], Answer]:
+COMMITTED = 2000
+"""The rows of a wave that is committed before the sweep."""
+
+
+def of_case(case: SweepCase, found: Sequence[Row]) -> Row:
+    """Return the columns of the answer to a case: one of the rows that were found."""
+    return found[(case.rounds or 0) % len(found)]
+
+
+def repeating(found: Sequence[Row], sleep: float) -> Callable[[Allowance, Any], Answer]:
     """Return what stands for `pipeline.answering`: it answers each task with one of the rows."""
-    found = [{column.name: row[column.name] for column in FOUND} | {"seconds": 1.0} for row in rows]
 
     def answering(allowance: Allowance, verdicts: Any) -> Answer:
         def answer(batches: Iterator[Any]) -> Iterator[Any]:
@@ -238,7 +251,7 @@ def repeating(rows: Sequence[Row], sleep: float) -> Callable[[Allowance, Any], A
                 for task in from_arrow(batch, TASK):
                     (case,) = cases_of(task)
                     time.sleep(sleep)
-                    row = asked(case, task["engine"]) | found[(case.rounds or 0) % len(found)]
+                    row = asked(case, task["engine"]) | of_case(case, found)
                     verdicts.add({row["id"]: row["verdict"]})
                     yield to_arrow([row])
 
@@ -247,23 +260,44 @@ def repeating(rows: Sequence[Row], sleep: float) -> Callable[[Allowance, Any], A
     return answering
 
 
-def many(number: int, master: str, sleep: float) -> None:
-    """Run a sweep of so many cases that are not solved, and print the rows per second and the memory."""
+def commit(plan: Plan, folder: Path, found: Sequence[Row], number: int) -> None:
+    """Begin the sweep of a plan, and commit rows of its first cases in waves, without Spark."""
+    with opened(folder, plan, engine(), resume=False) as store:
+        for start in range(0, number, COMMITTED):
+            cases = plan.cases[start : min(start + COMMITTED, number)]
+            rows = [asked(case, engine()) | of_case(case, found) for case in cases]
+            staged = store.stage()
+            place = staged / f"protocol={cases[0].protocol}"
+            place.mkdir(parents=True)
+            table = pa.Table.from_batches([to_arrow(rows)]).drop_columns(["protocol"])
+            pq.write_table(table, place / "rows.parquet")
+            store.commit(staged)
+
+
+def many(number: int, already: int, master: str, sleep: float) -> None:
+    """Run a sweep of so many cases that are not solved, and print the rows per second and the memory.
+
+    The first `already` rows are there before: the sweep is resumed.
+    """
     with tempfile.TemporaryDirectory() as folder:
         grid = Path(folder, "grid.toml")
         grid.write_text(FENCES)
         cases = read_grid(grid).cases
-        rows = [row for case in cases for row in solve_all([case], "any", Allowance())]
+        solved = [row for case in cases for row in solve_all([case], "any", Allowance())]
+        found = [row | {"seconds": 1.0} for row in parts_of(solved, FOUND)]
         plan = Plan(tuple(replace(cases[0], rounds=n + 1) for n in range(number)), 0, 0, 0)
+        if already:
+            commit(plan, Path(folder, "found"), found, already)
         begun, spent = time.perf_counter(), time.process_time()
         told: list[float] = []
-        sweep = pipeline.Sweep(plan, Path(folder, "found"), master)
-        with patch.object(pipeline, "answering", repeating(rows, sleep)):
-            found = pipeline.run(sweep, lambda rows: told.append(time.perf_counter()))
+        sweep = pipeline.Sweep(plan, Path(folder, "found"), master, resume=bool(already))
+        with patch.object(pipeline, "answering", repeating(found, sleep)):
+            rows = pipeline.run(sweep, lambda rows: told.append(time.perf_counter()))
         ended, spent = time.perf_counter(), time.process_time() - spent
-        rate = number / (told[-1] - begun)
+        rate = (number - already) / (told[-1] - told[0])
         waves = len(told) - 1
-        print(f"{len(found)} rows in {waves} waves, {master}, {sleep:g} s each: {rate:.1f} rows per second")
+        print(f"{len(rows)} rows, {waves} waves, {master}, {sleep:g} s each: {rate:.1f} rows per second")
+        print(f"{told[0] - begun:.0f} s to read the {already} rows that were there")
         print(f"{ended - begun:.0f} s in all, {ended - told[-1]:.0f} s of it for the tables at the end")
         print(f"driver: {spent:.0f} processor seconds, {memory('self'):.0f} MiB")
         print(f"Java: {memory(java()):.0f} MiB")
@@ -302,11 +336,12 @@ def main() -> None:
     some.add_argument("--tasks", type=int, default=20, metavar="N", help="how many to ask (default: 20)")
     unsolved = commands.add_parser("many")
     unsolved.add_argument("cases", type=int, metavar="N", help="how many cases")
+    unsolved.add_argument("--already", type=int, default=0, metavar="N", help="rows that are there before")
     unsolved.add_argument("--master", default="local[2]", help="the master of Spark (default: local[2])")
     unsolved.add_argument("--sleep", type=float, default=0.0, metavar="S", help="seconds of a case")
     arguments = parser.parse_args()
     if arguments.what == "many":
-        many(arguments.cases, arguments.master, arguments.sleep)
+        many(arguments.cases, arguments.already, arguments.master, arguments.sleep)
         return
     if arguments.what == "sample":
         sample(arguments.grid, arguments.tasks)

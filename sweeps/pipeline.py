@@ -100,16 +100,17 @@ def run(
             countable(solver)
     manner = Manner(conflicts)
     with _opened(sweep, manner) as store:
-        before = store.rows(BRIEF)
-        listener(before)
-        known = {row["id"] for row in before}
+        rows = store.rows(BRIEF)
+        listener(rows)
+        known = {row["id"] for row in rows}
         waiting = [o for o in sweep.plan.cases if o.identify(engine()) not in known]
         if waiting or not store.is_summarized:
             with session(sweep.master, store.log) as spark, halfway(store.log):
                 _answer_all(spark, sweep, store, together(waiting), listener, watcher, leaving)
-                _complete(sweep.plan, store.rows(BRIEF))
+                rows = store.rows(BRIEF)
+                _complete(sweep.plan, rows)
                 summarize(spark, store)
-        return _complete(sweep.plan, store.rows(BRIEF))
+        return _complete(sweep.plan, rows)
 
 
 def _opened(sweep: Sweep, manner: Manner) -> AbstractContextManager[Store | ObjectStore]:

@@ -104,10 +104,8 @@ FOUND = (
 
 COLUMNS = ASKED + FOUND
 
-BRIEF = tuple(
-    column for column in COLUMNS if column.name in ("id", "protocol", "settings", "verdict", "seconds")
-)
-"""The columns that a run of a sweep reads back: none that grows with a trace or a proof."""
+BRIEF = tuple(column for column in COLUMNS if column.name in ("id", "verdict", "seconds"))
+"""The columns that a run of a sweep reads back."""
 
 
 def asked(case: SweepCase, engine: str) -> Row:

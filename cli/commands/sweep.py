@@ -213,7 +213,7 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
         lines.append(f"left out: {plan.inapplicable} properties that an instance does not have")
     if plan.repeated:
         lines.append(f"asked for more than once, and answered once: {plan.repeated}")
-    lines += left_out(rows)
+    lines += left_out({"protocol": case.protocol, "settings": dict(case.settings)} for case in plan.cases)
     return "\n".join([*lines, f"fencepost sweep report {out}"])
 
 
