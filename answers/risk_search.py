@@ -77,8 +77,6 @@ class RiskQuestion:
     release: str
     properties: tuple[str, ...]
     first: Shortcut | None = None
-    shown_as: Mapping[str, int] | None = None
-    """The sizes that a violation is one of, if the instance leaves out some bookies of the ensemble."""
 
     @cached_property
     def instance(self) -> Instance:
@@ -97,11 +95,9 @@ class RiskQuestion:
         command += [f"--set={key}={value}" for key, value in needed.items()]
         parameters = self.instance.parameters
         sizes = {
-            key: int(getattr(parameters, key, parameters.write_quorum))
+            key: int(getattr(parameters, key))
             for key in ("bookies", "ensemble", "write_quorum", "ack_quorum", "entries")
         }
-        if self.shown_as is not None and verdict is Verdict.VIOLATED:
-            sizes = {**self.shown_as, "entries": sizes["entries"]}
         timed_out = verdict is not Verdict.VIOLATED and TIME_OUT in reason
         return RiskFinding(verdict, sizes, command, reason, self._counterexample(verdict, trace), timed_out)
 
@@ -164,8 +160,7 @@ def _question(
         return RiskQuestion(name, settings, setup.release, properties)
     spared = violations_by_rounds if "spare" in risk.needs else violations_without_spare
     first = violations_by_the_writer if risk.by_writer else spared
-    shown_as = setup.sizes if name == OF_COPIES else None
-    return RiskQuestion(name, settings, setup.release, properties, first, shown_as)
+    return RiskQuestion(name, settings, setup.release, properties, first)
 
 
 def instance_of(
@@ -194,15 +189,9 @@ FLUSHES = {"files": "flush_headers", "table": "db_checkpoint"}
 
 
 def _of_copies(known: Expectation, sizes: Mapping[str, int], others: Iterable[Expectation]) -> dict[str, str]:
-    """Return the settings of `ledger-copies` for one of its bugs, with its other bugs fixed.
-
-    The model has no striping: its ensemble is the write set of one entry. The other bookies of an ensemble
-    take no part, so each of its violations is one of a larger ensemble too.
-    """
-    spare = {"bookies": int(sizes["bookies"]) - sizes["ensemble"] + sizes["write_quorum"]} if sizes else {}
-    quorums = {name: sizes[name] for name in ("write_quorum", "ack_quorum") if name in sizes}
+    """Return the settings of `ledger-copies` for one of its bugs, with its other bugs fixed."""
     mended = {o.switch: o.mended for o in others if o.protocol == OF_COPIES and o != known and o.switch}
-    settings = {**mended, **known.settings, **spare, **quorums, str(known.switch): known.broken}
+    settings = {**mended, **known.settings, **sizes, str(known.switch): known.broken}
     return {name: str(value) for name, value in settings.items()}
 
 

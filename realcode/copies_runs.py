@@ -22,7 +22,7 @@ from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
 from fencepost.realcode.runs import LONGEST, SHORTEST, ConformanceRun, Ground, Settings
 
-ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
+ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2})
 """The settings of the instances. Each has one spare bookie, so the code chooses the model's target."""
 ONE_OPERATOR: Settings = {"workers": 0, "operators": 1, "session": "kept"}

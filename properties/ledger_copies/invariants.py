@@ -55,7 +55,7 @@ def read_is_still_true(s: Copies) -> Term:
         return all_of(
             s.is_latest[r],
             forall(s.position, lambda i: s.own_ensemble[r, i] == s.ensemble[f, i]),
-            exists(s.position, lambda i: s.ensemble[f, i] == s.failed[r]),
+            exists(s.position, lambda i: s.is_own(r, i) & (s.ensemble[f, i] == s.failed[r])),
             forall(s.position, lambda i: s.ensemble[f, i] != s.target[r]),
         )
 
@@ -91,12 +91,12 @@ def spoilt_by_lost_disks(s: Copies) -> Term:
     )
 
 
-@invariant("a bookie that the metadata names has every entry of the fragment, unless it has lost its disks")
+@invariant("a bookie that the metadata names has each entry that belongs there, unless it lost its disks")
 def missing_only_by_lost_disks(s: Copies) -> Term:
     """Return the invariant about the copies that the metadata names."""
     return forall_over(
         (s.fragment, s.bookie, s.entry),
-        lambda f, b, e: implies(s.is_named(f, b) & s.belongs(e, f), s.copy[b, e] | s.lost[b]),
+        lambda f, b, e: implies(s.is_due(f, b, e) & s.belongs(e, f), s.copy[b, e] | s.lost[b]),
     )
 
 

@@ -24,11 +24,10 @@ def ledger_copies(parameters: CopiesParameters) -> System:
     return replace(system, properties=properties, invariants=copies_invariants(system.state))
 
 
-_UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"
+_UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, late adds, reuse of ids"
 
 _NOT_MODELLED = (
     "open ledgers and their recovery: every fragment is closed",
-    "striping: every bookie of an ensemble stores every entry of the fragment",
     "adds of a re-replication that arrive after it has given up",
     "deletion of the ledger by its owner, and the reuse of its id",
     "storages other than DbLedgerStorage: a bookie stores and deletes entries at once",

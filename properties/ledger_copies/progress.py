@@ -35,10 +35,10 @@ def re_replication_can_finish(system: System) -> Property:
     helpful = [schema for schema in system.schemas if _advances(schema)]
 
     def can_be_read(r: Term, e: Term) -> Term:
-        return exists(s.bookie, lambda b: s.in_own_ensemble(r, b) & s.copy[b, e])
+        return exists(s.bookie, lambda b: s.is_read_from(r, b, e) & s.copy[b, e])
 
     def may_succeed(r: Term) -> Term:
-        return s.of_each_entry(s.own_fragment[r], lambda e: implies(~s.copied[r, e], can_be_read(r, e)))
+        return s.of_each_moved(r, lambda e: implies(~s.copied[r, e], can_be_read(r, e)))
 
     def may_try_another(r: Term) -> Term:
         is_refused = exists(s.bookie, lambda b: (s.target[r] == b) & s.refuses[b])

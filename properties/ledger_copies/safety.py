@@ -29,7 +29,7 @@ def acked_copies_readable(s: Copies) -> Property:
 
     def is_readable(e: Term) -> Term:
         return exists_over(
-            (s.fragment, s.bookie), lambda f, b: s.belongs(e, f) & s.is_named(f, b) & s.copy[b, e]
+            (s.fragment, s.bookie), lambda f, b: s.belongs(e, f) & s.is_due(f, b, e) & s.copy[b, e]
         )
 
     too_many = at_least(s.parameters.ack_quorum, s.bookie, lambda b: s.lost[b])
@@ -48,12 +48,12 @@ def copies_complete(s: Copies) -> Property:
 
     def holds(f: Term, i: Term, e: Term) -> Term:
         has_copy = exists(s.bookie, lambda b: (s.ensemble[f, i] == b) & s.copy[b, e])
-        return implies(s.vouched[f, i] & s.belongs(e, f), has_copy)
+        return implies(s.vouched[f, i] & s.belongs(e, f) & s.is_stored[i, e], has_copy)
 
     return Property(
         name="copies-complete",
-        meaning="a bookie that the writer or a re-replication has put into the metadata holds every entry of "
-        "the fragment, unless it has lost its disks since",
+        meaning="a bookie that the writer or a re-replication has put into the metadata holds every entry "
+        "that belongs there, unless it has lost its disks since",
         holds=forall_over((s.fragment, s.position, s.entry), holds),
         witness=rewritten(s),
         witness_meaning=WITNESS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.encoding.language.parameters import parameter, require, switch
+from fencepost.quorums.stripes import Configuration
 
 _REPLICATOR = "LedgerFragmentReplicator.updateEnsembleInfo, MetadataUpdateLoop.writeLoop"
 
@@ -14,7 +15,8 @@ class CopiesParameters:
     """One instance. The first value of each rule is the mend, and the last one the code."""
 
     bookies: int = parameter(3, "bookies, among them those that are spare")
-    write_quorum: int = parameter(2, "WQ: bookies of an ensemble; each stores every entry of the fragment")
+    ensemble: int = parameter(2, "E: bookies of an ensemble")
+    write_quorum: int = parameter(2, "WQ: bookies of an ensemble that store an entry, round robin")
     ack_quorum: int = parameter(2, "AQ: copies without which an entry is not acknowledged")
     entries: int = parameter(1, "entries of the ledger, all acknowledged")
     fragments: int = parameter(1, "fragments of the ledger; each has an ensemble of its own")
@@ -64,14 +66,15 @@ class CopiesParameters:
 
     def __post_init__(self) -> None:
         """Check the sizes. Raises BadInput."""
-        sizes = {name: getattr(self, name) for name in ("ack_quorum", "write_quorum", "bookies")}
-        ordered = self.ack_quorum <= self.write_quorum <= self.bookies
-        require("ack_quorum <= write_quorum <= bookies", ordered, sizes, "copies go to several bookies")
+        sizes = {name: getattr(self, name) for name in ("ack_quorum", "write_quorum", "ensemble", "bookies")}
+        ordered = self.ack_quorum <= self.write_quorum <= self.ensemble <= self.bookies
+        rule = "ack_quorum <= write_quorum <= ensemble <= bookies"
+        require(rule, ordered, sizes, "copies go to several bookies")
         counts = {"fragments": self.fragments, "entries": self.entries}
         require("fragments <= entries", self.fragments <= self.entries, counts, "each fragment has an entry")
-        spare = self.fragments == 1 or self.bookies > self.write_quorum
+        spare = self.fragments == 1 or self.bookies > self.ensemble
         require(
-            "bookies > write_quorum if fragments > 1",
+            "bookies > ensemble if fragments > 1",
             spare,
             {**sizes, **counts},
             "without a spare bookie the ensemble cannot change",
@@ -89,4 +92,18 @@ class CopiesParameters:
 
     def first_ensemble(self, fragment: int) -> tuple[str, ...]:
         """Return the bookies that the writer gave the fragment: each fragment begins one bookie later."""
-        return tuple(f"b{(fragment - 1 + i) % self.bookies + 1}" for i in range(self.write_quorum))
+        return tuple(f"b{(fragment - 1 + i) % self.bookies + 1}" for i in range(self.ensemble))
+
+    @property
+    def is_striped(self) -> bool:
+        """Whether an entry is not on every bookie of its ensemble: E > WQ."""
+        return self.ensemble > self.write_quorum
+
+    def stores(self, position: int, entry: int) -> bool:
+        """Return whether the entry goes to that position of its ensemble (RoundRobinDistributionSchedule)."""
+        stripes = Configuration(self.ensemble, self.write_quorum, self.ack_quorum)
+        return position - 1 in stripes.write_set(entry)
+
+    def stored_at(self, position: int, entry: int) -> tuple[int, ...]:
+        """Return the entries at that position of the ensemble that has the entry, in order."""
+        return tuple(e for e in self.entries_of(self.fragment_of(entry)) if self.stores(position, e))

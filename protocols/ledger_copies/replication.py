@@ -29,7 +29,10 @@ def take_ledger(
     ZkLedgerUnderreplicationManager.getLedgerToRereplicate, LedgerChecker.checkLedger,
     BookKeeperAdmin.replicateLedgerFragment.
     """
-    fails = exists(s.bookie, lambda b: (s.ensemble[fragment, position] == b) & ~s.passes_check(b, fragment))
+    fails = exists(
+        s.bookie,
+        lambda b: (s.ensemble[fragment, position] == b) & ~s.passes_check(b, fragment, position),
+    )
     return Action(
         when=_may_replace(s, worker, fragment, target) & (s.lock == NOBODY) & fails,
         then=[*s.begins(worker, fragment, position, target), s.lock.set(worker)],
@@ -62,7 +65,7 @@ def copy_entry(s: Copies, replicator: Parameter, entry: Parameter) -> Action:
     """
     return Action(
         when=s.busy[replicator]
-        & s.belongs(entry, s.own_fragment[replicator])
+        & s.moves(replicator, entry)
         & ~s.copied[replicator, entry]
         & can_be_read(s, replicator, entry)
         & takes_copies(s, replicator),
@@ -81,7 +84,7 @@ def copy_entry(s: Copies, replicator: Parameter, entry: Parameter) -> Action:
 
 def can_be_read(s: Copies, replicator: TermLike, entry: TermLike) -> Term:
     """Return whether a live bookie of the ensemble that the replicator has read has the entry."""
-    return exists(s.bookie, lambda b: s.in_own_ensemble(replicator, b) & s.live[b] & s.copy[b, entry])
+    return exists(s.bookie, lambda b: s.is_read_from(replicator, b, entry) & s.live[b] & s.copy[b, entry])
 
 
 def takes_copies(s: Copies, replicator: TermLike) -> Term:
@@ -164,7 +167,10 @@ def give_up(s: Copies, replicator: Parameter) -> Action:
 
 def find_replicated(s: Copies) -> Action:
     """Find nothing missing while nobody copies (ReplicationWorker.rereplicate, markLedgerReplicated)."""
-    named_pass = forall_over((s.fragment, s.bookie), lambda f, b: ~s.is_named(f, b) | s.passes_check(b, f))
+    named_pass = forall_over(
+        (s.fragment, s.position, s.bookie),
+        lambda f, i, b: (s.ensemble[f, i] != b) | s.passes_check(b, f, i),
+    )
     return Action(
         when=named_pass & ~exists(s.replicator, lambda r: s.busy[r]) & exists(s.bookie, lambda b: s.lost[b]),
         then=[s.lost[b].set(False) for b in s.bookie],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from fencepost.encoding.language.conditional_terms import implies, is_one_of
+from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.terms import Term, TermLike, Update, any_of, lift
+from fencepost.encoding.language.terms import TRUE, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 
 NOBODY = "none"
@@ -36,8 +36,18 @@ class Copies(StateSpace):
         self.bookie = Sort("bookie", bookies, part_of="holder")
         self.replicator = Sort("replicator", replicators, part_of="holder")
         self.fragment = integers(1, p.fragments)
-        self.position = integers(1, p.write_quorum)
+        self.position = integers(1, p.ensemble)
+        self.stripe = integers(1, p.ensemble if p.is_striped else 1)
+        """The positions that have entries of their own: all of them if E > WQ, one otherwise."""
         self.entry = integers(1, p.entries)
+
+        # Constants: striping.
+        self.is_stored = family(BOOL, self.position, self.entry, initial=p.stores)
+        """Whether the entry goes to that position of its fragment's ensemble."""
+        self.is_checked = family(BOOL, self.position, self.entry, initial=self.checked_first)
+        """Whether the entry is the first or the last one at the position (LedgerChecker reads these two)."""
+        self.is_moved = family(BOOL, self.stripe, self.entry, initial=self.moved_first)
+        """Whether a re-replication of the position copies the entry."""
 
         # The metadata store.
         self.ensemble = family(self.bookie, self.fragment, self.position, initial=self.named_first)
@@ -71,6 +81,8 @@ class Copies(StateSpace):
         self.own_ensemble = family(self.bookie, self.replicator, self.position)
         self.is_latest = family(BOOL, self.replicator)
         """Whether the replicator's copy of the metadata has the version of the store."""
+        self.own_stripe = family(self.stripe, self.replicator)
+        """The position of the bookie to replace, where the replicator read it first."""
         self.failed = family(self.bookie, self.replicator)
         self.target = family(self.bookie, self.replicator)
         self.copied = family(BOOL, self.replicator, self.entry)
@@ -89,12 +101,26 @@ class Copies(StateSpace):
 
     def stored_first(self, bookie: str, entry: int) -> bool:
         """Return whether the bookie had the entry when the ledger was closed."""
-        return bookie in self.parameters.first_ensemble(self.parameters.fragment_of(entry))
+        p = self.parameters
+        ensemble = p.first_ensemble(p.fragment_of(entry))
+        return bookie in ensemble and p.stores(ensemble.index(bookie) + 1, entry)
+
+    def checked_first(self, position: int, entry: int) -> bool:
+        """Return whether the entry is the first or the last one of its fragment at the position."""
+        stored = self.parameters.stored_at(position, entry)
+        return bool(stored) and entry in (stored[0], stored[-1])
+
+    def moved_first(self, position: int, entry: int) -> bool:
+        """Return whether the entry is between the first and the last one of its fragment at the position.
+
+        LedgerFragmentReplicator.replicateFragmentInternal copies those between that go elsewhere too.
+        """
+        stored = self.parameters.stored_at(position, entry)
+        return bool(stored) and stored[0] <= entry <= stored[-1]
 
     def opened_first(self, bookie: str) -> bool:
         """Return whether the writer had added entries to the bookie."""
-        p = self.parameters
-        return any(bookie in p.first_ensemble(f) for f in range(1, p.fragments + 1))
+        return any(self.stored_first(bookie, e) for e in range(1, self.parameters.entries + 1))
 
     def is_named(self, fragment: TermLike, bookie: TermLike) -> Term:
         """Return whether the metadata names the bookie for the fragment."""
@@ -103,6 +129,27 @@ class Copies(StateSpace):
     def is_named_at_all(self, bookie: TermLike) -> Term:
         """Return whether the metadata names the bookie for any fragment."""
         return exists(self.fragment, lambda f: self.is_named(f, bookie))
+
+    def is_due(self, fragment: TermLike, bookie: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry belongs on the bookie, by the metadata of its fragment."""
+        return exists(
+            self.position, lambda i: self.is_stored[i, entry] & (self.ensemble[fragment, i] == bookie)
+        )
+
+    def is_read_from(self, replicator: TermLike, bookie: TermLike, entry: TermLike) -> Term:
+        """Return whether the replicator asks the bookie for the entry, by the metadata that it has read."""
+        return exists(
+            self.position, lambda i: self.is_stored[i, entry] & (self.own_ensemble[replicator, i] == bookie)
+        )
+
+    def moves(self, replicator: TermLike, entry: TermLike) -> Term:
+        """Return whether the replicator copies the entry."""
+        moved = exists(self.stripe, lambda i: (self.own_stripe[replicator] == i) & self.is_moved[i, entry])
+        return self.belongs(entry, self.own_fragment[replicator]) & moved
+
+    def is_own(self, replicator: TermLike, position: TermLike) -> Term:
+        """Return whether the replicator found its bookie at that position, or at any if all have the same."""
+        return (self.own_stripe[replicator] == position) if self.parameters.is_striped else TRUE
 
     def in_own_ensemble(self, replicator: TermLike, bookie: TermLike) -> Term:
         """Return whether the fragment's ensemble names the bookie, as the replicator has read it."""
@@ -115,21 +162,23 @@ class Copies(StateSpace):
         entry, fragment = lift(entry), lift(fragment)
         return any_of(*((fragment == f) & (entry >= of[0]) & (entry <= of[-1]) for f, of in ranges.items()))
 
-    def of_each_entry(self, fragment: TermLike, holds: Callable[[Term], Term]) -> Term:
-        """Return whether `holds` is true of each entry of the fragment."""
-        return forall(self.entry, lambda e: implies(self.belongs(e, fragment), holds(e)))
+    def passes_check(self, bookie: TermLike, fragment: TermLike, position: TermLike) -> Term:
+        """Return whether LedgerChecker finds nothing missing on the bookie at that position.
 
-    def passes_check(self, bookie: TermLike, fragment: TermLike) -> Term:
-        """Return whether LedgerChecker finds nothing missing: it reads the first and the last entry."""
-        p = self.parameters
-        ends = {e for f in range(1, p.fragments + 1) for e in (p.entries_of(f)[0], p.entries_of(f)[-1])}
-        return self.live[bookie] & self.of_each_entry(
-            fragment, lambda e: implies(is_one_of(e, sorted(ends)), self.copy[bookie, e])
+        It reads the first and the last entry that the position has.
+        """
+        return self.live[bookie] & forall(
+            self.entry,
+            lambda e: implies(self.belongs(e, fragment) & self.is_checked[position, e], self.copy[bookie, e]),
         )
 
+    def of_each_moved(self, replicator: TermLike, holds: Callable[[Term], Term]) -> Term:
+        """Return whether `holds` is true of each entry that the replicator copies."""
+        return forall(self.entry, lambda e: implies(self.moves(replicator, e), holds(e)))
+
     def has_copied_all(self, replicator: TermLike) -> Term:
-        """Return whether the replicator has copied every entry of its fragment."""
-        return self.of_each_entry(self.own_fragment[replicator], lambda e: self.copied[replicator, e])
+        """Return whether the replicator has copied every entry that it is to copy."""
+        return self.of_each_moved(replicator, lambda e: self.copied[replicator, e])
 
     def begins(
         self, replicator: TermLike, fragment: TermLike, position: TermLike, target: TermLike
@@ -140,6 +189,7 @@ class Copies(StateSpace):
             self.own_fragment[replicator].set(fragment),
             *(self.own_ensemble[replicator, i].set(self.ensemble[fragment, i]) for i in self.position),
             self.is_latest[replicator].set(True),
+            self.own_stripe[replicator].set(position if self.parameters.is_striped else 1),
             self.failed[replicator].set(self.ensemble[fragment, position]),
             self.target[replicator].set(target),
         ]
@@ -152,6 +202,7 @@ class Copies(StateSpace):
             self.own_fragment[replicator].set(1),
             *(self.own_ensemble[replicator, i].set(none) for i in self.position),
             self.is_latest[replicator].set(False),
+            self.own_stripe[replicator].set(1),
             self.failed[replicator].set(none),
             self.target[replicator].set(none),
             *(self.copied[replicator, e].set(False) for e in self.entry),

@@ -27,7 +27,7 @@ from support.tiers import each_third
 Settings = Mapping[str, object]
 
 COPIES = "ledger-copies"
-ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1}
+ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 """One bookie with the entry, and one that is spare."""
 AS_RELEASED: Settings = {"recover_lock": "no", "update_checks": "old-bookie"}
 TWO_OPERATORS: Settings = {"workers": 0, "operators": 2, "collector": "no"}
@@ -150,9 +150,9 @@ def test_a_property_without_its_condition_is_violated_by_lost_disks(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"ack_quorum": 3}, "ack_quorum <= write_quorum <= bookies"),
+        ({"ack_quorum": 3}, "ack_quorum <= write_quorum <= ensemble <= bookies"),
         ({"fragments": 2}, "fragments <= entries"),
-        ({"bookies": 2, "fragments": 2, "entries": 2}, "bookies > write_quorum if fragments > 1"),
+        ({"bookies": 2, "fragments": 2, "entries": 2}, "bookies > ensemble if fragments > 1"),
         ({"workers": 0, "operators": 0}, "workers .* operators >= 1"),
     ],
     ids=str,

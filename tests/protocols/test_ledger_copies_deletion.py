@@ -18,7 +18,7 @@ from support.instances import built, happens, nearest_violation
 Settings = Mapping[str, object]
 
 COPIES = "ledger-copies"
-ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "workers": 0}
+ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "workers": 0}
 CACHE: Settings = {**ONE_COPY, "storage": "write-cache"}
 SWAP: Settings = {**CACHE, "deletion_mark": "until-swap"}
 CHECKPOINT: Settings = {**CACHE, "deletion_mark": "until-checkpoint"}

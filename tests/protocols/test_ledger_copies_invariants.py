@@ -22,7 +22,7 @@ from support.one_action import broken
 Settings = Mapping[str, object]
 
 COPIES = "ledger-copies"
-ONE_COPY: Settings = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "workers": 0}
+ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "workers": 0}
 CACHED: Settings = {"workers": 0, "storage": "write-cache"}
 INVARIANTS = [invariant.name for invariant in built(COPIES, CACHED)[0].invariants]
 

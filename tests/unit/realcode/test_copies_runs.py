@@ -78,7 +78,9 @@ def test_the_actions_that_no_run_takes_are_not_counted() -> None:
 
 
 def test_a_run_has_few_faults_and_none_of_a_bookie_that_collects() -> None:
-    (ground,) = grounds("ledger-copies", {"bookies": 2, "write_quorum": 1, "ack_quorum": 1}, "db", "4.17.4")
+    (ground,) = grounds(
+        "ledger-copies", {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}, "db", "4.17.4"
+    )
     chance = random.Random(1)
     for _ in range(3):
         drawn = ground.random_run(chance)
