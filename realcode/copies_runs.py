@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.steps import State
@@ -23,7 +24,8 @@ from fencepost.realcode.observations import Observations
 from fencepost.realcode.runs import LONGEST, SHORTEST, ConformanceRun, Ground, Settings
 
 ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
-INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2})
+STRIPED: Settings = {"bookies": 4, "ensemble": 3, "entries": 3}
+INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2}, STRIPED)
 """The settings of the instances. Each has one spare bookie, so the code chooses the model's target."""
 ONE_OPERATOR: Settings = {"workers": 0, "operators": 1, "session": "kept"}
 """The harness runs no replication worker."""
@@ -57,7 +59,17 @@ class CopiesGround(Ground):
         assert isinstance(copies, Copies)
         return copies
 
-    def random_run(self, chance: random.Random, fired: Counter[str] | None = None) -> ConformanceRun:
+    @cached_property
+    def situations(self) -> tuple[ConformanceRun, ...]:
+        """None: the situations are those of a ledger."""
+        return ()
+
+    def random_run(
+        self,
+        chance: random.Random,
+        fired: Counter[str] | None = None,
+        beginning: ConformanceRun | None = None,
+    ) -> ConformanceRun:
         """Return a random run that the code can take; actions that `fired` in few runs are preferred."""
         before = Counter() if fired is None else fired
         longest = chance.randint(SHORTEST, LONGEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 from collections import Counter
@@ -23,6 +24,7 @@ from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.aims import aims
 from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
 from fencepost.realcode.observations import Observations, model_observations
+from fencepost.realcode.situations import SITUATIONS
 
 Settings = Mapping[str, object]
 
@@ -148,16 +150,40 @@ class Ground:
         assert isinstance(ledger, Ledger)
         return ledger
 
-    def random_run(self, chance: random.Random, fired: Counter[str] | None = None) -> ConformanceRun:
-        """Return a random run that the code can take; actions that `fired` in few runs are preferred."""
+    @cached_property
+    def situations(self) -> tuple[ConformanceRun, ...]:
+        """The beginnings of runs by `situations.toml` that the code can take on this instance."""
+        found = []
+        for situation in SITUATIONS:
+            actions = situation.actions(self.instance.system.ground_actions)
+            if actions is None or {a.schema.name for a in actions} - self.names:
+                continue
+            beginning = ConformanceRun(tuple(situation.lost), actions)
+            with contextlib.suppress(NotAnExecution):
+                self.followed(beginning)
+                found.append(beginning)
+        return tuple(found)
+
+    def random_run(
+        self,
+        chance: random.Random,
+        fired: Counter[str] | None = None,
+        beginning: ConformanceRun | None = None,
+    ) -> ConformanceRun:
+        """Return a random run that the code can take; actions that `fired` in few runs are preferred.
+
+        With a beginning the run goes on from there, and loses no other messages.
+        """
         concrete = self.replayer.concrete
         longest = chance.randint(SHORTEST, LONGEST)
         fired = Counter() if fired is None else fired
         ledger = self.ledger
         aim = aims(chance, self.endings, fired, len(ledger.entry.values), ledger.bookie.values)
         lost = aim.lost(chance, [choice.name for choice in self.instance.system.choices])
-        (state,) = self.replayer.follow([], lost)
-        actions: list[GroundAction] = []
+        if beginning is not None:
+            lost = beginning.lost
+        actions = list(beginning.actions) if beginning is not None else []
+        state = self.replayer.follow(actions, lost)[-1]
         while len(actions) < longest:
             following = {
                 step.action: after
@@ -331,14 +357,23 @@ def random_runs(grounds: Sequence[Ground], seed: int) -> Iterator[tuple[Ground, 
     """Yield random runs without end, on one instance after another; the same for the same seed.
 
     Each is the most useful of several random runs: it has the most actions that fired in few runs before.
-    Short runs are left out.
+    Short runs are left out. The runs on an instance begin with its situations in turn, and every second one
+    with none.
     """
     chance, fired = random.Random(seed), Counter[str]()
-    for ground in itertools.cycle(grounds):
-        several = [ground.random_run(chance, fired) for _ in range(CANDIDATES)]
+    beginnings = [itertools.cycle([None, *_beginnings(ground, chance)]) for ground in grounds]
+    for ground, following in itertools.cycle(zip(grounds, beginnings, strict=True)):
+        beginning = next(following)
+        several = [ground.random_run(chance, fired, beginning) for _ in range(CANDIDATES)]
         run = max(several, key=partial(_worth, fired))
         fired.update(run.names)
         yield ground, run
+
+
+def _beginnings(ground: Ground, chance: random.Random) -> Iterator[ConformanceRun | None]:
+    """Yield the beginnings by situations in a random order, with None between two of them."""
+    for number, beginning in enumerate(chance.sample(ground.situations, len(ground.situations))):
+        yield from (beginning,) if number == 0 else (None, beginning)
 
 
 def _worth(fired: Counter[str], run: ConformanceRun) -> tuple[bool, float]:
