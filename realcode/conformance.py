@@ -33,7 +33,8 @@ from fencepost.realcode.library import Library
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import rules_in_runs
 from fencepost.realcode.reproduction import Setting, needs, started
-from fencepost.realcode.runs import DURABLE, INSTANCES, ConformanceRun, Ground, Settings, met, random_runs
+from fencepost.realcode.run_instances import DURABLE, INSTANCES, Settings
+from fencepost.realcode.runs import ConformanceRun, Ground, met, random_runs
 
 ATTEMPTS = 80
 """The largest number of attempts to shorten one departure."""

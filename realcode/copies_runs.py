@@ -21,7 +21,8 @@ from fencepost.realcode.course import Course
 from fencepost.realcode.drive.copies import COPIES_DRIVEN, CopiesCode
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import Observations
-from fencepost.realcode.runs import LONGEST, SHORTEST, ConformanceRun, Ground, Settings
+from fencepost.realcode.run_instances import Settings
+from fencepost.realcode.runs import LONGEST, SHORTEST, ConformanceRun, Ground
 
 ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 STRIPED: Settings = {"bookies": 4, "ensemble": 3, "entries": 3}

@@ -26,56 +26,10 @@ from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
 from fencepost.realcode.observations import Observations, model_observations
 from fencepost.realcode.situations import SITUATIONS
 
-Settings = Mapping[str, object]
-
 SHORTEST, LONGEST = 20, 60
 """The limits on the steps of a run, unless it ends before."""
 CANDIDATES = 6
 """The number of random runs from which the most useful one is taken."""
-
-BROAD: Settings = {"bookies": 4, "entries": 2, "recoverers": 2}
-PAIRS: Settings = {
-    "bookies": 3,
-    "ensemble": 2,
-    "write_quorum": 2,
-    "entries": 3,
-    "inflight": 3,
-    "recoverers": 2,
-}
-STRIPED: Settings = {"bookies": 4, "write_quorum": 2, "entries": 3, "inflight": 3}
-CHAINED: Settings = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "entries": 2, "fragments": 3}
-SILENT: Settings = {
-    "bookies": 3,
-    "ensemble": 2,
-    "write_quorum": 2,
-    "ack_quorum": 1,
-    "entries": 2,
-    "silent": 1,
-}
-CRASHING: Settings = {
-    "bookies": 3,
-    "ensemble": 2,
-    "write_quorum": 2,
-    "entries": 2,
-    "crashes": 2,
-    "lose": "bare-fences",
-    "fence_on_unclean_shutdown": "no",
-    "limbo_on_unclean_shutdown": "no",
-}
-DURABLE: Settings = {
-    "bookies": 3,
-    "ensemble": 2,
-    "write_quorum": 2,
-    "entries": 2,
-    "crashes": 2,
-    "restarts": 1,
-}
-"""The settings of an instance whose crashes lose what the storage of the runs loses."""
-INSTANCES: tuple[Settings, ...] = (BROAD, PAIRS, STRIPED, SILENT, CRASHING, CHAINED)
-"""The settings of the other instances. All are used in turn.
-
-Between them every action fires that can be driven, but for those of a boot in steps.
-"""
 
 ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fall silent")
 """The actions that end a run or most of it.

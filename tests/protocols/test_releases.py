@@ -278,8 +278,8 @@ def test_releases_lists_the_bugs_by_the_releases_that_have_them(capsys: pytest.C
 def test_what_was_seen_has_a_verdict_for_each_storage(capsys: pytest.CaptureFixture[str]) -> None:
     """For too-few-copies the text was "interleaved" and no more. Planted: the text up to the first comma."""
     rows = {line.split()[0]: line for line in printed(capsys).splitlines() if line}
-    assert rows["too-few-copies"].endswith("4.17.4: has it (interleaved, db), refuses it (sorted)")
-    assert rows["#4812"].endswith("4.17.3, 4.17.4: has it (db)")
+    assert rows["too-few-copies"].endswith("4.18.0: has it (interleaved, db), refuses it (sorted)")
+    assert rows["#4812"].endswith("4.17.3, 4.17.4, 4.18.0: has it (db)")
     assert "  journal off, dataIntegrityChecking on  " in rows["BP-46-served"]
     assert "; needs journal off, dataIntegrityChecking on" in " ".join(printed(capsys, "4.17.4").split())
 

@@ -17,7 +17,8 @@ from fencepost.realcode.conformance import action_of, grounds, parameters_of
 from fencepost.realcode.drive import writers
 from fencepost.realcode.drive.code import Code, NoSeam, Parted
 from fencepost.realcode.harness_session import Answer
-from fencepost.realcode.runs import CHAINED, ENDINGS, INSTANCES, Ground
+from fencepost.realcode.run_instances import CHAINED, INSTANCES
+from fencepost.realcode.runs import ENDINGS, Ground
 
 NOTHING_PUT_OFF = Aims("withdraw", False, 0, False, None)
 GROUND = Ground(find("bookkeeper").instance({**ONE_OF_TWO, "entries": 2}.items()))

@@ -26,7 +26,8 @@ from fencepost.realcode.conformance import Conformance, Departure, action_of, dr
 from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Playback
 from fencepost.realcode.run_files import RecordedRun, RunFile, begins_run, read_run_file
-from fencepost.realcode.runs import AT_ONCE, BROAD, ELSEWHERE, ConformanceRun, Ground, random_runs
+from fencepost.realcode.run_instances import BROAD
+from fencepost.realcode.runs import AT_ONCE, ELSEWHERE, ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
 from support.realcode import crashing_code
 

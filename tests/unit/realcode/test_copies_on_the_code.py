@@ -24,6 +24,8 @@ ENDINGS = {
     ("collector-beside-recover", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
     ("recover-twice", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
     ("recover-twice", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
+    ("recover-other-position", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
+    ("recover-other-position", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
     ("returned-copy", "4.13.0", "db"): (Ending.REFUSED, 12),
     ("returned-copy", "4.17.4", "db"): (Ending.REPRODUCED, None),
     ("returned-copy-checkpoint", "4.13.0", "db"): (Ending.REPRODUCED, None),

@@ -9,7 +9,8 @@ import pytest
 
 from fencepost.realcode import runs
 from fencepost.realcode.conformance import grounds
-from fencepost.realcode.runs import CHAINED, Ground, random_runs
+from fencepost.realcode.run_instances import CHAINED
+from fencepost.realcode.runs import Ground, random_runs
 from fencepost.realcode.situations import SITUATIONS, Situation
 
 OF_CHAINS = ("a failure during a change", "a change that replaces nothing")
