@@ -73,5 +73,6 @@ TRAITS = {
     "unsynced": "journalSyncData off",
     "deferred-sync": "writers with DEFERRED_SYNC",
     "readers": "readers without recovery",
+    "racks": "enforceMinNumFaultDomainsForWrite",
 }
 """The conditions that a bug may need of a setup, in words."""

@@ -64,6 +64,21 @@ def _ack_quorum(observations: Observations, told: Sequence[str], parameters: Boo
     return any(_copies(entry, observations, parameters) < parameters.ack_quorum for entry in entries)
 
 
+def _on_enough_racks(
+    observations: Observations, told: Sequence[str], parameters: BookKeeperParameters
+) -> bool:
+    """Return whether the copies of an acknowledged entry are on too few racks before the close."""
+
+    def racks(entry: int) -> int:
+        bookies = _write_set(entry, observations, parameters)
+        stored = [b for b in bookies if observations.get(f"stored[{b}, {entry}]") == entry]
+        return len({int(b[1:]) % parameters.racks for b in stored})
+
+    needed = min(parameters.write_quorum, parameters.racks)
+    is_open = _closed_at(observations) is None
+    return is_open and any(racks(entry) < needed for entry in _acknowledged(observations))
+
+
 def _in_order(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
     stored = [
         (re.findall(r"\d+", n), content) for n, content in observations.items() if n.startswith("stored[")
@@ -124,6 +139,7 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "no-divergence": _no_divergence,
     "acked-entries-readable": _acked_readable,
     "ack-quorum-reached": _ack_quorum,
+    "acked-on-enough-racks": _on_enough_racks,
     "entries-in-order": _in_order,
     "no-dirty-read": _dirty_read,
     "fencing-is-enough": _fencing_enough,

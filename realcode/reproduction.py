@@ -86,12 +86,13 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
     """Return the settings that the bookies need; raise NoSeam if release or storage has no such setting."""
     if parameters.storage not in ("any", setting.storage):
         raise NoSeam(f"its trace is of {parameters.storage} storage")
+    racks = {"racks": str(parameters.racks)} if parameters.racks else {}
     if parameters.forces:
         raise NoSeam("the harness drives no force and no loss of power")
     if parameters.readers:
         raise NoSeam("the harness drives no reader without recovery")
     if not parameters.crashes or parameters.storage != "any":
-        return {"journal": "yes", "checks": "no"}
+        return {"journal": "yes", "checks": "no", **racks}
     fences, limbo = parameters.fence_on_unclean_shutdown, parameters.limbo_on_unclean_shutdown
     checks = "yes" in (fences, limbo)
     if checks and ordered(setting.release) < (4, 15, 0):
@@ -103,7 +104,7 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
             "one setting, dataIntegrityChecking, turns fence and limbo on; neither goes without the other"
         )
     loses = parameters.lose in LOSE_ENTRIES
-    return {"journal": "no" if loses else "yes", "checks": "yes" if checks else "no"}
+    return {"journal": "no" if loses else "yes", "checks": "yes" if checks else "no", **racks}
 
 
 def started(session: HarnessSession, setting: Setting, bookies: int, settings: Mapping[str, str]) -> Setting:

@@ -7,6 +7,7 @@ from fencepost.properties.bookkeeper.answers import adds_are_answered
 from fencepost.properties.bookkeeper.boot_properties import repair_is_complete
 from fencepost.properties.bookkeeper.deferred_sync import forced_entries_stay
 from fencepost.properties.bookkeeper.durability import durability_properties
+from fencepost.properties.bookkeeper.fault_domains import acked_on_enough_racks
 from fencepost.properties.bookkeeper.readers import reader_properties
 from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
 from fencepost.properties.bookkeeper.safety import (
@@ -37,6 +38,7 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         *((fencing_is_enough(s),) if not goes_down else ()),
         *(durability_properties(s) if s.is_durability_modelled else ()),
         *((forced_entries_stay(s),) if s.parameters.forces else ()),
+        *((acked_on_enough_racks(s),) if s.parameters.racks else ()),
         *(reader_properties(s) if s.parameters.readers else ()),
         recovery_can_finish(system),
         adds_are_answered(s),

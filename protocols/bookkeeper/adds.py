@@ -5,6 +5,8 @@ A recoverer's write-backs are adds too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
@@ -184,7 +186,11 @@ class Adds(Fencing):
     @definition
     def complete(self, client: TermLike, entry: TermLike) -> Term:
         """Return whether the entry has AQ acks."""
-        return at_least(self.parameters.ack_quorum, self.bookie, lambda b: self.acked[client, entry, b])
+        return self.are_enough(client, entry, lambda b: self.acked[client, entry, b])
+
+    def are_enough(self, client: TermLike, entry: TermLike, acked: Callable[[Term], Term]) -> Term:
+        """Return whether acks of these bookies complete the entry: AQ of them."""
+        return at_least(self.parameters.ack_quorum, self.bookie, acked)
 
     def changing(self, client: TermLike) -> Term:
         """Return whether an ensemble change has begun and is not committed.

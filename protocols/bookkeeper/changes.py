@@ -5,7 +5,7 @@ from __future__ import annotations
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Broadcast, Message
-from fencepost.encoding.language.quantifiers import at_least, exists, forall
+from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Value
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Read, Term, TermLike, Update, lift
@@ -24,7 +24,7 @@ class Changes(Adds):
 
     def may_change(self, client: TermLike, fragment: TermLike, failed: TermLike, has_failed: Term) -> Term:
         """Return whether a write to a member of the current ensemble failed and a spare bookie exists."""
-        spare = exists(self.bookie, lambda b: ~self.in_ensemble(client, fragment, b))
+        spare = exists(self.bookie, lambda b: self.may_stand_in(client, fragment, failed, b))
         return (
             (self.phase[client] == Phase.ACTIVE)
             & (self.own_last_fragment[client] == fragment)
@@ -33,6 +33,10 @@ class Changes(Adds):
             & spare
             & self.has_resent(client, fragment)
         )
+
+    def may_stand_in(self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike) -> Term:
+        """Return whether the placement policy may choose the bookie: it is not in the ensemble."""
+        return ~self.in_ensemble(client, fragment, spare)
 
     def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
         """Return whether the last change is over: it is, since the commit also resends pending entries."""
@@ -141,7 +145,7 @@ class Changes(Adds):
             def stays(b: Term) -> Term:
                 return ~self.is_withdrawn(client, fragment, e, failed, b) & self.acked[client, e, b]
 
-            without = at_least(p.ack_quorum, self.bookie, stays)
+            without = self.are_enough(client, e, stays)
             looked_at = ~exists(self.entry, lambda other: (other <= e) & passed_by(other))
             return if_(looked_at, without, self.complete(client, e))
 
@@ -196,7 +200,7 @@ def commit_change(
     withdrawn, sent = withdraws_and_resends(s, client, fragment, failed, spare)
     return Action(
         when=s.about_to_change(client, fragment, failed)
-        & ~s.in_ensemble(client, fragment, spare)
+        & s.may_stand_in(client, fragment, failed, spare)
         & ~s.goes_below(client, fragment)
         & s.may_commit(client)
         & s.is_new_ensemble(client, fragment, failed, spare),

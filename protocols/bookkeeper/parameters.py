@@ -14,6 +14,7 @@ from fencepost.protocols.bookkeeper.switches import (
     CRASHES,
     DEFERRED_SYNC,
     DURABILITY,
+    FAULT_DOMAINS,
     READERS,
     Switches,
 )
@@ -72,6 +73,13 @@ class BookKeeperParameters(Switches, Sizes):
             not (self.readers and down),
             {"readers": self.readers, **down},
             "leave out one of them",
+        )
+        self._forbid_unused("racks", self.racks > 0, FAULT_DOMAINS, "set racks=2")
+        require(
+            "racks and chained_changes=one-difference exclude each other with three fragments or more",
+            not (self.racks and self.has_chains),
+            {"racks": self.racks, "chained_changes": self.chained_changes, "fragments": self.fragments},
+            "set fragments=2",
         )
         self._forbid_unused("boot", self.boot == "whole", BOOT, "set boot=whole")
 

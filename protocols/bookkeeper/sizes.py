@@ -28,6 +28,12 @@ class Sizes:
     )
     power_losses: int = faults(0, "most losses of power of bookies (with forces)")
     readers: int = parameter(0, "clients that read the ledger without recovery", least=0)
+    racks: int = parameter(
+        0,
+        "racks on which bookies are in turn, if each write needs acks from min(WQ, racks) of them; with 0 it "
+        "needs AQ acks only",
+        least=0,
+    )
     disks: int = faults(0, "most disks that crashed bookies lose for good (with boot=whole)")
     reimages: int = faults(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)")
 

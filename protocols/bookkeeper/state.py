@@ -18,6 +18,7 @@ from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.layers import (
     chained_changes,
+    fault_domains,
     late_acks,
     old_rules,
     published,
@@ -163,6 +164,7 @@ class Ledger(Published):
         """Apply the rules of `chained_changes` and `acks_after_change`."""
         index = client, fragment, entry, bookie
         return [
+            *fault_domains.notes_success(self, *index),
             *ACKS_KEPT[self.chained_changes](self, *index),
             *CALLED[self.acks_after_change](self, *index),
         ]

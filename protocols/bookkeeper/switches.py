@@ -153,6 +153,15 @@ class Switches:
         "LedgerHandle.ensembleChangeLoop; issue 4651, a race between threads, since 4.16",
     )
 
+    # Fault domains (layers/fault_domains).
+
+    replaced_racks: str = switch(
+        ("kept", "withdrawn"),
+        "an ensemble change leaves the replaced bookie among those whose racks count for a pending entry, or "
+        "withdraws it",
+        "PendingAddOp.addEntrySuccessBookies, unsetSuccessAndSendWriteRequest; since 4.10; not reported",
+    )
+
     # DEFERRED_SYNC (layers/deferred_sync).
 
     force_counts: str = switch(
@@ -312,6 +321,9 @@ class Switches:
 
 DEFERRED_SYNC = ("power_losses", "force_counts", "force_after_close")
 """The parameters that need a writer with DEFERRED_SYNC."""
+
+FAULT_DOMAINS = ("replaced_racks",)
+"""The parameters that need racks."""
 
 READERS = ("absent_to_reader", "reader_open")
 """The parameters that need readers."""

@@ -32,9 +32,7 @@ LINE_OF_ADDS = LINE.replace(
 )
 """The line of the core and the tweaks, whose adds are one step."""
 
-LINE_OF_COPIES = (
-    "not modelled of BookKeeper's re-replication: open ledgers, striping, late adds, reuse of ids"
-)
+LINE_OF_COPIES = "not modelled of BookKeeper's re-replication: open ledgers, late adds, reuse of ids"
 
 SENTENCE = f"N{LINE[1:]}."
 SMALLEST = [f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum", "ack_quorum")]

@@ -29,13 +29,13 @@ from fencepost.encoding.language.state import choice, family, variable
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of, lift
 from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.layers.chained_changes import ChainedChanges
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests
+from fencepost.protocols.bookkeeper.layers.fault_domains import FaultDomains
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 
-class DeferredSync(ChainedChanges):
+class DeferredSync(FaultDomains):
     """The forces of the writer, the entries that each bookie has synced, and losses of power."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

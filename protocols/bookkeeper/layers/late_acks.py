@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
-from fencepost.encoding.language.quantifiers import at_least
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.terms import (
@@ -57,9 +56,7 @@ class LateAcks(RefusedChanges):
 
     def completes(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the entry has AQ acks together with this one."""
-        return at_least(
-            self.parameters.ack_quorum, self.bookie, lambda b: self.acked[client, entry, b] | (b == bookie)
-        )
+        return self.are_enough(client, entry, lambda b: self.acked[client, entry, b] | (b == bookie))
 
     def may_end_idle(self, client: TermLike, fragment: TermLike) -> Term:
         """Return whether a change that replaces nothing may end by itself."""

@@ -24,6 +24,7 @@ import org.apache.bookkeeper.client.BookKeeperAdmin;
 import org.apache.bookkeeper.client.DefaultEnsemblePlacementPolicy;
 import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.client.LedgerHandle;
+import org.apache.bookkeeper.client.Racks;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.conf.ServerConfiguration;
@@ -201,6 +202,7 @@ public final class Harness {
 
     private Object start(Map<String, String> given) throws Exception {
         seconds = Long.parseLong(given.getOrDefault("seconds", "30"));
+        Racks.number = Integer.parseInt(given.getOrDefault("racks", "0"));
         ZooKeeperServer server = new ZooKeeperServer(new File(folder, "zk"), new File(folder, "zk"), 2000);
         zooKeeper = new NIOServerCnxnFactory();
         zooKeeper.configure(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 100);
@@ -236,7 +238,8 @@ public final class Harness {
     private ClientConfiguration clientConfiguration() {
         ClientConfiguration conf = new ClientConfiguration();
         conf.setMetadataServiceUri(metadata);
-        conf.setEnsemblePlacementPolicy(DefaultEnsemblePlacementPolicy.class);
+        conf.setEnsemblePlacementPolicy(Racks.number > 0 ? Racks.class : DefaultEnsemblePlacementPolicy.class);
+        conf.setEnforceMinNumFaultDomainsForWrite(Racks.number > 0);
         conf.setNumWorkerThreads(1);
         conf.setNumIOThreads(1);
         conf.setAddEntryTimeout(3600);
