@@ -69,6 +69,10 @@ def _cell(known: Expectation, lib: Library, storage: str, log: Path | None) -> C
         return Cell(known.name, setting, Mark.NO_TRACE, str(error))
 
 
+DRIVEN = (Mark.HAS, Mark.REFUSES, Mark.PARTED)
+"""The results that only a run on the code gives."""
+
+
 def _text(cells: Sequence[Cell]) -> str:
     width, wide = max(len(c.bug) for c in cells), max(len(c.setting.code) for c in cells)
     lines = []
@@ -76,14 +80,14 @@ def _text(cells: Sequence[Cell]) -> str:
         step = f" (docs/real-code.md: step {c.refused_at})" if c.refused_at not in (None, c.step) else ""
         wrong = {True: "", False: f"  DIFFERS{step}", None: "  NOT RUN"}[c.as_expected]
         lines.append(f"{c.bug:{width}}  {c.setting.code:{wide}}  {c.setting.storage:11} {c}{wrong}")
-    good = [c for c in cells if c.as_expected]
-    driven = sum(c.mark in (Mark.HAS, Mark.REFUSES) for c in good)
+    good = sum(c.as_expected is True for c in cells)
+    driven = sum(c.mark in DRIVEN for c in cells)
     on = {spoken(c.setting) for c in cells if c.setting.jdk}
     return "\n".join(
         [
             *lines,
             "",
-            f"{len(good)} of {len(cells)} as docs/known.md says, {driven} of them driven",
+            f"{good} of {len(cells)} as docs/known.md says; the code was driven in {driven}",
             *sorted(on),
         ]
     )
