@@ -123,6 +123,8 @@ def defaults_of(protocol: str) -> BookKeeperParameters | CopiesParameters:
 def grounds(protocol: str, settings: Settings, storage: str, release: str) -> list[Ground]:
     """Return the instances to run: a set that covers every action, or the one that `settings` names.
 
+    With forces or readers no instance has crashes.
+
     A bookie treats the second copy of an entry as its storage does. The client queues adds, changes ensembles
     and continues after a refused change as its release does.
 
@@ -139,6 +141,8 @@ def grounds(protocol: str, settings: Settings, storage: str, release: str) -> li
         own = {"second_copy": STORAGES[storage].second_copy, **rules_in_runs(release, parameters)}
         return Ground(found.instance({**own, **asked}.items()))
 
+    if {"forces", "readers"} & set(settings):
+        chosen = tuple(instance for instance in chosen if "crashes" not in instance)
     return [ground({**instance, **settings}) for instance in chosen]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import TOLD_LAC, UNANSWERED, Observations
+from fencepost.realcode.observations import FORCED, TOLD_LAC, UNANSWERED, Observations
 
 
 def violated(
@@ -18,7 +18,10 @@ def violated(
 
 
 def _acknowledged(observations: Observations) -> list[int]:
-    return [int(n[13:-1]) for n, is_so in observations.items() if n.startswith("acknowledged[") and is_so]
+    """Return the acknowledged entries, of a writer with DEFERRED_SYNC those that a force has covered."""
+    name = FORCED if any(n.startswith(f"{FORCED}[") for n in observations) else "acknowledged"
+    start = len(name) + 1
+    return [int(n[start:-1]) for n, is_so in observations.items() if n.startswith(f"{name}[") and is_so]
 
 
 def _closed_at(observations: Observations) -> int | None:
@@ -135,6 +138,21 @@ def _add_hangs(observations: Observations, told: Sequence[str], parameters: Book
     return bool(unanswered(observations))
 
 
+def _absent(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
+    """Return whether a reader was told that an acknowledged entry does not exist."""
+    confirmed = set(_acknowledged(observations)) | set(range(1, (_closed_at(observations) or 0) + 1))
+    absent = [n for n, is_so in observations.items() if n.startswith("absent[") and is_so]
+    return any(int(n[:-1].split(", ")[1]) in confirmed for n in absent)
+
+
+def _low_end(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
+    """Return whether a reader knows that the ledger is closed, and has a LAC below the last entry."""
+    last = _closed_at(observations)
+    knowing = [n[10:-1] for n, is_so in observations.items() if n.startswith("knows end[") and is_so]
+    lacs = [observations[f"lac[{reader}]"] for reader in knowing]
+    return last is not None and any(isinstance(lac, int) and lac < last for lac in lacs)
+
+
 JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters], bool]] = {
     "no-divergence": _no_divergence,
     "acked-entries-readable": _acked_readable,
@@ -146,5 +164,7 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "recovery-can-finish": _stuck,
     "adds-answered": _add_hangs,
     "valid-fragments": _invalid_fragment,
+    "reads-find-entries": _absent,
+    "readers-see-the-end": _low_end,
 }
 """The judges by property. The model alone judges other properties, while the code agrees with it."""

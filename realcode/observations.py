@@ -7,7 +7,7 @@ counts from 0 and uses -1.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fencepost.encoding.concrete.compiler import Concrete
@@ -16,6 +16,7 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain
 from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
+from fencepost.protocols.bookkeeper.layers.readers import Opening
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
@@ -38,6 +39,13 @@ It is not compared once the writer has given up. The code may then have read tha
 uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it.
 """
 
+FORCED = "forced"
+"""An entry that was acknowledged before a force that has succeeded."""
+
+ABSENT = ("NoSuchEntryException", "NoSuchLedgerExistsException")
+"""The results of a read for which no bookie of the write set has the entry."""
+
+_FORCE = re.compile(rf"{WRITER}: force (?P<number>\d+): (?P<result>\w+)")
 _TOLD = re.compile(r"(?P<client>\w+): (?P<what>add \d+|opened|closed): (?P<code>\w+)(?: at (?P<lac>-?\d+))?")
 
 
@@ -74,12 +82,50 @@ def code_observations(
         }
         found[f"acknowledged[{entry}]"] = "OK" in results
         found[f"{UNANSWERED}[{entry}]"] = entry in pushed and not results
+    if parameters.forces:
+        found |= _forced(look["told"], entries)
+    for number in range(1, parameters.readers + 1):
+        found |= _of_reader(f"rd{number}", look, entries)
     for told in look["told"]:
         match = _TOLD.fullmatch(told)
-        if match is not None and match["what"] in ("opened", "closed") and match["code"] == "OK":
+        if match is None or match["client"] in look.get("readers", {}):
+            continue
+        if match["what"] in ("opened", "closed") and match["code"] == "OK":
             found[f"closed at[{match['client']}]"] = int(match["lac"]) + 1
     if WRITER in look["lacs"]:
         found[OWN_LAC] = look["lacs"][WRITER] + 1
+    return found
+
+
+def _forced(told: Sequence[str], entries: int) -> dict[str, Json]:
+    """Return whether each entry was acknowledged before a force that has succeeded."""
+    covers: dict[str, int] = {}
+    acknowledged, forced = 0, 0
+    for one in told:
+        if one.startswith(f"{WRITER}: add ") and one.endswith(": OK"):
+            acknowledged += 1
+        elif (match := _FORCE.fullmatch(one)) is not None:
+            if match["result"] == "begins":
+                covers[match["number"]] = acknowledged
+            elif match["result"] == "OK":
+                forced = max(forced, covers[match["number"]])
+    return {f"{FORCED}[{entry}]": entry <= forced for entry in range(1, entries + 1)}
+
+
+def _of_reader(name: str, look: Mapping[str, Any], entries: int) -> dict[str, Json]:
+    """Return what a reader without recovery knows, and the entries that it was told are absent."""
+    told = look["told"]
+    absent = {f"{name}: read {e}: {code}": e for e in range(1, entries + 1) for code in ABSENT}
+    found: dict[str, Json] = {f"absent[{name}, {e}]": False for e in range(1, entries + 1)}
+    found |= {f"absent[{name}, {absent[one]}]": True for one in told if one in absent}
+    known = look.get("readers", {}).get(name)
+    found[f"open[{name}]"] = known is not None
+    if known is not None:
+        found[f"lac[{name}]"] = look["lacs"][name] + 1
+        found[f"knows end[{name}]"] = known["closed"]
+        found[f"fragments[{name}]"] = "; ".join(
+            f"from {f['first'] + 1}: {', '.join(f['ensemble'])}" for f in known["fragments"]
+        )
     return found
 
 
@@ -105,7 +151,7 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     if found["status"] == Status.CLOSED.value:
         found["last entry"] = value(ledger.last_entry)
     if found["status"] != Status.NONE.value:
-        found |= _fragments(ledger, value)
+        found |= _fragments(ledger, value, value(ledger.last_fragment))
     for bookie in ledger.bookie:
         if ledger.parameters.boots_in_steps and value(ledger.stage[bookie]) != Stage.SERVING.value:
             continue
@@ -121,15 +167,36 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
         found[f"reading[{client}]"] = begun and value(ledger.covered(client))
         found[f"closing[{client}]"] = client in closing
     lac = value(ledger.lac(WRITER))
+    acknowledged = value(ledger.acknowledged(WRITER)) if ledger.parameters.forces else lac
     for entry in ledger.entry:
-        assert isinstance(lac, int) and isinstance(entry, int)
-        found[f"acknowledged[{entry}]"] = entry <= lac
+        assert isinstance(lac, int) and isinstance(acknowledged, int) and isinstance(entry, int)
+        found[f"acknowledged[{entry}]"] = entry <= acknowledged
+        if ledger.parameters.forces:
+            found[f"{FORCED}[{entry}]"] = entry <= lac
         found[f"{UNANSWERED}[{entry}]"] = value(_waits(ledger, entry))
     if found["status"] != Status.NONE.value and value(ledger.phase[WRITER]) != Phase.GONE.value:
         found[OWN_LAC] = lac
     for client in ledger.client:
         if value(ledger.phase[client]) == "closed":
             found[f"closed at[{client}]"] = value(ledger.closed_at[client])
+    for reader in ledger.reader if ledger.parameters.readers else ():
+        found |= _known_to(ledger, reader, value)
+    return found
+
+
+def _known_to(ledger: Ledger, reader: Value, value: Any) -> dict[str, Json]:
+    """Return what a reader without recovery knows, and the entries that it was told are absent."""
+    found: dict[str, Json] = {
+        f"absent[{reader}, {e}]": value(ledger.reported_absent[reader, e]) for e in ledger.entry
+    }
+    is_open = found[f"open[{reader}]"] = value(ledger.handle[reader]) == Opening.OPEN.value
+    if is_open:
+        found[f"lac[{reader}]"] = value(ledger.reader_lac[reader])
+        found[f"knows end[{reader}]"] = value(ledger.knows_end[reader])
+        fragments = _fragments(ledger, value, value(ledger.known_fragment[reader]))
+        found[f"fragments[{reader}]"] = "; ".join(
+            f"{name.removeprefix('ensemble ')}: {ensemble}" for name, ensemble in fragments.items()
+        )
     return found
 
 
@@ -149,13 +216,12 @@ def _closing(concrete: Concrete, state: State) -> set[Json]:
     return {plain(a.arguments[0]) for a in actions if next(concrete.step(a).successors(state), None)}
 
 
-def _fragments(ledger: Ledger, value: Any) -> dict[str, Json]:
-    """Return the ensembles by first entry.
+def _fragments(ledger: Ledger, value: Any, last: Any) -> dict[str, Json]:
+    """Return the ensembles by first entry, up to that fragment.
 
     A fragment replaces earlier ones that start at the same entry or a later one.
     """
     found: dict[int, str] = {}
-    last = value(ledger.last_fragment)
     for fragment in ledger.fragment:
         if fragment > last:
             break

@@ -14,7 +14,7 @@ from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
-from fencepost.protocols.bookkeeper.switches import DURABILITY
+from fencepost.protocols.bookkeeper.switches import DEFERRED_SYNC, DURABILITY, READERS
 from fencepost.quorums.storages import STORAGES
 
 ONE_AT_A_TIME: Mapping[str, Any] = {
@@ -55,7 +55,12 @@ def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> B
 def rules_in_runs(release: str, parameters: BookKeeperParameters) -> dict[str, str]:
     """Return the release's values of the switches that conformance runs follow."""
     own = as_in(release, parameters)
-    names = (*UNLESS_ASKED, *(name for name in DURABILITY if parameters.storage != "any" and name in RULES))
+    layers = (
+        (DURABILITY, parameters.storage != "any"),
+        (DEFERRED_SYNC, parameters.forces),
+        (READERS, parameters.readers),
+    )
+    names = (*UNLESS_ASKED, *(name for group, is_on in layers if is_on for name in group if name in RULES))
     return {name: str(getattr(own, name)) for name in names}
 
 

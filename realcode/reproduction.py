@@ -87,10 +87,6 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
     if parameters.storage not in ("any", setting.storage):
         raise NoSeam(f"its trace is of {parameters.storage} storage")
     racks = {"racks": str(parameters.racks)} if parameters.racks else {}
-    if parameters.forces:
-        raise NoSeam("the harness drives no force and no loss of power")
-    if parameters.readers:
-        raise NoSeam("the harness drives no reader without recovery")
     if not parameters.crashes or parameters.storage != "any":
         return {"journal": "yes", "checks": "no", **racks}
     fences, limbo = parameters.fence_on_unclean_shutdown, parameters.limbo_on_unclean_shutdown

@@ -19,6 +19,7 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
+from fencepost.protocols.bookkeeper.layers.readers import Opening
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.aims import aims
@@ -59,6 +60,10 @@ ELSEWHERE = {
     "code acknowledges with the next answer",
     "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
+    "hear lac": "an open reader asks the last ensemble that it knows, and no bookie once it knows that the "
+    "ledger is closed",
+    "lose power": "left out of a fenced bookie unless it has entries and has synced them all: its fence may "
+    "not be in the journal yet, or is lost without an entry",
     "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
@@ -200,6 +205,11 @@ class Ground:
             return not any(a.arguments[0] == client for a in self._possible("commit change", after))
         if name == "note failure":
             return not self._is_noted_alone(action, state)
+        if name == "hear lac":
+            reader, bookie = action.arguments
+            return not self._asks_for_lac(reader, bookie, state)
+        if name == "lose power":
+            return self._may_lose_fence(action.arguments[0], state)
         if name in BY_WORKER and _is_of_writer(action) and evaluate(self.ledger.idle[WRITER], {}, state):
             return True  # the worker is held, until the idle change of a chain ends
         if name == "commit change" and _is_of_writer(action):
@@ -221,6 +231,23 @@ class Ground:
         late = ~ledger.add_answered[client, fragment, entry, failed]
         stays = ledger.still_there(client, fragment, failed) | ~ledger.idle[client]
         return bool(evaluate(late & stays, {}, state))
+
+    def _asks_for_lac(self, reader: Value, bookie: Value, state: State) -> bool:
+        """Return whether the reader is opening the ledger, or asks the bookie for the LAC when it is open."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        if evaluate(ledger.handle[reader], {}, state) != Opening.OPEN:
+            return True
+        last = evaluate(ledger.known_fragment[reader], {}, state)
+        ensemble = [evaluate(ledger.ensemble[last, i], {}, state) for i in ledger.position]
+        return bookie in ensemble and not evaluate(ledger.knows_end[reader], {}, state)
+
+    def _may_lose_fence(self, bookie: Value, state: State) -> bool:
+        """Return whether the bookie is fenced and has no entry, or one that is not synced."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        if not evaluate(ledger.fenced[bookie], {}, state):
+            return False
+        stored = [e for e in ledger.entry if evaluate(ledger.has(bookie, e), {}, state)]
+        return not stored or not all(evaluate(ledger.synced[bookie, e], {}, state) for e in stored)
 
     def _acknowledges_later(self, change: GroundAction, state: State, after: State) -> bool:
         """Return whether the change moves the LAC in the model but not yet in the code."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.metadata import WRITER
-from fencepost.realcode.drive import bookies, recoverers, writers
+from fencepost.realcode.drive import bookies, forces, readers, recoverers, writers
 from fencepost.realcode.drive.bookies import PHASE_ONE
 from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about
 from fencepost.realcode.harness_session import CodeFailed
@@ -213,6 +213,55 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.serve,
     ),
     "refuse cookies": Drive("the bookie is booted, which must fail", "the failure", bookies.refuse_cookies),
+    "send force": Drive(
+        "LedgerHandle.force; the requests are held. Such a ledger is created with WriteFlag.DEFERRED_SYNC, "
+        "and no bookie syncs its journal unless a step says so",
+        "the requests",
+        forces.send_force,
+    ),
+    "handle force": Drive(
+        "the journal may sync, and the held force is delivered; its answer is held",
+        "the answer",
+        forces.handle_force,
+    ),
+    "receive force answer": Drive(
+        "the answer is handed to the client",
+        "the result of the force for the writer's application, and the LAC",
+        _receive("force"),
+    ),
+    "sync journal": Drive("the journal may sync", NOTHING_NEW, forces.sync_journal),
+    "lose power": Drive(
+        "the bookie is booted on folders as a killed process leaves them; its journal has the records of the "
+        "last sync",
+        BOOTED,
+        forces.lose_power,
+    ),
+    "open for reading": Drive(
+        "BookKeeper.asyncOpenLedgerNoRecovery; its read of the metadata is delivered",
+        "for a closed ledger, as at the end of the opening",
+        readers.open_for_reading,
+    ),
+    "hear lac": Drive(
+        "the request of the opening is delivered, and its answer is held; an open reader calls "
+        "LedgerHandle.asyncTryReadLastConfirmed, and gets the answer of this bookie",
+        "the LAC of an open reader",
+        readers.hear_lac,
+    ),
+    "learn metadata": Drive(
+        "the handle's listener gets the metadata of which ZooKeeper has told the client",
+        "the fragments that the open reader knows, whether it knows the end, and its LAC",
+        readers.learn_metadata,
+    ),
+    "end opening": Drive(
+        "the answers are handed to the reader, the highest LAC first",
+        "the LAC of the reader, the fragments that it knows, and whether it knows the end",
+        readers.end_opening,
+    ),
+    "report absent": Drive(
+        "LedgerHandle.asyncReadEntries; each bookie of the write set answers, and the answers are handed on",
+        "the result for the reader's application",
+        readers.report_absent,
+    ),
     **dict.fromkeys(
         ("look for marker", "accept cookies", "fix cookies", "stamp store", "stamp disks", *PHASE_ONE),
         _AT_BOOT,
@@ -232,14 +281,6 @@ UNDRIVABLE: Mapping[str, str] = {
         "only clients before 4.8.0 use an ensemble before the metadata has it",
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
-    **dict.fromkeys(
-        ("send force", "handle force", "receive force answer", "sync journal", "lose power"),
-        "the harness drives no force and no loss of power",
-    ),
-    **dict.fromkeys(
-        ("open for reading", "hear lac", "learn metadata", "end opening", "report absent"),
-        "the harness drives no reader without recovery",
-    ),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(
         ("copy entry", "leave limbo", "end check"),

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.drive.code import Code, NoSeam, Parted, about
+from fencepost.realcode.drive.forces import syncing
 from fencepost.realcode.harness_session import CodeFailed
 
 
 def handle_add(code: Code, step: TraceStep) -> None:
     """Deliver an add; the bookie must store or refuse it as in the model."""
     let_journal_write(code, step)
-    code.deliver(about(step, "add"), "refused" if step.sent[0].fields["fenced"] else "stored")
+    is_of_writer = step.arguments["client"] == WRITER
+    with syncing(code, step.actor, not is_of_writer):
+        code.deliver(about(step, "add"), "refused" if step.sent[0].fields["fenced"] else "stored")
+    if is_of_writer:
+        code.unsynced.add(str(step.actor))
 
 
 def handle_fence(code: Code, step: TraceStep) -> None:
     """Deliver a fencing read; the bookie must know its LAC or not, as in the model."""
     _hold_journal(code, step, negative=not step.sent[0].fields["lac"] and not _stores(code, step))
-    code.deliver_fence(about(step, "fence"), step.sent[0].fields.get("answer") == "unknown")
+    with syncing(code, step.actor):
+        code.deliver_fence(about(step, "fence"), step.sent[0].fields.get("answer") == "unknown")
 
 
 def handle_read(code: Code, step: TraceStep) -> None:
-    """Deliver a recovery read; the answer must be the model's."""
-    _hold_journal(code, step, negative=step.sent[0].fields["answer"] == "NoSuchEntry")
-    code.deliver(about(step, "read"), str(step.sent[0].fields["answer"]))
+    """Deliver a recovery read; the answer must be the model's.
+
+    A negative answer does not wait for the journal.
+    """
+    answer = str(step.sent[0].fields["answer"])
+    _hold_journal(code, step, negative=answer == "NoSuchEntry")
+    with syncing(code, step.actor, answer != "NoSuchEntry" or str(step.actor) not in code.unsynced):
+        code.deliver(about(step, "read"), answer)
 
 
 def _stores(code: Code, step: TraceStep) -> bool:

@@ -18,7 +18,12 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode.harness_session import WITH_LOG, Answer, CodeFailed, HarnessFailed, HarnessSession
 from fencepost.realcode.observations import Observations, code_observations
 
-KINDS = {"add": ("add", "recovery-add"), "fence": ("fence",), "read": ("fencing-read", "read")}
+KINDS = {
+    "add": ("add", "recovery-add"),
+    "fence": ("fence",),
+    "read": ("fencing-read", "read"),
+    "force": ("force",),
+}
 """The code's kinds of a request, by the model's kind."""
 
 COOKIES = "InvalidCookieException"
@@ -28,7 +33,10 @@ COMMITS = ("commit change", "commit and continue")
 """The actions that put a new ensemble into the metadata."""
 
 Letter = tuple[str, Json, Json, Json, Json]
-"""A request of the model: kind, client, bookie, entry and fragment (0 if it has none)."""
+"""A request of the model: kind, client, bookie, entry and fragment (0 if it has none).
+
+A force has its number in place of an entry.
+"""
 
 
 class Parted(Exception):
@@ -102,6 +110,10 @@ class Code(DrivenCode[BookKeeperParameters]):
     """The bookies whose journal is held."""
     holds_worker: bool = False
     """Whether the writer's worker thread is held, in an idle change."""
+    unsynced: set[str] = field(default_factory=set)
+    """The bookies that have written an add to their journal since its last sync."""
+    told_lacs: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """The LACs that bookies have told each reader that opens the ledger, with the requests."""
 
     def note(self, request: Mapping[str, Any]) -> None:
         """Note a request, and what it says of its client."""
@@ -145,7 +157,7 @@ class Code(DrivenCode[BookKeeperParameters]):
             for request in self.unclaimed
             if request["kind"] in KINDS[kind]
             and (request["client"], request["to"]) == (client, bookie)
-            and (kind == "fence" or request["entry"] + 1 == entry)
+            and (kind in ("fence", "force") or request["entry"] + 1 == entry)
         ]
         if not fitting:
             sent = [_shown(r) for r in self.unclaimed if r["client"] == client and r["kind"] in KINDS[kind]]
@@ -242,18 +254,21 @@ class Code(DrivenCode[BookKeeperParameters]):
 
 def _letter(message: Sending) -> Letter:
     fields = message.fields
-    return (message.kind, message.sender, message.receiver, fields.get("entry", 0), fields.get("fragment", 0))
+    number = fields.get("entry", fields.get("force", 0))
+    return (message.kind, message.sender, message.receiver, number, fields.get("fragment", 0))
 
 
 def about(step: TraceStep, kind: str) -> Letter:
     """Return the request that a step handles, or whose answer it receives."""
     a = step.arguments
-    return (kind, a["client"], a["bookie"], a.get("entry", 0), a.get("fragment", 0))
+    number = a.get("entry", a.get("force", 0))
+    return (kind, a.get("client", WRITER), a["bookie"], number, a.get("fragment", 0))
 
 
 def _spoken(letter: Letter) -> str:
     kind, client, bookie, entry, _ = letter
-    return f"{kind}{f' of entry {entry}' if entry else ''} from {client} to {bookie}"
+    number = f" of entry {entry}" if entry and kind != "force" else ""
+    return f"{kind}{number} from {client} to {bookie}"
 
 
 def _shown(request: Mapping[str, Any]) -> str:
@@ -273,6 +288,8 @@ def _meaning(kind: str, answer: str) -> str:
     """Return an answer of the code in the model's words."""
     if kind == "add":
         return "stored" if answer == "OK" else "refused"
+    if kind == "force" and answer == "OK":
+        return "synced"
     if answer == "OK":
         return "entry"
     return "NoSuchEntry" if answer in NEGATIVE else "unknown"

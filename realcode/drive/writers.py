@@ -8,6 +8,7 @@ from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.realcode.drive.code import Code, NoSeam
+from fencepost.realcode.drive.forces import hold_syncs
 from fencepost.realcode.drive.recoverers import change_of_recoverer
 
 
@@ -15,7 +16,10 @@ def create(code: Code, step: TraceStep) -> None:
     """Create the ledger over the first bookies."""
     p = code.parameters
     ensemble = ",".join(f"b{i}" for i in range(1, p.ensemble + 1))
-    code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
+    deferred = {"deferred": "yes"} if p.forces else {}
+    if p.forces:
+        hold_syncs(code)
+    code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum, **deferred)
 
 
 def push(code: Code, step: TraceStep) -> None:

@@ -131,7 +131,7 @@ def hear_lac(s: Readers, reader: Parameter, bookie: Parameter) -> Action:
 
     An open reader hears it from its questions and with the entries that it reads.
 
-    Code: ReadLastConfirmedOp.readEntryComplete, TryReadLastConfirmedOp.readEntryComplete,
+    Code: PendingReadLacOp.readLacComplete, TryReadLastConfirmedOp.readEntryComplete,
     LedgerHandle.updateLastConfirmed.
     """
     lac = s.told_lac(bookie)
@@ -157,7 +157,7 @@ def end_opening(s: Readers, reader: Parameter) -> Action:
 
     As coded it takes this LAC even if the metadata have closed the ledger meanwhile.
 
-    Code: LedgerOpenOp.openWithMetadata, ReadLastConfirmedOp.readEntryComplete.
+    Code: LedgerOpenOp.openWithMetadata, PendingReadLacOp.readLacComplete.
     """
     told = s.told[reader]
     kept = any_of(s.knows_end[reader], told < s.reader_lac[reader])

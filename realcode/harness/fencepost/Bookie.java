@@ -46,6 +46,7 @@ final class Bookie {
     private CountDownLatch deletion = new CountDownLatch(0);    // while it is up, the collector does not delete
     private Future<?> collection;
     private boolean holdsJournal;
+    private Thread syncs;    // the thread that syncs the journal, while it is held
     private long others;
 
     /** The settings that all bookies have in common. */
@@ -188,15 +189,53 @@ final class Bookie {
      * fence's record (ReadEntryProcessorV3), and chance would decide whether the record comes before the end.
      */
     void crash() throws Exception {
-        if (!holdsJournal) {
+        if (!holdsJournal && syncs == null) {
             drainJournal();
         }
         Path kept = folder.toPath().resolveSibling(name + ".kept");
         copy(folder.toPath(), kept);
         holdJournal(false);
+        letSync();
         stop();
         delete(folder.toPath());
         Files.move(kept, folder.toPath());
+    }
+
+    /** Ends as a process on a machine that loses power does: the journal has the records of the last sync. */
+    void losePower() throws Exception {
+        crash();
+        delete(folder.toPath().resolve("journal"));
+        copy(synced(), folder.toPath().resolve("journal"));
+    }
+
+    /** Syncs the journal, and keeps it from syncing what it writes afterwards. */
+    @SuppressWarnings({"deprecation", "removal"})
+    void holdSync() throws Exception {
+        letSync();
+        drainJournal();
+        Thread thread = (Thread) field(((List<?>) field(service().getServer().getBookie(), "journals")).get(0), "forceWriteThread");
+        while (thread.getState() != Thread.State.WAITING) {    // it holds no lock then
+            Thread.sleep(1);
+        }
+        thread.suspend();
+        syncs = thread;
+        if (Files.exists(synced())) {
+            delete(synced());
+        }
+        copy(folder.toPath().resolve("journal"), synced());
+    }
+
+    /** Lets the journal sync. */
+    @SuppressWarnings({"deprecation", "removal"})
+    void letSync() {
+        if (syncs != null) {
+            syncs.resume();
+            syncs = null;
+        }
+    }
+
+    private Path synced() {
+        return folder.toPath().resolveSibling(name + ".synced");
     }
 
     /** Empties a disk: journal, ledger or index. */

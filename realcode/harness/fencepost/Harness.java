@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.apache.bookkeeper.bookie.LedgerStorage;
 import org.apache.bookkeeper.client.AsyncCallback.AddCallback;
 import org.apache.bookkeeper.client.BKException;
@@ -162,6 +163,26 @@ public final class Harness {
                     bookies.get(given.get("bookie")).drainJournal();
                 }
                 return Map.of();
+            case "sync":
+                if ("yes".equals(given.get("hold"))) {
+                    bookies.get(given.get("bookie")).holdSync();
+                } else {
+                    bookies.get(given.get("bookie")).letSync();
+                }
+                return Map.of();
+            case "lose-power":
+                bookies.get(given.get("bookie")).losePower();
+                return Map.of();
+            case "force":
+                force(given);
+                break;
+            case "learn":
+                clients.get(given.get("client")).learn(ledger,
+                    onlooker.getLedgerManager().readLedgerMetadata(ledger).get().getVersion(), seconds);
+                break;
+            case "read":
+                read(given);
+                break;
             case "lose-disk":
                 bookies.get(given.get("bookie")).loseDisk(given.get("disk"));
                 return Map.of();
@@ -282,15 +303,38 @@ public final class Harness {
         String name = given.get("client");
         HeldClient client = client(name);
         client.ensemble = List.of(given.get("ensemble").split(","));
-        client.asyncCreateLedger(client.ensemble.size(), Integer.parseInt(given.get("wq")),
-            Integer.parseInt(given.get("aq")), BookKeeper.DigestType.CRC32, PASSWORD, (rc, handle, ctx) -> {
-                handles.put(name, handle);
-                ledger = handle.getId();
-                post.tell(name + ": created: " + name(rc));
-            }, null, Map.of());
+        int writeQuorum = Integer.parseInt(given.get("wq"));
+        int ackQuorum = Integer.parseInt(given.get("aq"));
+        if ("yes".equals(given.get("deferred"))) {
+            created(name, BKException.Code.OK, client.createDeferred(writeQuorum, ackQuorum, PASSWORD).get(seconds, TimeUnit.SECONDS));
+        } else {
+            client.asyncCreateLedger(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD,
+                (rc, handle, ctx) -> created(name, rc, handle), null, Map.of());
+        }
         while (ledger < 0) {
             Thread.sleep(1);
         }
+    }
+
+    private void created(String name, int rc, LedgerHandle handle) {
+        handles.put(name, handle);
+        ledger = handle.getId();
+        post.tell(name + ": created: " + name(rc));
+    }
+
+    private void force(Map<String, String> given) {
+        String force = given.get("client") + ": force " + given.get("number") + ": ";
+        post.tell(force + "begins");
+        handles.get(given.get("client")).force().whenComplete((done, failure) ->
+            post.tell(force + name(failure == null ? BKException.Code.OK : BKException.getExceptionCode(failure))));
+    }
+
+    /** Reads an entry; its number is the model's, one above the code's. */
+    private void read(Map<String, String> given) {
+        long entry = Long.parseLong(given.get("entry"));
+        String read = given.get("client") + ": read " + entry + ": ";
+        handles.get(given.get("client")).asyncReadEntries(entry - 1, entry - 1,
+            (rc, handle, entries, ctx) -> post.tell(read + name(rc)), null);
     }
 
     /** Leaves the ledger and its held requests; the next ledger is created on the same bookies. */
@@ -300,6 +344,7 @@ public final class Harness {
         }
         for (Bookie bookie : bookies.values()) {
             bookie.holdJournal(false);
+            bookie.letSync();
         }
         settle();
         handles.clear();
@@ -335,7 +380,8 @@ public final class Harness {
 
     private void open(Map<String, String> given) throws Exception {
         String name = given.get("client");
-        BookKeeper client = client(name);
+        HeldClient client = client(name);
+        client.holdsChanges = "held".equals(given.get("changes"));
         org.apache.bookkeeper.client.AsyncCallback.OpenCallback opened = (rc, handle, ctx) -> {
             if (handle != null) {
                 handles.put(name, handle);
@@ -444,7 +490,23 @@ public final class Harness {
         Map<String, Object> lacs = new LinkedHashMap<>();
         handles.forEach((name, handle) -> lacs.put(name, handle.getLastAddConfirmed()));
         seen.put("lacs", lacs);
+        Map<String, Object> readers = new TreeMap<>();
+        handles.forEach((name, handle) -> {
+            if (clients.get(name).holdsChanges) {
+                readers.put(name, Map.of("closed", handle.isClosed(), "fragments", fragments(handle.getLedgerMetadata())));
+            }
+        });
+        if (!readers.isEmpty()) {
+            seen.put("readers", readers);
+        }
         return seen;
+    }
+
+    private static List<Object> fragments(LedgerMetadata metadata) {
+        List<Object> fragments = new ArrayList<>();
+        metadata.getAllEnsembles().forEach((first, ensemble) -> fragments.add(
+            Map.of("first", first, "ensemble", ensemble.stream().map(Object::toString).toList())));
+        return fragments;
     }
 
     private static Map<String, Object> request(Held held) {
@@ -464,10 +526,7 @@ public final class Harness {
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("state", now.getState().toString());
         found.put("last", now.isClosed() ? now.getLastEntryId() : -1L);
-        List<Object> fragments = new ArrayList<>();
-        now.getAllEnsembles().forEach((first, ensemble) -> fragments.add(
-            Map.of("first", first, "ensemble", ensemble.stream().map(Object::toString).toList())));
-        found.put("fragments", fragments);
+        found.put("fragments", fragments(now));
         return found;
     }
 

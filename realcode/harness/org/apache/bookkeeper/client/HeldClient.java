@@ -20,14 +20,21 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import org.apache.bookkeeper.client.api.LedgerMetadata;
+import org.apache.bookkeeper.client.api.WriteFlag;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.meta.LedgerManager;
 import org.apache.bookkeeper.net.BookieId;
 import org.apache.bookkeeper.proto.BookieClient;
 import org.apache.bookkeeper.proto.BookieProtocol;
+import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ForceLedgerCallback;
+import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.LedgerMetadataListener;
 import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ReadEntryCallback;
+import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ReadLacCallback;
 import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.WriteCallback;
 import org.apache.bookkeeper.util.ByteBufList;
+import org.apache.bookkeeper.versioning.Version;
+import org.apache.bookkeeper.versioning.Versioned;
 
 /**
  * The real client, whose requests to bookies and to the metadata store are held until they are delivered on command.
@@ -51,6 +58,11 @@ public final class HeldClient extends BookKeeper {
     /** The ensemble of the next ledger, and the bookies that replace failed ones, in order. */
     public volatile List<String> ensemble = List.of();
     public volatile String replacement;
+    /** Whether changed metadata reach the handle only when it learns them. */
+    public volatile boolean holdsChanges;
+    private volatile LedgerMetadataListener listener;
+    /** The last metadata that the metadata store has told the listener. */
+    private volatile Versioned<LedgerMetadata> changed;
 
     public HeldClient(String name, ClientConfiguration conf, Post post) throws Exception {
         super(conf);
@@ -86,6 +98,25 @@ public final class HeldClient extends BookKeeper {
         PendingAddOp op = PendingAddOp.create(handle, handle.clientCtx, handle.getCurrentEnsemble(),
             Unpooled.wrappedBuffer(content), handle.writeFlags, told, null);
         return () -> handle.doAsyncAddEntry(op);
+    }
+
+    /** Creates a ledger whose adds are acked before their fsync. */
+    public CompletableFuture<LedgerHandle> createDeferred(int writeQuorum, int ackQuorum, byte[] password) {
+        return newCreateLedgerOp().withEnsembleSize(ensemble.size()).withWriteQuorumSize(writeQuorum)
+            .withAckQuorumSize(ackQuorum).withDigestType(org.apache.bookkeeper.client.api.DigestType.CRC32)
+            .withPassword(password).withWriteFlags(WriteFlag.DEFERRED_SYNC).execute().thenApply(handle -> (LedgerHandle) handle);
+    }
+
+    /** Waits until the metadata store has told this version or a later one, and tells the handle. */
+    public void learn(long ledger, Version version, long seconds) throws Exception {
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        while (changed == null || changed.getVersion().compare(version) == Version.Occurred.BEFORE) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException(name + " has not been told of changed metadata for " + seconds + " s");
+            }
+            Thread.sleep(5);
+        }
+        listener.onChanged(ledger, changed);
     }
 
     /** Holds the one worker thread of this client, in which callbacks run, or lets it go on. */
@@ -157,8 +188,51 @@ public final class HeldClient extends BookKeeper {
             case "readEntry":
                 hold(real, method, arguments, 3, 4, false);
                 return null;
+            case "forceLedger":
+                holdForce(real, method, arguments);
+                return null;
+            case "readLac":
+                holdReadLac(real, method, arguments);
+                return null;
             default:
                 return pass(real, method, arguments);
+        }
+    }
+
+    private void holdForce(Object real, Method method, Object[] arguments) {
+        BookieId to = (BookieId) arguments[0];
+        long ledger = (Long) arguments[1];
+        Held held = new Held(name, "force", to.toString(), -1);
+        held.deliver = () -> passInstead(real, method, arguments,
+            (ForceLedgerCallback) (rc, l, from, ctx) -> post.answered(held, rc, null));
+        held.hand = rc -> getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
+            ((ForceLedgerCallback) arguments[2]).forceLedgerComplete(rc, ledger, to, arguments[3]);
+            return null;
+        });
+        post.hold(held);
+    }
+
+    private void holdReadLac(Object real, Method method, Object[] arguments) {
+        long ledger = (Long) arguments[1];
+        Held held = new Held(name, "read-lac", arguments[0].toString(), -1);
+        held.deliver = () -> passInstead(real, method, arguments, (ReadLacCallback) (rc, l, lac, last, ctx) ->
+            post.answered(held, rc, new ByteBuf[] {retained(lac), retained(last)}));
+        held.hand = rc -> getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
+            ByteBuf[] told = rc == BKException.Code.OK ? (ByteBuf[]) held.body : new ByteBuf[2];
+            ((ReadLacCallback) arguments[2]).readLacComplete(rc, ledger, told[0], told[1], arguments[3]);
+            return null;
+        });
+        post.hold(held);
+    }
+
+    /** Passes a request on, with its third argument, the callback, replaced. */
+    private static void passInstead(Object real, Method method, Object[] arguments, Object callback) {
+        Object[] replaced = arguments.clone();
+        replaced[2] = callback;
+        try {
+            pass(real, method, replaced);
+        } catch (Throwable failure) {
+            throw new IllegalStateException(failure);
         }
     }
 
@@ -227,6 +301,8 @@ public final class HeldClient extends BookKeeper {
             case "readLedgerMetadata":
             case "writeLedgerMetadata":
                 break;
+            case "registerLedgerMetadataListener":
+                return pass(real, method, holdsChanges ? withOwnListener(arguments) : arguments);
             default:
                 return pass(real, method, arguments);
         }
@@ -252,6 +328,19 @@ public final class HeldClient extends BookKeeper {
         });
         post.hold(held);
         return promise;
+    }
+
+    /** Returns the arguments with a listener that keeps the metadata until `learn`. */
+    private Object[] withOwnListener(Object[] arguments) {
+        listener = (LedgerMetadataListener) arguments[1];
+        changed = null;
+        long ledger = (Long) arguments[0];
+        LedgerMetadataListener keeps = (id, metadata) -> {
+            if (id == ledger && metadata != null) {
+                changed = metadata;
+            }
+        };
+        return new Object[] {arguments[0], keeps};
     }
 
     /** Whether that bookie is in the ensemble or has failed now; no policy gives such a bookie. */
