@@ -36,7 +36,8 @@ OWN_LAC = f"lac[{WRITER}]"
 """The writer's last add confirmed.
 
 It is not compared once the writer has given up. The code may then have read that the ledger is closed and
-uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it.
+uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it. Nor is it
+compared once the writer has closed the ledger below it: a force moved the LAC, before or after the close.
 """
 
 FORCED = "forced"
@@ -174,7 +175,7 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
         if ledger.parameters.forces:
             found[f"{FORCED}[{entry}]"] = entry <= lac
         found[f"{UNANSWERED}[{entry}]"] = value(_waits(ledger, entry))
-    if found["status"] != Status.NONE.value and value(ledger.phase[WRITER]) != Phase.GONE.value:
+    if _compares_lac(ledger, value):
         found[OWN_LAC] = lac
     for client in ledger.client:
         if value(ledger.phase[client]) == "closed":
@@ -182,6 +183,13 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     for reader in ledger.reader if ledger.parameters.readers else ():
         found |= _known_to(ledger, reader, value)
     return found
+
+
+def _compares_lac(ledger: Ledger, value: Any) -> bool:
+    """Return whether the model knows the LAC of the writer's handle, as OWN_LAC says."""
+    phase = value(ledger.phase[WRITER])
+    lowered = phase == Phase.CLOSED.value and value(ledger.closed_at[WRITER]) < value(ledger.lac(WRITER))
+    return value(ledger.status) != Status.NONE.value and phase != Phase.GONE.value and not lowered
 
 
 def _known_to(ledger: Ledger, reader: Value, value: Any) -> dict[str, Json]:

@@ -22,7 +22,11 @@ class Closing(Recovery):
 
     def too_late_to_close(self) -> Term:
         """Return whether another client closed the ledger at another last entry."""
-        return (self.status == Status.CLOSED) & (self.last_entry != self.lac(WRITER))
+        return (self.status == Status.CLOSED) & (self.last_entry != self.closes_at())
+
+    def closes_at(self) -> Term:
+        """Return the entry at which the writer closes the ledger: its LAC."""
+        return self.lac(WRITER)
 
     def publishes_at_close(self) -> bool:
         """Return whether the close also publishes the ensembles that recovery changed.
@@ -53,7 +57,7 @@ def close_ledger(s: Closing) -> Action:
 
     Code: LedgerHandle.doAsyncCloseInternal.
     """
-    lac = s.lac(WRITER)
+    lac = s.closes_at()
     return Action(
         when=_may_act(s) & s.writer_may_close(),
         then=[

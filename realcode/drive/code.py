@@ -182,12 +182,12 @@ class Code(DrivenCode[BookKeeperParameters]):
             if request["client"] == WRITER and add not in sent:
                 raise Parted(f"the code sent one more {_spoken((*add, 0))}")
 
-    def deliver(self, letter: Letter, model: str | None) -> None:
-        """Deliver a request; its answer must be the model's, if that is known.
+    def deliver(self, letter: Letter, model: str | None, **syncs: Json) -> None:
+        """Deliver a request; its answer must be the model's, if that is known. `syncs` as for `let_go`.
 
         Raises RefusedByCode if the code refuses instead.
         """
-        answer = self.let_go(letter)
+        answer = self.let_go(letter, **syncs)
         if model is not None and _meaning(letter[0], answer) != model:
             differs = RefusedByCode if letter[0] == "add" and model == "stored" else Parted
             raise differs(
@@ -196,9 +196,15 @@ class Code(DrivenCode[BookKeeperParameters]):
                 else f"{letter[2]} answers {answer}, the model's {model}"
             )
 
-    def let_go(self, letter: Letter) -> str:
-        """Deliver a request to its bookie and hold the answer."""
-        answer = str(self.ask("deliver", id=self._id(letter))["answer"])
+    def let_go(self, letter: Letter, **syncs: Json) -> str:
+        """Deliver a request to its bookie and hold the answer.
+
+        With `syncs`, a bookie whose journal is held, raises Parted if it answers before its journal may sync.
+        """
+        answered = self.ask("deliver", id=self._id(letter), **syncs)
+        if answered.get("early"):
+            raise Parted(f"{letter[2]} answers before its journal is synced")
+        answer = str(answered["answer"])
         self.delivered.add(self._id(letter))
         self.notes.append(f"{letter[2]} answers {answer}")
         return answer

@@ -39,9 +39,10 @@ def send_force(code: Code, step: TraceStep) -> None:
 
 
 def handle_force(code: Code, step: TraceStep) -> None:
-    """Deliver a force; the bookie syncs its journal and answers."""
-    with syncing(code, step.actor):
-        code.deliver(about(step, "force"), "synced")
+    """Deliver a force; the bookie must answer when its journal is synced, and not before."""
+    code.deliver(about(step, "force"), "synced", syncs=step.actor)
+    code.ask("sync", bookie=step.actor, hold="yes")
+    code.unsynced.discard(str(step.actor))
 
 
 def sync_journal(code: Code, step: TraceStep) -> None:

@@ -93,6 +93,25 @@ def test_a_force_on_its_way_is_lost_with_the_power_and_needs_an_acknowledged_ent
             after(steps)
 
 
+REFUSED: tuple[Step, ...] = (
+    *ADD,
+    ("push", 1, 2),
+    FORCE[0],
+    *FENCE,
+    ("handle add", "w", 1, 2, "b1"),
+    ("receive fenced", "w", 1, 2, "b1"),
+)
+
+
+def test_a_refused_writer_closes_at_the_lac_that_it_had_though_a_force_succeeds_meanwhile() -> None:
+    """Planted: it closes at its LAC of the close. Conformance runs departed: the code has begun to close."""
+    steps = (*REFUSED, *FORCE[1:], ("close ledger",))
+    replayer, s, state = after(steps, entries=2, inflight=2)
+    assert [replayer.concrete.evaluate(term, {}, state) for term in (s.last_entry, s.lac("w"))] == [0, 1]
+    with pytest.raises(NotAnExecution):
+        after(steps, entries=2, inflight=2, force_after_close="fails")
+
+
 def test_a_writer_with_forces_changes_no_ensemble_and_a_recoverer_does() -> None:
     system, _ = built("bookkeeper", {**ALL_ONE, "bookies": 2, "forces": 1})
     (commit,) = (schema for schema in system.schemas if schema.name == "commit change")
@@ -107,6 +126,7 @@ def test_without_forces_there_is_no_state_variable_of_the_layer() -> None:
     assert names[1] - names[0] == {
         *("forced", "force_sent", "force_end", "force_handled", "force_answered", "force_dropped"),
         *("force_boot", "add_boot", "boot", "power_lost", "synced", "force_lost", "force_answer_lost"),
+        "refused_at",
     }
     new = {schema.name for schema in on.schemas} - {schema.name for schema in off.schemas}
     assert new == {"send force", "handle force", "receive force answer"}

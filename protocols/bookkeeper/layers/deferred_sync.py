@@ -61,6 +61,9 @@ class DeferredSync(FaultDomains):
         """The number of times that the bookie has lost power and come back."""
         self.power_lost = variable(boot)
         self.synced = family(BOOL, self.bookie, self.entry)
+        if parameters.force_after_close == "succeeds":
+            self.refused_at = variable(self.lac_value)
+            """The writer's LAC when a refused add stopped it: it closes there, whatever is forced later."""
         self.force_lost = choice(*index, fault="lost")
         self.force_answer_lost = choice(*index, fault="lost")
 
@@ -75,6 +78,22 @@ class DeferredSync(FaultDomains):
         if not self.parameters.forces:
             return known
         return if_(lift(WRITER) == client, super().highest_acked(client), known)
+
+    def closes_at(self) -> Term:
+        """Return the entry at which the writer closes the ledger.
+
+        The code takes the LAC when it begins to close, and a force may succeed before the metadata are
+        written (LedgerHandle.doAsyncCloseInternal).
+        """
+        lac = super().closes_at()
+        if not self.closes_below_forces:
+            return lac
+        return if_(self.phase[WRITER] == Phase.CLOSING, self.refused_at, lac)
+
+    @property
+    def closes_below_forces(self) -> bool:
+        """Whether a force may succeed while the writer closes, above the end of the ledger."""
+        return self.parameters.forces > 0 and self.parameters.force_after_close == "succeeds"
 
     def force_in_flight(self, force: TermLike, bookie: TermLike) -> Term:
         """Return whether the force is on its way: it will reach the bookie and has not yet."""
@@ -129,6 +148,20 @@ def handle_add(
             s.synced[bookie, e].set(True, when=any_of(s.has(bookie, e), lift(e) == entry)) for e in s.entry
         ]
     return replace(action, then=[*action.then, *noted])
+
+
+def receive_fenced(
+    s: DeferredSync, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
+    """Receive a refusal: a writer that needs this ack begins to close, at its LAC of the moment.
+
+    Code: PendingAddOp.writeComplete, LedgerHandle.doAsyncCloseInternal.
+    """
+    action = adds.receive_fenced(s, client, fragment, entry, bookie)
+    if not s.closes_below_forces:
+        return action
+    noted = s.refused_at.set(s.lac(WRITER), when=s.is_fenced_out(client, fragment, entry, bookie))
+    return replace(action, then=[*action.then, noted])
 
 
 def send_force(s: DeferredSync, force: Parameter) -> Action:

@@ -47,6 +47,8 @@ public final class Harness {
         "db", "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage");
 
     private static final int QUIET_LOOKS = 10;
+    /** The time in which a bookie must not answer a request that waits for a sync. */
+    private static final int UNSYNCED_MILLISECONDS = 50;
 
     private final File folder;
     private final Post post = new Post();
@@ -122,8 +124,7 @@ public final class Harness {
                 clients.get(given.get("client")).replacement = given.get("bookie");
                 return Map.of();
             case "deliver":
-                post.deliver(Integer.parseInt(given.get("id")), seconds);
-                return Map.of("answer", name(post.get(Integer.parseInt(given.get("id"))).rc));
+                return deliver(Integer.parseInt(given.get("id")), given.getOrDefault("syncs", ""));
             case "hand":
                 post.hand(Integer.parseInt(given.get("id")), null);
                 break;
@@ -434,6 +435,25 @@ public final class Harness {
         String name = given.get("client");
         handles.get(name).asyncTryReadLastConfirmed(
             (rc, lac, ctx) -> post.tell(name + ": last add confirmed: " + name(rc) + " " + lac), null);
+    }
+
+    /**
+     * Delivers a request and returns its answer.
+     *
+     * <p>The journal of the bookie that is given may sync only after a moment. `early` says whether the request has
+     * been answered before.
+     */
+    private Object deliver(int id, String syncs) throws Exception {
+        Map<String, Object> found = new LinkedHashMap<>();
+        post.begin(id);
+        if (!syncs.isEmpty()) {
+            Thread.sleep(UNSYNCED_MILLISECONDS);
+            found.put("early", post.isAnswered(id));
+            bookies.get(syncs).letSync();
+        }
+        post.await(id, seconds);
+        found.put("answer", name(post.get(id).rc));
+        return found;
     }
 
     /**

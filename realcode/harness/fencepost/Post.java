@@ -48,6 +48,12 @@ public final class Post {
 
     /** Delivers a request and waits for its answer. */
     void deliver(int id, long seconds) throws InterruptedException {
+        begin(id);
+        await(id, seconds);
+    }
+
+    /** Delivers a request. */
+    void begin(int id) {
         Held held = get(id);
         synchronized (this) {
             require(held, held.state == Held.State.HELD || held.state == Held.State.HANDED, "delivered");
@@ -55,6 +61,11 @@ public final class Post {
             underWay++;
         }
         held.deliver.run();
+    }
+
+    /** Waits for the answer of a delivered request. */
+    void await(int id, long seconds) throws InterruptedException {
+        Held held = get(id);
         synchronized (this) {
             long end = System.nanoTime() + seconds * 1_000_000_000L;
             while (held.state == Held.State.DELIVERED) {
@@ -83,6 +94,10 @@ public final class Post {
             activity++;
         }
         held.hand.accept(rc);
+    }
+
+    synchronized boolean isAnswered(int id) {
+        return get(id).state == Held.State.ANSWERED;
     }
 
     private static void require(Held held, boolean holds, String what) {
