@@ -30,7 +30,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,8 @@ class Mutant:
     """The number of places in the methods. Another number in the class is an error."""
     unseen: str = ""
     """The reason why no run departs, if none does."""
+    runs_with: Mapping[str, int] = field(default_factory=dict)
+    """The settings of its runs, for a rule that the usual instances do not meet."""
 
     @property
     def is_of_harness(self) -> bool:
@@ -106,7 +108,7 @@ class Outcome:
 
 def read(path: Path) -> list[Mutant]:
     """Return the mistakes of a file; raise BadInput if one is not well-formed."""
-    known = {field.name for field in fields(Mutant)}
+    known = {one.name for one in fields(Mutant)}
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
     for entry in entries:
         if extra := sorted(set(entry) - known):
@@ -178,6 +180,8 @@ class Bench:
     runs: Runs
     seed: int
     jar: Path
+    runs_with: Mapping[str, int] = field(default_factory=dict)
+    """The settings of the runs."""
 
     def attempt(self, mutant: Mutant | None, agreed: int = 0) -> Outcome:
         """Take the runs on the changed code, up to the first departure, after those that are known to agree.
@@ -211,14 +215,22 @@ class Bench:
     def _outcome(self, mutant: Mutant | None, taken: int, kind: str = "", failed: str = "") -> Outcome:
         name = mutant.name if mutant else WITHOUT
         places = (self.setting.code, self.setting.storage, self.seed)
-        return Outcome(name, change(mutant), *places, taken, bool(kind), kind, failed)
+        return Outcome(name, self.change(mutant), *places, taken, bool(kind), kind, failed)
+
+    def change(self, mutant: Mutant | None) -> str:
+        """Return the change as one line; without a mistake, the settings of the runs."""
+        return change(mutant) if mutant else spelled(self.runs_with)
 
 
-def change(mutant: Mutant | None) -> str:
-    """Return the change as one line."""
-    if mutant is None:
-        return ""
-    return f"{mutant.type}.{mutant.method}: {mutant.at} {mutant.nth} of {mutant.places}: {mutant.do}"
+def change(mutant: Mutant) -> str:
+    """Return the change as one line, with the settings of its runs."""
+    where = f"{mutant.type}.{mutant.method}: {mutant.at} {mutant.nth} of {mutant.places}: {mutant.do}"
+    return " ".join(filter(None, (where, spelled(mutant.runs_with))))
+
+
+def spelled(runs_with: Mapping[str, int]) -> str:
+    """Return settings as options of a command have them."""
+    return " ".join(f"--set {name}={value}" for name, value in runs_with.items())
 
 
 def kept(path: Path | None) -> dict[tuple[str, str, str, str, int], Outcome]:
@@ -241,7 +253,7 @@ def attempts(
     before, ends, writing = kept(results), time.monotonic() + seconds, threading.Lock()
 
     def one(mutant: Mutant | None) -> Outcome | None:
-        key = (mutant.name if mutant else WITHOUT, change(mutant), bench.setting.code)
+        key = (mutant.name if mutant else WITHOUT, bench.change(mutant), bench.setting.code)
         outcome = before.get((*key, bench.setting.storage, bench.seed))
         if outcome is None or (outcome.runs < most and not outcome.departs):
             if time.monotonic() > ends:
@@ -294,7 +306,7 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
         "of one method of a compiled class, made when the class is loaded (`benchmarks/mutants_real.toml`).",
         "All mistakes meet the same runs. Each stops at its first departure.",
         f"Without a mistake none of {first.runs} runs departs. A mistake had at most {most} runs.",
-        f"{len(outcomes) - 1} of {len(mutants)} mistakes were tried. The score counts no other.",
+        f"{len(set(found) - {WITHOUT})} of {len(mutants)} mistakes were tried. The score counts no other.",
         "",
         "| mistakes in | depart |",
         "| --- | --- |",
@@ -327,6 +339,8 @@ def row(mutant: Mutant, outcome: Outcome | None) -> str:
         seen = f"the harness fails in run {outcome.runs}"
     else:
         seen = f"run {outcome.runs}: {outcome.kind}" if outcome.departs else f"none within {outcome.runs}"
+    if mutant.runs_with:
+        seen += f", with `{spelled(mutant.runs_with)}`"
     return (
         f"| `{mutant.name}`: {mutant.rule} | {mutant.group} | {where} | {mutant.at}: {mutant.do} | {seen} |"
     )
@@ -369,18 +383,27 @@ def _page_of(arguments: Any) -> str:
         raise BadInput("--only: no mistake has such a name" if not mutants else "--runs: valid: 1 or more")
     lib = with_rules(library(arguments.bookkeeper))
     protocol = "bookkeeper-4.13" if lib.release.startswith("4.13.") else "bookkeeper"
-    instances = grounds(protocol, {}, arguments.storage, lib.release)
-    runs = Runs(instances, arguments.seed, arguments.runs)
     with tempfile.TemporaryDirectory() as folder:
         jar = agent(arguments.asm, Path(folder))
         misfits(mutants, lib, arguments.asm, jar, Path(folder))
         if arguments.check:
             return f"{len(mutants)} mistakes fit {lib.version}\n"
-        bench = Bench(lib, setting_of(lib, arguments.storage), instances, runs, arguments.seed, jar)
-        outcomes = attempts(
-            bench, mutants, arguments.runs, (arguments.results, arguments.jobs, 60 * arguments.minutes)
-        )
+        outcomes = []
+        for settings, several in _by_settings(mutants):
+            instances = grounds(protocol, settings, arguments.storage, lib.release)
+            runs = Runs(instances, arguments.seed, arguments.runs)
+            setting = setting_of(lib, arguments.storage)
+            bench = Bench(lib, setting, instances, runs, arguments.seed, jar, settings)
+            given = (arguments.results, arguments.jobs, 60 * arguments.minutes)
+            outcomes += attempts(bench, several, arguments.runs, given)
     return page(mutants, outcomes, arguments.runs, lib)
+
+
+def _by_settings(mutants: Sequence[Mutant]) -> Iterator[tuple[Mapping[str, int], list[Mutant]]]:
+    """Yield the settings of runs, each with its mistakes."""
+    for name in dict.fromkeys(spelled(mutant.runs_with) for mutant in mutants):
+        several = [mutant for mutant in mutants if spelled(mutant.runs_with) == name]
+        yield several[0].runs_with, several
 
 
 if __name__ == "__main__":
