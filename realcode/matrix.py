@@ -24,7 +24,7 @@ from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.actions import UNDRIVABLE
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.drive.writers import AT_REST
-from fencepost.realcode.release_behaviour import is_there, refused_at
+from fencepost.realcode.release_behaviour import is_of_other_rules, is_there, refused_at
 from fencepost.realcode.reproduction import Reproduction, Setting, as_code_can, needs, without_needless
 
 
@@ -104,6 +104,8 @@ def without_running(known: Expectation, setting: Setting) -> Cell | None:
     """Return the cell if it is decided without a run; None if it needs one."""
     run = Run(known, with_bug=True)
     parameters = find(known.protocol).instance(run.settings.items()).parameters
+    if is_of_other_rules(known, setting.release):
+        return Cell(known.name, setting, Mark.NOT_OF)
     why = next((why for (name, value), why in _RACES.items() if getattr(parameters, name) == value), "")
     try:
         needs(parameters, setting)

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fencepost.answers.affected import has
+from fencepost.answers.affected import has, rule
 from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -87,6 +87,12 @@ def is_there(known: Expectation, release: str, storage: str) -> bool:
     """
     own = known.settings.get("storage", storage)
     return has(known, release) and storage == own and storage in ONLY_ON.get(known.name, STORAGES)
+
+
+def is_of_other_rules(known: Expectation, release: str) -> bool:
+    """Return whether the release's code has neither the rule with the bug nor the mend."""
+    found = rule(known)
+    return found is not None and not found.settings(release) & {str(known.broken), str(known.mended)}
 
 
 @cache

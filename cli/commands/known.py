@@ -18,7 +18,7 @@ from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
-from fencepost.cli.options.realcode import log_option
+from fencepost.cli.options.realcode import log_option, release_option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import (
     jobs_option,
@@ -41,7 +41,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Run, as_expected
 from fencepost.quorums.storages import DEFAULT, STORAGES
-from fencepost.realcode.library import library
+from fencepost.realcode.library import Library, library, with_rules
 
 
 @grouped_command(example="fencepost known 2614 4701")
@@ -60,6 +60,7 @@ from fencepost.realcode.library import library
     group=CODE,
     help="Drive the bugs on the code in this lib folder of BookKeeper (repeatable).",
 )
+@release_option
 @option(
     "--storage",
     "storages",
@@ -75,6 +76,7 @@ from fencepost.realcode.library import library
 def command(
     bugs: tuple[str, ...],
     libraries: tuple[Path, ...],
+    release: str | None,
     storages: tuple[str, ...],
     log: Path | None,
     timeout: float,
@@ -92,13 +94,19 @@ def command(
     """
     _refuse_public(bugs)
     if not libraries:
-        refuse("the models (only with --bookkeeper)", "storages", "log")
+        refuse("the models (only with --bookkeeper)", "release", "storages", "log")
         return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
     refuse("--bookkeeper", *search, "verbose")
     from fencepost.cli.commands.known_releases import matrix
 
-    found = [library(folder) for folder in libraries]
-    return int(matrix(found, storages or [DEFAULT], bugs, log, timeout, form, output))
+    return int(matrix(_found(libraries, release), storages or [DEFAULT], bugs, log, timeout, form, output))
+
+
+def _found(folders: Sequence[Path], release: str | None) -> list[Library]:
+    """Return the libraries, each with the release whose rules it is compared with; raise BadInput."""
+    if release is not None and len(folders) > 1:
+        raise BadInput(f"--release: not with {len(folders)} LIBs; give one --bookkeeper with it")
+    return [with_rules(library(folder, release)) for folder in folders]
 
 
 def _refuse_public(names: Sequence[str]) -> None:

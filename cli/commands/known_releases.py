@@ -20,7 +20,7 @@ from fencepost.properties.expectations import Expectation
 from fencepost.realcode.harness_session import running
 from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark, bugs, cell, trace_of, without_running
-from fencepost.realcode.reproduction import Setting, reproduce
+from fencepost.realcode.reproduction import reproduce, setting_of
 
 SECONDS = 600
 """The seconds that finding one counterexample may take."""
@@ -40,11 +40,10 @@ def matrix(
     cells: list[Cell] = []
     for known, lib, storage in asked:
         if elapsed() < timeout:
-            click.echo(f"{known.name} on {lib.release}, {storage}", err=True)
+            click.echo(f"{known.name} on {setting_of(lib, storage).code}, {storage}", err=True)
             cells.append(_cell(known, lib, storage, log))
         else:
-            setting = Setting(lib.release, storage)
-            cells.append(Cell(known.name, setting, Mark.NOT_REACHED, time_out(timeout)))
+            cells.append(Cell(known.name, setting_of(lib, storage), Mark.NOT_REACHED, time_out(timeout)))
     emit(_json(cells) if form == "json" else _text(cells), output)
     return _exit_code(cells)
 
@@ -54,7 +53,7 @@ _TRACES: dict[str, Trace | None] = {}
 
 
 def _cell(known: Expectation, lib: Library, storage: str, log: Path | None) -> Cell:
-    setting = Setting(lib.release, storage)
+    setting = setting_of(lib, storage)
     found = without_running(known, setting)
     if found is not None:
         return found
@@ -70,16 +69,28 @@ def _cell(known: Expectation, lib: Library, storage: str, log: Path | None) -> C
         return Cell(known.name, setting, Mark.NO_TRACE, str(error))
 
 
+DRIVEN = (Mark.HAS, Mark.REFUSES, Mark.PARTED)
+"""The results that only a run on the code gives."""
+
+
 def _text(cells: Sequence[Cell]) -> str:
-    width = max(len(c.bug) for c in cells)
+    width, wide = max(len(c.bug) for c in cells), max(len(c.setting.code) for c in cells)
     lines = []
     for c in cells:
         step = f" (docs/real-code.md: step {c.refused_at})" if c.refused_at not in (None, c.step) else ""
         wrong = {True: "", False: f"  DIFFERS{step}", None: "  NOT RUN"}[c.as_expected]
-        lines.append(f"{c.bug:{width}}  {c.setting.release:7} {c.setting.storage:11} {c}{wrong}")
+        lines.append(f"{c.bug:{width}}  {c.setting.code:{wide}}  {c.setting.storage:11} {c}{wrong}")
     good = sum(c.as_expected is True for c in cells)
+    driven = sum(c.mark in DRIVEN for c in cells)
     on = {spoken(c.setting) for c in cells if c.setting.jdk}
-    return "\n".join([*lines, "", f"{good} of {len(cells)} as docs/known.md says", *sorted(on)])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{good} of {len(cells)} as docs/known.md says; the code was driven in {driven}",
+            *sorted(on),
+        ]
+    )
 
 
 CELL = k.keys(

@@ -6,6 +6,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.properties.bookkeeper.answers import adds_are_answered
 from fencepost.properties.bookkeeper.boot_properties import repair_is_complete
 from fencepost.properties.bookkeeper.deferred_sync import forced_entries_stay
+from fencepost.properties.bookkeeper.deletion import none_acked_after_deletion
 from fencepost.properties.bookkeeper.durability import durability_properties
 from fencepost.properties.bookkeeper.fault_domains import acked_on_enough_racks
 from fencepost.properties.bookkeeper.readers import reader_properties
@@ -35,7 +36,8 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         valid_fragments(s),
         entries_in_order(s),
         no_dirty_read(s),
-        *((fencing_is_enough(s),) if not goes_down else ()),
+        *((fencing_is_enough(s),) if not (goes_down or p.deletions) else ()),
+        *((none_acked_after_deletion(s),) if p.deletions else ()),
         *(durability_properties(s) if s.is_durability_modelled else ()),
         *((forced_entries_stay(s),) if s.parameters.forces else ()),
         *((acked_on_enough_racks(s),) if s.parameters.racks else ()),

@@ -40,11 +40,11 @@ _SOURCES = (
 
 
 def _unmodelled(parameters: BookKeeperParameters) -> str:
-    """Return the line of one ledger. With `forces` the model has writers with DEFERRED_SYNC."""
+    """Return the line of one ledger, without what a layer that is on has."""
     sync = "" if parameters.forces else "DEFERRED_SYNC, "
-    return (
-        f"not modelled of BookKeeper's client: deletion, re-replication, {sync}two replacements in one change"
-    )
+    deletion = "" if parameters.deletions else "deletion, "
+    left_out = f"{deletion}re-replication, {sync}two replacements in one change"
+    return f"not modelled of BookKeeper's client: {left_out}"
 
 
 ADDS_UNMODELLED = (

@@ -346,7 +346,7 @@ def handle_add(
     Code: BookieImpl.addEntry, BookieImpl.recoveryAddEntry.
     """
     index = client, fragment, entry, bookie
-    fenced_out = (s.fenced[bookie] & ~s.add_admitted[index]) | s.says_unknown(bookie)
+    fenced_out = (s.fenced[bookie] & ~s.add_admitted[index]) | s.refuses_adds(bookie)
     refused = fenced_out if client.sort is s.writer else lift(False)
     stores = ~refused & s.takes_copy(bookie, entry)
     return Action(

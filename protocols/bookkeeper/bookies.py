@@ -56,6 +56,10 @@ class Bookies(WriteSets):
         """
         return FALSE
 
+    def refuses_adds(self, bookie: TermLike) -> Term:
+        """Return whether the bookie refuses a writer's adds although it has no fence."""
+        return self.says_unknown(bookie)
+
     def told_lac(self, bookie: TermLike) -> Term:
         """Return the LAC that came with the highest stored entry; 0 if no entry is stored."""
 

@@ -10,7 +10,7 @@ from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, family, variable
-from fencepost.encoding.language.terms import Term, TermLike, Update
+from fencepost.encoding.language.terms import FALSE, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 
 WRITER = "w"
@@ -135,6 +135,10 @@ class Metadata(StateSpace):
                 )
             ),
         ]
+
+    def is_gone(self) -> Term:
+        """Return whether the ledger is deleted: never, unless a layer says otherwise."""
+        return FALSE
 
     def in_last_ensemble(self, bookie: TermLike) -> Term:
         """Return whether the bookie is in the last ensemble, by the metadata store."""

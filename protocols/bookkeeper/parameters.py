@@ -13,6 +13,7 @@ from fencepost.protocols.bookkeeper.switches import (
     BOOT,
     CRASHES,
     DEFERRED_SYNC,
+    DELETION,
     DURABILITY,
     FAULT_DOMAINS,
     READERS,
@@ -46,7 +47,9 @@ class BookKeeperParameters(Switches, Sizes):
         )
         of_storage = self.storage != "any"
         self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
-        self._forbid_unused("a storage", of_storage, ("restarts", *DURABILITY), "set storage=db")
+        self._forbid_unused("a storage", of_storage, DURABILITY, "set storage=db")
+        may_restart = of_storage or self.deletions > 0
+        self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")
         goes_down = self.crashes + self.restarts > 0
         self._forbid_unused("crashes or restarts", goes_down, ("storage",), "set crashes=1")
         changed = {name: getattr(self, name) for name in CRASHES if not self._is_default(name)}
@@ -74,6 +77,15 @@ class BookKeeperParameters(Switches, Sizes):
             {"readers": self.readers, **down},
             "leave out one of them",
         )
+        self._forbid_unused("deletions", self.deletions > 0, DELETION, "set deletions=1")
+        beside = {n: getattr(self, n) for n in ("crashes", "forces", "readers") if getattr(self, n)}
+        require(
+            f"deletions and {', '.join(beside)} exclude each other",
+            not (self.deletions and (beside or of_storage)),
+            {"deletions": self.deletions, **beside, "storage": self.storage},
+            "leave out one of them",
+        )
+        require("deletions <= 1", self.deletions <= 1, {"deletions": self.deletions}, "a ledger has one end")
         self._forbid_unused("racks", self.racks > 0, FAULT_DOMAINS, "set racks=2")
         require(
             "racks and chained_changes=one-difference exclude each other with three fragments or more",

@@ -18,7 +18,7 @@ from typing import Any
 from fencepost.encoding.documents import parse_toml
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DURABILITY
+from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DELETION, DURABILITY
 
 
 def ordered(release: str) -> tuple[int, ...]:
@@ -159,7 +159,8 @@ def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameter
             f"boot=whole, disks={parameters.disks}: release {release} mends no bookie that lost a disk; "
             "set disks=0, or give a release from 4.15.0 on"
         )
-    of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT)]
+    without = () if parameters.deletions else DELETION
+    of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT, *without)]
     found = _with(release, parameters, of_code)
     if parameters.storage != "any":
         return _with(release, found, DURABILITY)

@@ -22,12 +22,15 @@ class Sizes:
     inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
     silent: int = faults(0, "most bookies that stop answering for good")
     crashes: int = faults(0, "most crashes of bookies that lose data")
-    restarts: int = faults(0, "most clean restarts of bookies (with a storage)")
+    restarts: int = faults(0, "most clean restarts of bookies (with a storage, or with deletions)")
     forces: int = parameter(
         0, "most calls of force by a writer with DEFERRED_SYNC; with 0 the writer has no such flag", least=0
     )
     power_losses: int = faults(0, "most losses of power of bookies (with forces)")
     readers: int = parameter(0, "clients that read the ledger without recovery", least=0)
+    deletions: int = parameter(
+        0, "1 if the owner may delete the ledger once it is closed; with 0 nobody does", least=0
+    )
     racks: int = parameter(
         0,
         "racks on which bookies are in turn, if each write needs acks from min(WQ, racks) of them; with 0 it "

@@ -153,6 +153,16 @@ class Switches:
         "LedgerHandle.ensembleChangeLoop; issue 4651, a race between threads, since 4.16",
     )
 
+    # Deletion (layers/deletion).
+
+    deletion_memory: str = switch(
+        ("until-restart", "none", "for-good"),
+        "a bookie that has deleted the ledger refuses adds of it until it restarts, if it had a handle of "
+        "it; takes them; or refuses them for good",
+        "HandleFactoryImpl.recentlyFencedAndDeletedLedgers, PR 4462 (4.16.7, 4.17.2); the last value is a "
+        "mend",
+    )
+
     # Fault domains (layers/fault_domains).
 
     replaced_racks: str = switch(
@@ -321,6 +331,9 @@ class Switches:
 
 DEFERRED_SYNC = ("power_losses", "force_counts", "force_after_close")
 """The parameters that need a writer with DEFERRED_SYNC."""
+
+DELETION = ("deletion_memory",)
+"""The parameters that need a deletion."""
 
 FAULT_DOMAINS = ("replaced_racks",)
 """The parameters that need racks."""

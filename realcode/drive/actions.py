@@ -187,6 +187,17 @@ DRIVEN: Mapping[str, Drive] = {
     "crash and replay": Drive(
         "the bookie is booted on folders as a killed process leaves them", BOOTED, bookies.crash_and_restart
     ),
+    "delete ledger": Drive(
+        "BookKeeper.deleteLedger, by a client of its own", NOTHING_NEW, bookies.delete_ledger
+    ),
+    "collect": Drive(
+        "ScanAndCompareGarbageCollector.gc; then the bookie is flushed",
+        "nothing of the ledger on the bookie",
+        bookies.collect,
+    ),
+    "restart": Drive(
+        "the bookie is shut down as an operator does, and booted", BOOTED, bookies.stop_and_start
+    ),
     "crash in first add": Drive(
         "as a crash, and the first entry's record is removed from the journal",
         BOOTED,

@@ -75,6 +75,19 @@ def stop_and_start(code: Code, step: TraceStep) -> None:
     code.boot(step.actor)
 
 
+def delete_ledger(code: Code, step: TraceStep) -> None:
+    """Delete the metadata of the ledger."""
+    code.ask("delete")
+
+
+def collect(code: Code, step: TraceStep) -> None:
+    """Let the bookie find that the metadata is gone, and delete its copies."""
+    if not code.ask("begin-collecting", bookie=step.actor)["deletes"]:
+        raise Parted(f"the collector of {step.actor} does not delete the ledger")
+    code.ask("collect", bookie=step.actor)
+    code.ask("flush", bookie=step.actor)
+
+
 def crash_in_first_add(code: Code, step: TraceStep) -> None:
     """Crash the bookie when the journal has the ledger's key but not the first entry.
 

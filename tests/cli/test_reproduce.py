@@ -149,7 +149,9 @@ OF_RELEASES = {
 }
 
 
-@pytest.mark.parametrize("command", [["reproduce", LATE_ADD], ["conform", "bookkeeper"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "command", [["reproduce", LATE_ADD], ["conform", "bookkeeper"], ["known", "4701"]], ids=lambda c: c[0]
+)
 @pytest.mark.parametrize(("given", "says"), OF_RELEASES.items(), ids=lambda g: " ".join(g)[:20])
 def test_a_library_whose_rules_nobody_gives_is_one_line(
     command: list[str],
@@ -158,7 +160,10 @@ def test_a_library_whose_rules_nobody_gives_is_one_line(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Planted: a release that was not read is run with the rules of the newest."""
+    """`known` once took a release that was not read, and found every cell as expected.
+
+    Planted: a release that was not read is run with the rules of the newest.
+    """
     (tmp_path / "bookkeeper-server-4.19.0-SNAPSHOT.jar").write_bytes(b"")
     assert run([*command, "--bookkeeper", str(tmp_path), *given]) == 2
     captured = capsys.readouterr()
@@ -309,9 +314,54 @@ def test_what_cannot_be_driven_needs_no_code(tmp_path: Path, capsys: pytest.Capt
     bugs = ["4701", "1591", "4651", "BP-46-1"]
     assert run(["known", *bugs, "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "4 of 4 as docs/known.md says" in out
+    assert "4 of 4 as docs/known.md says; the code was driven in 0" in out
     assert "cannot be driven: one method of the bookie checks the fence and stores the entry" in out
     assert "not this release's" in out
+
+
+@pytest.mark.parametrize(
+    ("release", "mark"), [("4.17.3", "cannot be driven"), ("4.18.0", "not this release's")]
+)
+def test_a_library_of_another_version_has_the_cells_of_the_release_that_is_given(
+    release: str, mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: the release of the option is ignored, or the cell names it without the version of the code."""
+    (tmp_path / "bookkeeper-server-4.18.0-SNAPSHOT.jar").write_bytes(b"")
+    arguments = ["known", "4701", "--bookkeeper", str(tmp_path), "--release", release]
+    assert run(arguments) == 0
+    assert f"#4701  4.18.0-SNAPSHOT as {release}  sorted      {mark}" in capsys.readouterr().out
+    assert run([*arguments, "--format", "json"]) == 0
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert (cell["bookkeeper"], cell["has_it"]) == (f"4.18.0-SNAPSHOT as {release}", release == "4.17.3")
+
+
+def test_the_summary_counts_the_cells_in_which_the_code_was_driven(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell that cannot be driven is as expected, and no evidence. Planted: it counts as driven."""
+
+    @contextmanager
+    def running(library: Library, log: Path | None) -> Iterator[Playback]:
+        yield read_transcript(Path(NEW)).playback()
+
+    monkeypatch.setattr("fencepost.cli.commands.known_releases.running", running)
+    (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
+    assert run(["known", "#2614", "4701", "4651", "--bookkeeper", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "refuses it: at step 16" in out
+    assert "3 of 3 as docs/known.md says; the code was driven in 1" in out
+
+
+@pytest.mark.parametrize(
+    ("libraries", "says"),
+    [(0, "--release: not with the models"), (2, "--release: not with 2 LIBs; give one --bookkeeper with it")],
+)
+def test_a_release_is_given_for_one_library(
+    libraries: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bookkeeper-server-4.17.3.jar").touch()
+    given = ["--bookkeeper", tmp_path] * libraries
+    assert says in refused(capsys, "known", "4701", *given, "--release", "4.17.3")
 
 
 def test_a_cell_that_time_does_not_reach_is_undecided(

@@ -246,7 +246,15 @@ def test_a_bug_may_depend_on_what_is_set_up() -> None:
 def test_the_table_of_known_bugs_says_where_they_were_mended() -> None:
     # Planted: the change of 4.17.4 missing in the rule of #4701, or ascribed to 4.17.3.
     named = {bug[0].name: mended(bug) for bug in bugs_of_releases() if mended(bug)}
-    assert named.keys() == {"early-commit", "#1067", "pulsar#6505", "#2614", "#2615", "#4701"}
+    assert named.keys() == {
+        "early-commit",
+        "#1067",
+        "pulsar#6505",
+        "#2614",
+        "#2615",
+        "#4701",
+        "deleted-ledger",
+    }
     for known in chosen(KNOWN, list(named)):
         assert all(release.removesuffix(".0") in known.source for release in named[known.name]), known.source
 

@@ -62,6 +62,8 @@ public final class Harness {
     private BookKeeper onlooker;
     private long seconds = 30;
     private long ledger = -1;
+    /** The metadata of the ledger when it was deleted; null if it was not. */
+    private Map<String, Object> deleted;
 
     private Harness(File folder) {
         this.folder = folder;
@@ -206,6 +208,10 @@ public final class Harness {
             case "recover":
                 recover(given);
                 break;
+            case "delete":
+                deleted = metadataStore();
+                onlooker.deleteLedger(ledger);
+                break;
             case "begin-collecting":
                 return Map.of("deletes", bookies.get(given.get("bookie")).beginCollecting(ledger, seconds));
             case "collect":
@@ -345,6 +351,7 @@ public final class Harness {
         handles.clear();
         made.clear();
         post.clear();
+        deleted = null;
         ledger = -1;
     }
 
@@ -494,7 +501,7 @@ public final class Harness {
         Map<String, Object> seen = new LinkedHashMap<>();
         seen.put("requests", post.fresh().stream().map(Harness::request).toList());
         seen.put("told", post.told());
-        seen.put("metadata", ledger < 0 ? Map.of() : metadataStore());
+        seen.put("metadata", ledger < 0 ? Map.of() : deleted != null ? deleted : metadataStore());
         Map<String, Object> insides = new LinkedHashMap<>();
         for (Bookie bookie : bookies.values()) {
             insides.put(bookie.name, bookie.isUp() ? inside(bookie) : Map.of("up", false));

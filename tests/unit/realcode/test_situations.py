@@ -9,6 +9,7 @@ import pytest
 
 from fencepost.realcode import runs
 from fencepost.realcode.conformance import grounds
+from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.run_instances import CHAINED, Settings
 from fencepost.realcode.runs import Ground, random_runs
 from fencepost.realcode.situations import SITUATIONS, Situation
@@ -36,6 +37,12 @@ def test_each_situation_is_possible_on_some_instance_of_the_runs(protocol: str, 
     found = (grounds(protocol, asked, "sorted", release) for asked in settings)
     possible = {name for ground in itertools.chain(*found) for name in names(ground)}
     assert possible == {situation.name for situation in SITUATIONS}
+
+
+def test_each_step_of_a_situation_is_an_action_that_is_driven() -> None:
+    """Planted: a misspelt action."""
+    known = [step for s in SITUATIONS for step in s.steps if any(map(step.startswith, DRIVEN))]
+    assert known == [step for s in SITUATIONS for step in s.steps]
 
 
 def test_each_situation_names_the_rule_that_it_exercises() -> None:
