@@ -76,9 +76,10 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "ledger-copies": (
         {},
         {"update_checks": "old-bookie", "session": "lost"},
-        {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "recover_lock": "no"},
+        {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "recover_lock": "no"},
         {
             "bookies": 2,
+            "ensemble": 1,
             "write_quorum": 1,
             "ack_quorum": 1,
             "storage": "write-cache",

@@ -1157,7 +1157,8 @@ def test_what_is_found_of_a_bug_is_that_bug() -> None:
         switches = found.counterexample.trace.switches
         assert switches["fence_atomic"] == ("no" if risk.bug.name == "#4701" else "yes")
         went_down = any(
-            step.action.startswith(("crash", "stop and start")) for step in found.counterexample.trace.steps
+            step.action.startswith(("crash", "stop and start", "restart"))
+            for step in found.counterexample.trace.steps
         )
         assert went_down is (risk.bug.name != "#4701"), [
             step.action for step in found.counterexample.trace.steps

@@ -88,10 +88,10 @@ def test_an_answer_that_ships_is_told_as_computed_earlier(
             now.command,
         )
     assert run(["advise", *SIZES]) == ExitCode.VIOLATED
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     assert USED in text
     assert " now, at" not in text.replace("and replayed now, at", "") and "proved now" not in text
-    assert f"found with version {version()}, and replayed now" in " ".join(text.split()).lower()
+    assert f"found with version {version()}, and replayed now" in text.lower()
     assert run(["advise", *SIZES, "--format", "json"]) == ExitCode.VIOLATED
     document = json.loads(capsys.readouterr().out)
     assert document["remark"] == USED

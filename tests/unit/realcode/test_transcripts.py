@@ -427,6 +427,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"storage": "db", "crashes": 1, "restarts": 1},
         {"forces": 1, "power_losses": 1},
         {"readers": 1},
+        {"deletions": 1, "restarts": 1},
     ]
     names = set()
     for way in ways:
