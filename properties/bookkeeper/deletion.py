@@ -14,7 +14,9 @@ def none_acked_after_deletion(s: Ledger) -> Property:
     return Property(
         name="none-acked-after-deletion",
         meaning="after the deletion no entry beyond the end of the closed ledger is acknowledged",
-        holds=implies(s.is_gone(), forall(s.entry, lambda e: implies(e <= s.lac(WRITER), e <= s.last_entry))),
-        witness=s.is_gone(),
+        holds=implies(
+            s.is_deleted(), forall(s.entry, lambda e: implies(e <= s.lac(WRITER), e <= s.last_entry))
+        ),
+        witness=s.is_deleted(),
         witness_meaning="the ledger is deleted",
     )

@@ -45,7 +45,7 @@ def ack_quorum_reached(s: Ledger) -> Property:
         holds=forall(
             s.entry,
             lambda e: implies(
-                ((e <= s.lac(WRITER)) & ~closed | closed & (e <= s.last_entry)) & ~s.is_gone(),
+                ((e <= s.lac(WRITER)) & ~closed | closed & (e <= s.last_entry)) & ~s.is_deleted(),
                 at_least(
                     s.parameters.ack_quorum,
                     s.bookie,
@@ -69,7 +69,7 @@ def acked_entries_readable(s: Ledger) -> Property:
         name="acked-entries-readable",
         meaning="every acknowledged entry is stored, with the content that the writer pushed, on "
         "at least one bookie of its write set in the metadata, also if the ledger is closed without it",
-        holds=s.is_gone() | forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
+        holds=s.is_deleted() | forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
         witness=s.lac(WRITER) > 0,
         witness_meaning="an entry is acknowledged",
         explain=partial(explain_few_copies, s),

@@ -136,7 +136,7 @@ class Metadata(StateSpace):
             ),
         ]
 
-    def is_gone(self) -> Term:
+    def is_deleted(self) -> Term:
         """Return whether the ledger is deleted: never, unless a layer says otherwise."""
         return FALSE
 

@@ -43,9 +43,9 @@ class Deletion(Readers):
         self.remembers = family(BOOL, self.bookie)
         """Whether the bookie remembers that it has deleted the ledger."""
 
-    def is_gone(self) -> Term:
+    def is_deleted(self) -> Term:
         """Return whether the ledger is deleted."""
-        return lift(self.deleted) if self.parameters.deletions else super().is_gone()
+        return lift(self.deleted) if self.parameters.deletions else super().is_deleted()
 
     def refuses_adds(self, bookie: TermLike) -> Term:
         """Return whether the bookie refuses adds of a writer, also because it remembers the deletion."""
