@@ -14,7 +14,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
-from fencepost.protocols.bookkeeper.metadata import Metadata
+from fencepost.protocols.bookkeeper.today import Today
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class WriterAlone:
     def system(self) -> System:
         """The system without the actions of recoverers."""
         whole = self.instance.system
-        assert isinstance(whole.state, Metadata), "only a ledger has recoverers"
+        assert isinstance(whole.state, Today), "only a ledger has recoverers"
         recoverers = frozenset(whole.state.recoverer.values)
         return FewerActions(**{f.name: getattr(whole, f.name) for f in fields(System)}, without=recoverers)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import Value
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import WRITER
 
 SELDOM = 0.005
 """The weight of an action that is put off, beside 1 for another one."""

@@ -15,11 +15,10 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain
-from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
 from fencepost.protocols.bookkeeper.layers.readers import Opening
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Stage, Status
 
 Observations = Mapping[str, Json]
 """Observed values by name, such as `stored[b1, 2]`. Values that cannot be observed now are left out."""

@@ -18,10 +18,9 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.layers.readers import Opening
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 from fencepost.realcode.aims import aims
 from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
 from fencepost.realcode.observations import Observations, model_observations

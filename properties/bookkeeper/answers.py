@@ -9,11 +9,10 @@ from fencepost.encoding.language.quantifiers import at_least, exists, exists_ove
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.terms import FALSE, Term, any_of
 from fencepost.properties.bookkeeper.explanations import explain_unanswered
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
 from fencepost.protocols.bookkeeper.layers import late_acks
 from fencepost.protocols.bookkeeper.layers.published import to_resend
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase, Status
 
 
 def adds_are_answered(s: Ledger) -> Property:

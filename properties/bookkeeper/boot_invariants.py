@@ -10,10 +10,9 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of
-from fencepost.protocols.bookkeeper.bookies import Stage
 from fencepost.protocols.bookkeeper.layers.boot import PhaseOne
-from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import Stage, Status
 
 
 def boot_invariants(s: Ledger) -> tuple[Invariant, ...]:

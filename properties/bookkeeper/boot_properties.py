@@ -8,9 +8,8 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.system import Property
 from fencepost.properties.bookkeeper.explanations import explain_few_copies
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, Status
 
 
 def repair_is_complete(s: Ledger) -> Property:

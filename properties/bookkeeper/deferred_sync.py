@@ -9,8 +9,8 @@ from fencepost.encoding.language.quantifiers import at_least, forall
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, all_of
 from fencepost.properties.bookkeeper.explanations import explain_few_copies
-from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import WRITER
 
 
 def forced_entries_stay(s: Ledger) -> Property:

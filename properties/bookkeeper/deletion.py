@@ -5,8 +5,8 @@ from __future__ import annotations
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.system import Property
-from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import WRITER
 
 
 def none_acked_after_deletion(s: Ledger) -> Property:

@@ -14,9 +14,8 @@ from fencepost.properties.bookkeeper.explanations import (
     explain_lost_fence,
 )
 from fencepost.properties.bookkeeper.safety import recovered
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 
 
 def fences_stay(s: Ledger) -> Property:

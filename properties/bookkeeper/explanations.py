@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.traces import Trace, TraceStep
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
 def explain_divergence(s: Ledger, trace: Trace) -> str:

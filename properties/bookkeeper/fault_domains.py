@@ -9,8 +9,8 @@ from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.system import Property
 from fencepost.properties.bookkeeper.explanations import explain_few_copies
 from fencepost.protocols.bookkeeper.layers.fault_domains import spans
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import WRITER, Status
 
 
 def acked_on_enough_racks(s: Ledger) -> Property:

@@ -40,10 +40,9 @@ from fencepost.properties.bookkeeper.common_invariants import (
 )
 from fencepost.properties.bookkeeper.durability_invariants import durability_invariants
 from fencepost.properties.bookkeeper.readers import readers_know_the_end
-from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.layers.published import to_resend
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
 def ledger_invariants(system: System) -> tuple[Invariant, ...]:

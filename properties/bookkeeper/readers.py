@@ -10,10 +10,9 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Property, invariant
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace
-from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.layers.readers import Opening
-from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, Status
 
 
 def reader_properties(s: Ledger) -> tuple[Property, ...]:

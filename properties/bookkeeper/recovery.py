@@ -11,8 +11,8 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, Constant, Parameter, Term, any_of, lift
 from fencepost.properties.bookkeeper.explanations import explain_stuck
 from fencepost.properties.bookkeeper.safety import recovered
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import WRITER, Phase, Status
 
 
 def fencing_is_enough(s: Ledger) -> Property:

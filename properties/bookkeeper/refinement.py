@@ -14,10 +14,9 @@ from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, lif
 from fencepost.properties.bookkeeper.common_invariants import took
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants
-from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, CoreStatus, core
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
 def ledger_refinement(whole: System) -> Refinement:

@@ -16,9 +16,8 @@ from fencepost.properties.bookkeeper.explanations import (
     explain_few_copies,
     explain_invalid_fragment,
 )
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
 def no_divergence(s: Ledger) -> Property:

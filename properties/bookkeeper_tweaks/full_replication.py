@@ -6,7 +6,7 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, TermLike
-from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.values import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger as Ledger
 
 

@@ -15,8 +15,7 @@ from fencepost.properties.bookkeeper_tweaks.full_replication import (
     tail_fragments_at_wq,
     valid_fragments,
 )
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger
 
 

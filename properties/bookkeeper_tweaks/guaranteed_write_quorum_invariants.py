@@ -31,8 +31,7 @@ from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
     last_fragment_reaches_lafr,
     replicated_at_home,
 )
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger, GuaranteedPhase
 
 

@@ -20,7 +20,7 @@ from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
     last_fragment_reaches_lafr,
     replicated_at_home,
 )
-from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.values import Status
 from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import (
     CREATOR,
     NOTHING,

@@ -17,7 +17,7 @@ from fencepost.properties.bookkeeper_tweaks.full_replication import (
     tail_fragments_at_wq,
     valid_fragments,
 )
-from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.values import Status
 from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLedger, UnboundedPhase
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fencepost.encoding.language.actions import Group, Schema, each, in_turn
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import System
-from fencepost.protocols.bookkeeper import adds, bookies, changes, close, fencing, metadata, recovery
+from fencepost.protocols.bookkeeper import today
 from fencepost.protocols.bookkeeper.layers import (
     boot,
     chained_changes,
@@ -26,9 +26,9 @@ from fencepost.protocols.bookkeeper.state import Ledger
 
 Actions = Iterator[Schema | Group]
 
-BEGIN_RECOVERY = {"join": fencing.begin_recovery, "bump": published.begin_recovery}
+BEGIN_RECOVERY = {"join": today.begin_recovery, "bump": published.begin_recovery}
 RECEIVE_READ_ANSWER = {
-    "at-quorum": recovery.receive_read_answer,
+    "at-quorum": today.receive_read_answer,
     "all-answers": published.receive_read_answer,
 }
 
@@ -39,13 +39,13 @@ def ledger(parameters: BookKeeperParameters) -> System:
     return System(
         state=s,
         actions=(
-            each(metadata.create_ledger, s),
+            each(today.create_ledger, s),
             in_turn(
                 "fragment",
-                each(adds.push, s, s.fragment, s.entry),
+                each(today.push, s, s.fragment, s.entry),
                 *_adds(s, s.writer),
                 each(
-                    deferred_sync.receive_fenced if s.parameters.forces else adds.receive_fenced,
+                    deferred_sync.receive_fenced if s.parameters.forces else today.receive_fenced,
                     s,
                     s.writer,
                     s.fragment,
@@ -55,17 +55,17 @@ def ledger(parameters: BookKeeperParameters) -> System:
                 *_changes(s, s.writer),
             ),
             each(BEGIN_RECOVERY[p.recovery_start], s, s.recoverer),
-            each(fencing.handle_fence, s, s.recoverer, s.bookie),
-            each(fencing.receive_fence_answer, s, s.recoverer, s.bookie),
+            each(today.handle_fence, s, s.recoverer, s.bookie),
+            each(today.receive_fence_answer, s, s.recoverer, s.bookie),
             in_turn(
                 "entry",
-                each(recovery.send_reads, s, s.recoverer, s.read_entry),
-                each(recovery.handle_read, s, s.recoverer, s.read_entry, s.bookie),
+                each(today.send_reads, s, s.recoverer, s.read_entry),
+                each(today.handle_read, s, s.recoverer, s.read_entry, s.bookie),
                 each(RECEIVE_READ_ANSWER[p.read_decision], s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
                 "fragment",
-                each(recovery.write_back, s, s.recoverer, s.fragment, s.entry),
+                each(today.write_back, s, s.recoverer, s.fragment, s.entry),
                 *_adds(s, s.recoverer),
                 *_changes(s, s.recoverer),
             ),
@@ -95,8 +95,8 @@ def _adds(s: Ledger, client: Sort) -> Actions:
     index = (client, s.fragment, s.entry, s.bookie)
     if s.parameters.fence_atomic == "no" and client is s.writer:
         yield each(old_rules.admit_add, s, *index)
-    yield each(deferred_sync.handle_add if s.parameters.forces else adds.handle_add, s, *index)
-    yield each(adds.receive_ack, s, *index)
+    yield each(deferred_sync.handle_add if s.parameters.forces else today.handle_add, s, *index)
+    yield each(today.receive_ack, s, *index)
 
 
 def _changes(s: Ledger, client: Sort) -> Actions:
@@ -119,9 +119,9 @@ def _changes(s: Ledger, client: Sort) -> Actions:
     if client is s.writer and p.has_chains:
         yield from _chains(s, client)
     elif p.possible_fragments > 1:
-        yield each(changes.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
-    yield each(changes.try_invalid_fragment, s, client, s.fragment, s.bookie)
-    yield each(changes.abandon_change, s, client, s.fragment, s.bookie)
+        yield each(today.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
+    yield each(today.try_invalid_fragment, s, client, s.fragment, s.bookie)
+    yield each(today.abandon_change, s, client, s.fragment, s.bookie)
 
 
 def _chains(s: Ledger, client: Sort) -> Actions:
@@ -144,7 +144,7 @@ def _beginnings(s: Ledger, client: Sort) -> Actions:
         yield each(old_rules.read_lac_first, s, client, s.fragment, s.entry, s.bookie)
         yield each(old_rules.block_acks, s, client, s.fragment, s.bookie)
     else:
-        yield each(changes.begin_change, s, client, s.fragment, s.entry, s.bookie)
+        yield each(today.begin_change, s, client, s.fragment, s.entry, s.bookie)
 
 
 def _local_changes(s: Ledger, client: Sort) -> Actions:
@@ -156,12 +156,12 @@ def _local_changes(s: Ledger, client: Sort) -> Actions:
 
 def _close(s: Ledger) -> Actions:
     """Yield the actions that end recovery or close the ledger."""
-    yield each(recovery.abandon_recovery, s, s.recoverer)
-    yield each(close.finish_recovery, s, s.recoverer, s.read_entry)
+    yield each(today.abandon_recovery, s, s.recoverer)
+    yield each(today.finish_recovery, s, s.recoverer, s.read_entry)
     if s.parameters.recovery_start == "join":
-        yield each(close.adopt_close, s, s.recoverer, s.read_entry)
-    yield each(close.close_ledger, s)
-    yield each(close.withdraw, s)
+        yield each(today.adopt_close, s, s.recoverer, s.read_entry)
+    yield each(today.close_ledger, s)
+    yield each(today.withdraw, s)
 
 
 def _faults(s: Ledger) -> Actions:
@@ -171,7 +171,7 @@ def _faults(s: Ledger) -> Actions:
     """
     p = s.parameters
     if p.silent:
-        yield each(bookies.fall_silent, s, s.bookie)
+        yield each(today.fall_silent, s, s.bookie)
     if p.power_losses:
         yield from deferred_sync.power(s)
     if s.is_durability_modelled:

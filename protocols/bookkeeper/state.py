@@ -12,10 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from fencepost.encoding.language.terms import FALSE, Parameter, Read, Term, TermLike, Update
-from fencepost.protocols.bookkeeper.adds import Adds
-from fencepost.protocols.bookkeeper.changes import Changes
-from fencepost.protocols.bookkeeper.close import Closing
-from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.layers import (
     chained_changes,
     fault_domains,
@@ -26,9 +22,21 @@ from fencepost.protocols.bookkeeper.layers import (
     stale_adds,
     storages,
 )
+from fencepost.protocols.bookkeeper.layers.boot import Boot
+from fencepost.protocols.bookkeeper.layers.chained_changes import ChainedChanges
+from fencepost.protocols.bookkeeper.layers.crashes import Crashes
+from fencepost.protocols.bookkeeper.layers.deferred_sync import DeferredSync
+from fencepost.protocols.bookkeeper.layers.deletion import Deletion
+from fencepost.protocols.bookkeeper.layers.durability import Durability
+from fencepost.protocols.bookkeeper.layers.fault_domains import FaultDomains
+from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
+from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.published import Published
-from fencepost.protocols.bookkeeper.metadata import Phase
-from fencepost.protocols.bookkeeper.recovery import Recovery
+from fencepost.protocols.bookkeeper.layers.readers import Readers
+from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
+from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds
+from fencepost.protocols.bookkeeper.today import Today
+from fencepost.protocols.bookkeeper.values import Phase
 
 Rules: TypeAlias = Mapping[str, Callable[..., Term]]
 """The rule for each value of a switch; the first one is the first value."""
@@ -41,86 +49,100 @@ def never(s: Published, *of: TermLike) -> Term:
 
 # Fencing.
 COVERAGE: Rules = {
-    "window": Fencing.covered,
+    "window": Today.covered,
     "count": published.fencing_quorum_answered,
     "first-ack-quorum": old_rules.one_of_each_head,
     "ok-in-window": old_rules.window_with_entries,
     "pr-2281": old_rules.window_or_entries,
 }
-FENCE_ANSWERS: Rules = {"until-covered": Fencing.hears_fencing, "until-first-read": published.no_read_is_sent}
-RECOVERY_FLOOR: Rules = {"fragment": Fencing.start, "zero": Fencing.heard_lac}
+FENCE_ANSWERS: Rules = {"until-covered": Today.hears_fencing, "until-first-read": published.no_read_is_sent}
+RECOVERY_FLOOR: Rules = {"fragment": Today.start, "zero": Today.heard_lac}
 
 # Adds.
-TIMEOUTS: Rules = {"any": Adds.is_given_up, "lost-only": published.is_lost}
-RECOVERY_LAC: Rules = {"moving": Adds.carried_lac, "frozen": published.frozen_lac}
-CHANGING: Rules = {"metadata-first": Adds.changing, "local-first": old_rules.recoverer_changing}
+TIMEOUTS: Rules = {"any": Today.is_given_up, "lost-only": published.is_lost}
+RECOVERY_LAC: Rules = {"moving": Today.carried_lac, "frozen": published.frozen_lac}
+CHANGING: Rules = {"metadata-first": Today.changing, "local-first": old_rules.recoverer_changing}
 
-COUNTS: Rules = {"when-queued": Adds.counts, "when-made": stale_adds.same_place}
-QUEUE_IN: Rules = {"when-queued": Adds.may_queue_in, "when-made": stale_adds.is_known_fragment}
+COUNTS: Rules = {"when-queued": Today.counts, "when-made": stale_adds.same_place}
+QUEUE_IN: Rules = {"when-queued": Today.may_queue_in, "when-made": stale_adds.is_known_fragment}
 QUEUED: Mapping[str, Callable[..., list[Update]]] = {
-    "when-queued": Adds.noted_when_queued,
+    "when-queued": Today.noted_when_queued,
     "when-made": stale_adds.notes_current,
 }
 
-SECOND_COPY: Rules = {"replaces": Adds.takes_copy, "dropped": storages.has_no_copy}
+SECOND_COPY: Rules = {"replaces": Today.takes_copy, "dropped": storages.has_no_copy}
 
 # Ensemble changes.
-ENSEMBLE_CHANGE: Rules = {"two-step": Changes.about_to_change, "one-step": published.change_is_due}
-RESENT: Rules = {"with-change": Changes.has_resent, "one-by-one": published.nothing_to_resend}
-RESENDS: Rules = {"with-change": Changes.resends_with_change, "one-by-one": never}
-WITHDRAWN: Rules = {"when-queued": Changes.is_withdrawn, "when-made": stale_adds.is_withdrawn}
+ENSEMBLE_CHANGE: Rules = {"two-step": Today.about_to_change, "one-step": published.change_is_due}
+RESENT: Rules = {"with-change": Today.has_resent, "one-by-one": published.nothing_to_resend}
+RESENDS: Rules = {"with-change": Today.resends_with_change, "one-by-one": never}
+WITHDRAWN: Rules = {"when-queued": Today.is_withdrawn, "when-made": stale_adds.is_withdrawn}
 WITHDRAWN_ACKS: Mapping[str, Callable[..., list[tuple[Read, Term]]]] = {
-    "when-queued": Changes.withdrawn_acks,
+    "when-queued": Today.withdrawn_acks,
     "when-made": stale_adds.withdrawn_acks,
 }
-MAY_ABANDON: Rules = {"gives-up": Changes.may_abandon, "continues": refused_changes.has_not_dropped}
+MAY_ABANDON: Rules = {"gives-up": Today.may_abandon, "continues": refused_changes.has_not_dropped}
 WHEN_REFUSED: Mapping[str, Callable[..., list[Update]]] = {
-    "gives-up": Changes.when_refused,
+    "gives-up": Today.when_refused,
     "continues": refused_changes.drops_in_recovery,
 }
 LEAVES: Mapping[str, Callable[..., list[Update]]] = {
-    "gives-up": Adds.leaves,
+    "gives-up": Today.leaves,
     "continues": refused_changes.fails_adds,
 }
 ACKS_KEPT: Mapping[str, Callable[..., list[Update]]] = {
-    "each-alone": Adds.noted_when_acked,
+    "each-alone": Today.noted_when_acked,
     "one-difference": chained_changes.keeps_ack,
 }
-COMPLETE: Rules = {"each-alone": Adds.complete, "one-difference": chained_changes.complete_by_position}
-FAILED: Rules = {"each-alone": Adds.has_failed, "one-difference": chained_changes.has_failed}
-LOST: Rules = {"each-alone": Adds.lost_on_the_way, "one-difference": chained_changes.is_lost_again}
-STANDS_STILL: Rules = {"with-change": Adds.stands_still, "next-answer": late_acks.stands_still}
-LAC_AT_FAILURE: Rules = {"with-change": Changes.lac_at_failure, "next-answer": late_acks.lac_at_failure}
+COMPLETE: Rules = {"each-alone": Today.complete, "one-difference": chained_changes.complete_by_position}
+FAILED: Rules = {"each-alone": Today.has_failed, "one-difference": chained_changes.has_failed}
+LOST: Rules = {"each-alone": Today.lost_on_the_way, "one-difference": chained_changes.is_lost_again}
+STANDS_STILL: Rules = {"with-change": Today.stands_still, "next-answer": late_acks.stands_still}
+LAC_AT_FAILURE: Rules = {"with-change": Today.lac_at_failure, "next-answer": late_acks.lac_at_failure}
 REFUSED: Mapping[str, Callable[..., list[Update]]] = {
-    "with-change": Adds.noted_when_refused,
+    "with-change": Today.noted_when_refused,
     "next-answer": late_acks.called_by_refusal,
 }
 CALLED: Mapping[str, Callable[..., list[Update]]] = {
-    "with-change": Adds.noted_when_acked,
+    "with-change": Today.noted_when_acked,
     "next-answer": late_acks.called_by_answer,
 }
 CHANGED: Mapping[str, Callable[..., list[Update]]] = {
-    "with-change": Changes.noted_when_changed,
+    "with-change": Today.noted_when_changed,
     "next-answer": late_acks.waits_after_change,
 }
-NEWCOMER: Rules = {"each-alone": Adds.is_newcomer, "one-difference": chained_changes.is_new_in_chain}
-LAC_READ: Rules = {"blocked": Changes.first_of_new, "racing": old_rules.first_above_lac_read}
-MAY_COMMIT: Rules = {"at-close": Changes.may_commit, "at-once": published.may_commit}
-REUSE_ENSEMBLES: Rules = {"yes": Changes.is_new_ensemble, "no": published.has_new_members}
-UNSET_ACKS: Rules = {"while-acking": Changes.acknowledged_in_passing, "before-acking": never}
+NEWCOMER: Rules = {"each-alone": Today.is_newcomer, "one-difference": chained_changes.is_new_in_chain}
+LAC_READ: Rules = {"blocked": Today.first_of_new, "racing": old_rules.first_above_lac_read}
+MAY_COMMIT: Rules = {"at-close": Today.may_commit, "at-once": published.may_commit}
+REUSE_ENSEMBLES: Rules = {"yes": Today.is_new_ensemble, "no": published.has_new_members}
+UNSET_ACKS: Rules = {"while-acking": Today.acknowledged_in_passing, "before-acking": never}
 
 # Recovery.
-RECOVERY_READS_FENCE: Rules = {"yes": Recovery.fenced_by_reading, "no": never}
-READ_DECISION: Rules = {"at-quorum": Recovery.may_decide, "all-answers": published.is_over}
-RECOVERY_WRITES: Rules = {"while-reading": Recovery.may_write_back, "after-reading": Recovery.reading_ended}
+RECOVERY_READS_FENCE: Rules = {"yes": Today.fenced_by_reading, "no": never}
+READ_DECISION: Rules = {"at-quorum": Today.may_decide, "all-answers": published.is_over}
+RECOVERY_WRITES: Rules = {"while-reading": Today.may_write_back, "after-reading": Today.reading_ended}
 
 # The writer's close.
-WRITER_CLOSE: Rules = {"any-not-closed": Closing.writer_may_close, "open-only": published.is_open}
-FENCED_OUT: Rules = {"any-not-closed": Adds.is_fenced_out, "open-only": published.any_refusal}
-TOO_LATE: Rules = {"any-not-closed": Closing.too_late_to_close, "open-only": published.is_not_open}
+WRITER_CLOSE: Rules = {"any-not-closed": Today.writer_may_close, "open-only": published.is_open}
+FENCED_OUT: Rules = {"any-not-closed": Today.is_fenced_out, "open-only": published.any_refusal}
+TOO_LATE: Rules = {"any-not-closed": Today.too_late_to_close, "open-only": published.is_not_open}
 
 
-class Ledger(Published):
+class Ledger(
+    Published,
+    Deletion,
+    Readers,
+    DeferredSync,
+    FaultDomains,
+    ChainedChanges,
+    LateAcks,
+    RefusedChanges,
+    StaleAdds,
+    OldRules,
+    Durability,
+    Boot,
+    Crashes,
+):
     """The state of one ledger. `parameters` fixes the sizes and selects the rules above."""
 
     def covered(self, client: TermLike) -> Term:

@@ -22,8 +22,7 @@ from fencepost.encoding.language.sorts import BOOL, Sort, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, lift
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
 
 # Parameters and switches. The first value of each switch is the proposal. The second is a mutant of it.

@@ -21,7 +21,7 @@ from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, memb
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, any_of, lift
-from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.values import Status
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
 
 CREATOR = "c1"

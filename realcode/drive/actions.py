@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.drive import bookies, forces, readers, recoverers, writers
 from fencepost.realcode.drive.bookies import PHASE_ONE
 from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about

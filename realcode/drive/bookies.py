@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.drive.code import Code, NoSeam, Parted, about
 from fencepost.realcode.drive.forces import syncing
 from fencepost.realcode.harness_session import CodeFailed

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from fencepost.encoding.language.traces import Json, Sending, TraceStep
-from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.harness_session import WITH_LOG, Answer, CodeFailed, HarnessFailed, HarnessSession
 from fencepost.realcode.observations import Observations, code_observations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.language.traces import Json, TraceStep
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.realcode.drive.code import DrivenCode, NoSeam, Parted, RefusedByCode
 from fencepost.realcode.harness_session import Answer, CodeFailed

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 
 from fencepost.encoding.language.traces import Json, TraceStep
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.drive.code import Code, about
 
 

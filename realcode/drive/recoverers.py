@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.encoding.language.traces import Json, TraceStep
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.drive.code import Code
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.encoding.language.traces import Json, TraceStep
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.forces import hold_syncs
 from fencepost.realcode.drive.recoverers import change_of_recoverer

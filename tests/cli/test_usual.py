@@ -229,7 +229,7 @@ def test_words_change_no_model_and_terms_do(monkeypatch: pytest.MonkeyPatch) -> 
     assert model_of(questions(later)) != before
     fewer = {name: question for name, question in questions(about).items() if name != ANYTHING_ELSE}
     assert model_of(fewer) != before
-    monkeypatch.setattr("fencepost.protocols.bookkeeper.adds.__doc__", "other words")
+    monkeypatch.setattr("fencepost.protocols.bookkeeper.today.__doc__", "other words")
     assert model_of(questions(about)) == before
 
 

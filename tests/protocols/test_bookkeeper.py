@@ -17,8 +17,8 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import WRITER, Phase
 from support.exploration import explore
 from support.instances import TWO_BOOKIES, actions, built, checked, checked_all, nearest_violation, number
 from support.tiers import each_third

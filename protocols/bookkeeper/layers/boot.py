@@ -16,7 +16,6 @@ from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import Parameter, Term, Update
-from fencepost.protocols.bookkeeper.bookies import NOTHING, Stage
 from fencepost.protocols.bookkeeper.layers.crashes import (
     FENCES_KEPT,
     Crashes,
@@ -24,8 +23,8 @@ from fencepost.protocols.bookkeeper.layers.crashes import (
     forgets_entries,
     in_boot_scope,
 )
-from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.values import NOTHING, Stage, Status
 
 
 class PhaseOne(Enum):

@@ -46,16 +46,18 @@ from fencepost.encoding.language.terms import (
     any_of,
     lift,
 )
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds, add
-from fencepost.protocols.bookkeeper.changes import installs, publishes, with_spare
 from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
+from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
+from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
+from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today, add, installs, publishes, with_spare
+from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 
 Ensemble = Mapping[Value, TermLike]
 
 
-class ChainedChanges(LateAcks):
+class ChainedChanges(LateAcks, RefusedChanges, StaleAdds, OldRules):
     """The failures noted during a change, the ensembles that adds hold, and acks by position."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
@@ -131,7 +133,7 @@ def keeps_ack(
 def complete_by_position(s: ChainedChanges, client: TermLike, entry: TermLike) -> Term:
     """Return whether AQ positions of the writer's op have an ack. A recoverer has no chains."""
     acks = at_least(s.parameters.ack_quorum, s.position, lambda i: s.ack_at[client, entry, i] != NO_BOOKIE)
-    return if_(lift(WRITER) == client, acks, Adds.complete(s, client, entry))
+    return if_(lift(WRITER) == client, acks, Today.complete(s, client, entry))
 
 
 def is_lost_again(

@@ -10,13 +10,12 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.close import Closing
-from fencepost.protocols.bookkeeper.metadata import Status
 from fencepost.protocols.bookkeeper.parameters import LOSE_BARE_FENCES, BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today
+from fencepost.protocols.bookkeeper.values import NOTHING, Status
 
 
-class Crashes(Closing):
+class Crashes(Today):
     """The number of crashes, and the answers of a bookie in limbo."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

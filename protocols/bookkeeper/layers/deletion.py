@@ -23,12 +23,12 @@ from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forgets_entries
-from fencepost.protocols.bookkeeper.layers.readers import Readers
-from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.values import Status
 
 
-class Deletion(Readers):
+class Deletion(Durability):
     """Whether the ledger is deleted, and what each bookie remembers of it."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

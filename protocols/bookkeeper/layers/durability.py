@@ -28,11 +28,10 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, any_of, lift
-from fencepost.protocols.bookkeeper.adds import add
-from fencepost.protocols.bookkeeper.layers.boot import Boot
-from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forgets_entries
-from fencepost.protocols.bookkeeper.metadata import Status
+from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import add
+from fencepost.protocols.bookkeeper.values import Status
 from fencepost.quorums.storages import STORAGES
 
 
@@ -50,7 +49,7 @@ class KeptOnDisk(Enum):
     INDEX = "index"
 
 
-class Durability(Boot):
+class Durability(Crashes):
     """The place of the ledger's key and fence on each bookie, and the work that a flush would find."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

@@ -18,11 +18,11 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.terms import TRUE, Term, TermLike, Update, lift
-from fencepost.protocols.bookkeeper.layers.chained_changes import ChainedChanges
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today
 
 
-class FaultDomains(ChainedChanges):
+class FaultDomains(Today):
     """The rack of each bookie, and the bookies that count as acked for the racks of an entry."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

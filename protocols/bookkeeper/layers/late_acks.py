@@ -36,14 +36,13 @@ from fencepost.encoding.language.terms import (
     any_of,
     lift,
 )
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE
-from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
-from fencepost.protocols.bookkeeper.layers.stale_adds import is_stale_failure
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase
+from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
+from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds, is_stale_failure
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 
 
-class LateAcks(RefusedChanges):
+class LateAcks(StaleAdds, OldRules):
     """The LAC that stands still after an ensemble change, and changes that replace nothing."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

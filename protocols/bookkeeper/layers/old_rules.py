@@ -12,15 +12,12 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, lift
-from fencepost.protocols.bookkeeper.adds import NO_BOOKIE, Adds
-from fencepost.protocols.bookkeeper.changes import forgets, installs, withdraws_and_resends
-from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers.durability import Durability
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today, forgets, installs, withdraws_and_resends
+from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase, Status
 
 
-class OldRules(Durability):
+class OldRules(Today):
     """The state variables of earlier releases."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
@@ -45,7 +42,7 @@ class OldRules(Durability):
 
 
 @definition
-def one_of_each_head(s: Fencing, client: TermLike) -> Term:
+def one_of_each_head(s: Today, client: TermLike) -> Term:
     """Return whether one of the first AQ bookies of each window answered: up to 4.3 (BOOKKEEPER-799)."""
     return forall(
         s.position,
@@ -65,7 +62,7 @@ def window_with_entries(s: OldRules, client: TermLike) -> Term:
         hidden = exists(s.position, lambda i: s.in_window[start, i] & ~s.fenced_at(client, i))
         return found | ~hidden
 
-    return Fencing.covered(s, client) & forall(s.position, vouched_for)
+    return Today.covered(s, client) & forall(s.position, vouched_for)
 
 
 @definition
@@ -75,7 +72,7 @@ def window_or_entries(s: OldRules, client: TermLike) -> Term:
     As today, or QC bookies have entries, in any windows.
     """
     enough = at_least(s.parameters.absent_quorum, s.position, lambda i: _found_entries_at(s, client, i))
-    return Fencing.covered(s, client) | enough
+    return Today.covered(s, client) | enough
 
 
 def _found_entries_at(s: OldRules, client: TermLike, position: TermLike) -> Term:
@@ -93,7 +90,9 @@ def _found_entries_at(s: OldRules, client: TermLike, position: TermLike) -> Term
 # The fence is looked for, and then the entry stored (issue 4701).
 
 
-def admit_add(s: Adds, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+def admit_add(
+    s: Today, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
+) -> Action:
     """Find the ledger unfenced on a bookie, before the entry is stored (fence_atomic=no, issue 4701).
 
     Code: BookieImpl.addEntry.
@@ -161,9 +160,9 @@ def first_above_lac_read(s: OldRules, client: TermLike) -> Term:
 # The writer goes on with a new ensemble that the metadata store does not know yet (issue 1591).
 
 
-def recoverer_changing(s: Adds, client: TermLike) -> Term:
+def recoverer_changing(s: Today, client: TermLike) -> Term:
     """Return whether a recoverer's change is under way; the writer's LAC does not stop during a change."""
-    return Adds.changing(s, client) & (lift(WRITER) != client)
+    return Today.changing(s, client) & (lift(WRITER) != client)
 
 
 def change_locally(

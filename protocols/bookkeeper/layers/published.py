@@ -14,19 +14,13 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, lift
-from fencepost.protocols.bookkeeper import fencing, recovery
-from fencepost.protocols.bookkeeper.adds import Adds, add
-from fencepost.protocols.bookkeeper.bookies import NOTHING
-from fencepost.protocols.bookkeeper.changes import Changes
-from fencepost.protocols.bookkeeper.close import Closing
-from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers.deletion import Deletion
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
+from fencepost.protocols.bookkeeper import today
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.recovery import Recovery
+from fencepost.protocols.bookkeeper.today import Today, add
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
-class Published(Deletion):
+class Published(Today):
     """The state variables of the published specifications."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
@@ -44,17 +38,17 @@ def also(action: Action, *updates: Update) -> Action:
 
 
 @definition
-def fencing_quorum_answered(s: Fencing, client: TermLike) -> Term:
+def fencing_quorum_answered(s: Today, client: TermLike) -> Term:
     """Return whether EC = (E - AQ) + 1 bookies have answered, in any positions (BP-46)."""
     return at_least(s.parameters.fencing_quorum, s.position, lambda i: s.fenced_at(client, i))
 
 
-def no_read_is_sent(s: Recovery, client: TermLike) -> Term:
+def no_read_is_sent(s: Today, client: TermLike) -> Term:
     """Return whether no recovery read was sent yet: until then answers to fencing reads count."""
     return ~exists(s.read_entry, lambda e: s.read_sent[client, e])
 
 
-def begin_recovery(s: Fencing, client: Parameter) -> Action:
+def begin_recovery(s: Today, client: Parameter) -> Action:
     """Put the ledger in recovery with a new version, and send fencing reads.
 
     Earlier recoverers fail because of the new version.
@@ -65,7 +59,7 @@ def begin_recovery(s: Fencing, client: Parameter) -> Action:
         s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer
     )
     return replace(
-        also(fencing.begin_recovery(s, client), *overtakes), note="puts the ledger in recovery, anew"
+        also(today.begin_recovery(s, client), *overtakes), note="puts the ledger in recovery, anew"
     )
 
 
@@ -83,7 +77,7 @@ def receive_read_answer(s: Published, client: Parameter, entry: Parameter, booki
     Code: PendingReadOp.readEntryComplete.
     """
     over = s.read_over[client, entry].set(True, when=_all_in(s, client, entry, bookie))
-    return also(recovery.receive_read_answer(s, client, entry, bookie), over)
+    return also(today.receive_read_answer(s, client, entry, bookie), over)
 
 
 def _all_in(s: Published, client: Parameter, entry: Parameter, last: Parameter) -> Term:
@@ -107,18 +101,18 @@ def _all_in(s: Published, client: Parameter, entry: Parameter, last: Parameter) 
 # Adds, and when they are given up.
 
 
-def is_lost(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def is_lost(s: Today, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the request or its answer is lost. A late answer is waited for."""
     index = (client, fragment, entry, bookie)
     return s.lost_on_the_way(*index) | (s.add_handled[index] & s.add_answer_lost[index])
 
 
-def any_refusal(s: Adds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def any_refusal(s: Today, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return that every refusal stops the writer (ClientReceivesAddFencedResponse)."""
     return lift(True)
 
 
-def frozen_lac(s: Adds, client: TermLike) -> Term:
+def frozen_lac(s: Today, client: TermLike) -> Term:
     """Return the LAC that adds carry: a recoverer's is the LAC it started from (unbounded ledgers)."""
     return if_(lift(WRITER) == client, s.lac(client), s.start(client))
 
@@ -126,7 +120,7 @@ def frozen_lac(s: Adds, client: TermLike) -> Term:
 # Ensemble changes.
 
 
-def change_is_due(s: Changes, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
+def change_is_due(s: Today, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
     """Return whether a change may begin, and be committed in the same step."""
     timed_out = exists(s.entry, lambda e: s.may_time_out(client, e, failed))
     return s.may_change(client, fragment, failed, timed_out)
@@ -138,13 +132,13 @@ def may_commit(s: Published, client: Parameter) -> Term:
     For a recoverer the ledger must be in recovery and its metadata unchanged since.
     """
     if client.sort is s.writer:
-        return Changes.may_commit(s, client)
+        return Today.may_commit(s, client)
     in_step = s.last_fragment == s.own_last_fragment[client]
     return (s.status == Status.IN_RECOVERY) & ~s.overtaken[client] & in_step
 
 
 def has_new_members(
-    s: Changes, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
+    s: Today, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
 ) -> Term:
     """Return whether no earlier fragment has the members of the new ensemble (ValidEnsemble).
 
@@ -171,12 +165,12 @@ def has_new_members(
     return ~exists(s.fragment, lambda f: (f < fragment) & ~replaced(f) & same_members(f))
 
 
-def nothing_to_resend(s: Changes, client: TermLike, fragment: TermLike) -> Term:
+def nothing_to_resend(s: Today, client: TermLike, fragment: TermLike) -> Term:
     """Return whether all resends of the last change, each a step of its own, have happened."""
     return ~exists(s.entry, lambda e: to_resend(s, client, fragment, e))
 
 
-def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+def to_resend(s: Today, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
     """Return whether a pending entry has yet to be sent to the new bookie of this ensemble."""
     newcomer = exists(
         s.bookie, lambda b: s.is_newcomer(client, fragment, b) & s.in_write_set_of(client, fragment, entry, b)
@@ -189,7 +183,7 @@ def to_resend(s: Changes, client: TermLike, fragment: TermLike, entry: TermLike)
     )
 
 
-def newcomer(s: Changes, client: TermLike, fragment: TermLike) -> Term:
+def newcomer(s: Today, client: TermLike, fragment: TermLike) -> Term:
     """Return the bookie that is in the fragment's ensemble and not in the one before.
 
     A change replaces one bookie.
@@ -200,7 +194,7 @@ def newcomer(s: Changes, client: TermLike, fragment: TermLike) -> Term:
     return found
 
 
-def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
+def resend(s: Today, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
     """Resend a pending entry to the new bookie, lower entries first (W1SendsPendingAddOp).
 
     Code: PendingAddOp.unsetSuccessAndSendWriteRequest.
@@ -221,11 +215,11 @@ def resend(s: Changes, client: Parameter, fragment: Parameter, entry: Parameter)
 # The writer's close.
 
 
-def is_open(s: Closing) -> Term:
+def is_open(s: Today) -> Term:
     """Return whether the ledger is open: only then may the writer close it."""
     return s.status == Status.OPEN
 
 
-def is_not_open(s: Closing) -> Term:
+def is_not_open(s: Today) -> Term:
     """Return whether the ledger is closed or in recovery: the writer can no longer close it."""
     return any_of(s.status == Status.CLOSED, s.status == Status.IN_RECOVERY)

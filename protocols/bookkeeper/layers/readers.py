@@ -25,9 +25,9 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, labels, members
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of
-from fencepost.protocols.bookkeeper.layers.deferred_sync import DeferredSync
-from fencepost.protocols.bookkeeper.metadata import WRITER, Status, in_fragment_of
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today, in_fragment_of
+from fencepost.protocols.bookkeeper.values import WRITER, Status
 
 
 class Opening(Enum):
@@ -38,7 +38,7 @@ class Opening(Enum):
     OPEN = "open"
 
 
-class Readers(DeferredSync):
+class Readers(Today):
     """The readers: the metadata and the LAC that each knows, and its reads."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

@@ -12,12 +12,12 @@ from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import maximum
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.terms import Term, TermLike, Update, lift
-from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds
-from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today
+from fencepost.protocols.bookkeeper.values import WRITER, Phase, Status
 
 
-class RefusedChanges(StaleAdds):
+class RefusedChanges(Today):
     """The adds that the writer has failed."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

@@ -17,12 +17,12 @@ from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update
-from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
-from fencepost.protocols.bookkeeper.metadata import Phase
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.today import Today
+from fencepost.protocols.bookkeeper.values import Phase
 
 
-class StaleAdds(OldRules):
+class StaleAdds(Today):
     """The fragment that was current when an entry was queued."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:

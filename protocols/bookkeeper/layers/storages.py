@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fencepost.encoding.language.terms import Term, TermLike
-from fencepost.protocols.bookkeeper.bookies import Bookies
+from fencepost.protocols.bookkeeper.today import Today
 
 
-def has_no_copy(s: Bookies, bookie: TermLike, entry: TermLike) -> Term:
+def has_no_copy(s: Today, bookie: TermLike, entry: TermLike) -> Term:
     """Return whether the bookie has no copy of the entry, since it drops a second one.
 
     SortedLedgerStorage keeps the first copy until it flushes its memory table (EntryMemTable.internalAdd
