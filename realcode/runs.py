@@ -251,7 +251,7 @@ class Ground:
     def _acknowledges_later(self, change: GroundAction, state: State, after: State) -> bool:
         """Return whether the change moves the LAC in the model but not yet in the code."""
         ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
-        if ledger.acks_after_change == "next-answer":
+        if ledger.parameters.has_late_acks:
             return False
         _, fragment, failed, _ = change.arguments
         lac = evaluate(ledger.lac(WRITER), {}, after)

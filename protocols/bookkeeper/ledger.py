@@ -22,7 +22,7 @@ from fencepost.protocols.bookkeeper.layers import (
     stale_adds,
 )
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.state import Ledger, ledger_state
 
 Actions = Iterator[Schema | Group]
 
@@ -35,7 +35,7 @@ RECEIVE_READ_ANSWER = {
 
 def ledger(parameters: BookKeeperParameters) -> System:
     """Return the transition system of one instance, without properties."""
-    s, p = Ledger(parameters), parameters
+    s, p = ledger_state(parameters), parameters
     return System(
         state=s,
         actions=(

@@ -1,8 +1,8 @@
 """The rules that differ between releases, published specifications and proposals.
 
 Each switch has its meaning and its source. The first value of each is the rule of today's code. For the open
-bugs of the client it is the mend, and for crashes and the boot sequence the rule that BP-46 proposes. `state`
-maps each value to its rule, or the layer that the switch belongs to.
+bugs of the client it is the mend, and for crashes and the boot sequence the rule that BP-46 proposes. The
+other values have their rules in layers/.
 """
 
 from __future__ import annotations

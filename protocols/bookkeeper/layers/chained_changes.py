@@ -51,7 +51,8 @@ from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
 from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.today import Today, add, installs, publishes, with_spare
+from fencepost.protocols.bookkeeper.rules import rule
+from fencepost.protocols.bookkeeper.today import add, installs, publishes, with_spare
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 
 Ensemble = Mapping[Value, TermLike]
@@ -74,25 +75,85 @@ class ChainedChanges(LateAcks, RefusedChanges, StaleAdds, OldRules):
         if parameters.has_chains:
             self.sent_again_lost = choice(self.client, self.fragment, self.entry, self.bookie, fault="lost")
 
+
+@rule("chained_changes", "one-difference", lambda p: p.possible_fragments > 2)
+class Chains(ChainedChanges):
+    """Adds keep their ensembles and acks by position until a chain has ended. A recoverer has no chains."""
+
+    @definition
+    def answers_op(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether an answer counts: its bookie has the same position in the ensemble of the op."""
+        same = exists(
+            self.position,
+            lambda i: self.is_at(client, fragment, i, bookie) & op_has(self, client, entry, i, bookie),
+        )
+        return if_(lift(WRITER) == client, same, self.still_there(client, fragment, bookie))
+
+    counts = answers_op
+
+    def noted_when_acked(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Return the updates that keep an ack at the position of the bookie."""
+        index = client, fragment, entry, bookie
+        counts, acks = self.counts(*index), self.ack_at
+        kept = [
+            acks[client, entry, i].set(bookie, when=counts & self.is_at(client, fragment, i, bookie))
+            for i in self.position
+        ]
+        return [*super().noted_when_acked(*index), *kept]
+
+    def complete(self, client: TermLike, entry: TermLike) -> Term:
+        """Return whether AQ positions of the writer's op have an ack."""
+        few = self.parameters.ack_quorum
+        acks = at_least(few, self.position, lambda i: self.ack_at[client, entry, i] != NO_BOOKIE)
+        return if_(lift(WRITER) == client, acks, super().complete(client, entry))
+
     def completes(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the entry has AQ acks, by position, together with this one."""
-        if not self.parameters.has_chains:
-            return super().completes(client, fragment, entry, bookie)
 
         def acked(i: Term) -> Term:
             return (self.ack_at[client, entry, i] != NO_BOOKIE) | self.is_at(client, fragment, i, bookie)
 
         return at_least(self.parameters.ack_quorum, self.position, acked)
 
+    def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether a write of the writer's op has failed at a position that is still the bookie's."""
+        if client.sort is not self.writer:
+            return super().has_failed(client, entry, bookie)
+        return exists(
+            self.fragment,
+            lambda f: self.still_there(client, f, bookie) & _fails_op(self, client, f, entry, bookie),
+        )
+
+    def lost_on_the_way(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> Term:
+        """Return whether this sending is lost. The end of a chain may send an entry to several bookies."""
+        first = self.pushed_in[client, entry] == fragment
+        again = if_(
+            lift(WRITER) == client,
+            self.sent_again_lost[client, fragment, entry, bookie],
+            self.resend_lost[client, fragment, entry],
+        )
+        return if_(first, self.add_lost[client, entry, bookie], again)
+
+    def is_newcomer(self, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
+        """Return whether the bookie's position differs from the ensemble before the chain."""
+
+        def had_another(g: Term, i: Term) -> Term:
+            return began_at(self, client, fragment, g) & ~self.is_at(client, g, i, bookie)
+
+        return exists(
+            self.position,
+            lambda i: (
+                self.is_at(client, fragment, i, bookie) & exists(self.fragment, lambda g: had_another(g, i))
+            ),
+        )
+
     def may_end_idle(self, client: TermLike, fragment: TermLike) -> Term:
         """Return whether a change that replaces nothing may end by itself: it is in no chain."""
-        if not self.parameters.has_chains:
-            return TRUE
         return _nothing_noted(self, client) & ~self.followed[client, fragment]
-
-    def is_in_chain(self, client: TermLike, fragment: TermLike) -> Term:
-        """Return whether the change under way belongs to a chain. An idle one does, unless it began alone."""
-        return self.followed[client, fragment] if self.parameters.has_late_acks else TRUE
 
 
 # The add that is pending: its ensemble and its acks (PendingAddOp).
@@ -108,47 +169,6 @@ def op_has(
     )
 
 
-@definition
-def answers_op(
-    s: ChainedChanges, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> Term:
-    """Return whether an answer counts: its bookie has the same position in the ensemble of the op."""
-    same = exists(
-        s.position, lambda i: s.is_at(client, fragment, i, bookie) & op_has(s, client, entry, i, bookie)
-    )
-    return if_(lift(WRITER) == client, same, s.still_there(client, fragment, bookie))
-
-
-def keeps_ack(
-    s: ChainedChanges, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> list[Update]:
-    """Return the updates that keep an ack at the position of the bookie."""
-    counts = s.counts(client, fragment, entry, bookie)
-    return [
-        s.ack_at[client, entry, i].set(bookie, when=counts & s.is_at(client, fragment, i, bookie))
-        for i in s.position
-    ]
-
-
-def complete_by_position(s: ChainedChanges, client: TermLike, entry: TermLike) -> Term:
-    """Return whether AQ positions of the writer's op have an ack. A recoverer has no chains."""
-    acks = at_least(s.parameters.ack_quorum, s.position, lambda i: s.ack_at[client, entry, i] != NO_BOOKIE)
-    return if_(lift(WRITER) == client, acks, Today.complete(s, client, entry))
-
-
-def is_lost_again(
-    s: ChainedChanges, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> Term:
-    """Return whether this sending is lost. The end of a chain may send an entry to several bookies."""
-    first = s.pushed_in[client, entry] == fragment
-    again = if_(
-        lift(WRITER) == client,
-        s.sent_again_lost[client, fragment, entry, bookie],
-        s.resend_lost[client, fragment, entry],
-    )
-    return if_(first, s.add_lost[client, entry, bookie], again)
-
-
 # The comparison at the end of a chain (diffEnsemble).
 
 
@@ -159,17 +179,6 @@ def began_at(s: ChainedChanges, client: TermLike, fragment: TermLike, origin: Te
         (lift(origin) < fragment)
         & ~s.followed[client, origin]
         & forall(s.fragment, lambda f: implies((origin < f) & (f < fragment), s.followed[client, f]))
-    )
-
-
-def is_new_in_chain(s: ChainedChanges, client: TermLike, fragment: TermLike, bookie: TermLike) -> Term:
-    """Return whether the bookie's position differs from the ensemble before the chain."""
-    return exists(
-        s.position,
-        lambda i: (
-            s.is_at(client, fragment, i, bookie)
-            & exists(s.fragment, lambda g: began_at(s, client, fragment, g) & ~s.is_at(client, g, i, bookie))
-        ),
     )
 
 
@@ -277,14 +286,6 @@ def _acknowledged_in_passing(
 
 
 # The actions of a chain.
-
-
-def has_failed(s: ChainedChanges, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Return whether a write of the writer's op has failed at a position that is still the bookie's."""
-    return exists(
-        s.fragment,
-        lambda f: s.still_there(client, f, bookie) & _fails_op(s, client, f, entry, bookie),
-    )
 
 
 def _fails_op(
@@ -395,7 +396,7 @@ def end_change(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Act
     ensemble = {i: s.own_ensemble[client, fragment, i] for i in s.position}
     updates, sent = _ends(s, client, fragment, ensemble)
     return Action(
-        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & s.is_in_chain(client, fragment),
+        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & _is_in_chain(s, client, fragment),
         then=[*updates, s.followed[client, fragment].set(False)],
         actor=client,
         sent=sent,
@@ -424,6 +425,11 @@ def _is_idle(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Term:
         & (s.failed[client] != NO_BOOKIE)
         & s.idle[client]
     )
+
+
+def _is_in_chain(s: ChainedChanges, client: TermLike, fragment: TermLike) -> Term:
+    """Return whether the change under way belongs to a chain. An idle one does, unless it began alone."""
+    return s.followed[client, fragment] if s.parameters.has_late_acks else TRUE
 
 
 def _nothing_noted(s: ChainedChanges, client: TermLike) -> Term:

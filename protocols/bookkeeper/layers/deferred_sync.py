@@ -30,6 +30,7 @@ from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, U
 from fencepost.protocols.bookkeeper import today
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import only_if
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
@@ -65,17 +66,29 @@ class DeferredSync(Crashes):
         self.force_lost = choice(*index, fault="lost")
         self.force_answer_lost = choice(*index, fault="lost")
 
+    @property
+    def closes_below_forces(self) -> bool:
+        """Whether a force may succeed while the writer closes, above the end of the ledger."""
+        return self.parameters.forces > 0 and self.parameters.force_after_close == "succeeds"
+
+    def force_in_flight(self, force: TermLike, bookie: TermLike) -> Term:
+        """Return whether the force is on its way: it will reach the bookie and has not yet."""
+        index = force, bookie
+        sent = self.force_sent[force] & self.in_ensemble(WRITER, 1, bookie)
+        return sent & ~self.force_lost[index] & ~self.force_handled[index] & ~self.force_dropped[index]
+
+
+@only_if(lambda p: p.forces > 0)
+class WriterWithForces(DeferredSync):
+    """The LAC of a writer with DEFERRED_SYNC, and the answers that wait for an fsync."""
+
     def highest_acked(self, client: TermLike) -> Term:
         """Return the client's LAC outside of ensemble changes: for this writer the last forced entry."""
-        acked = super().highest_acked(client)
-        return if_(lift(WRITER) == client, self.forced, acked) if self.parameters.forces else acked
+        return if_(lift(WRITER) == client, self.forced, super().highest_acked(client))
 
     def acknowledged(self, client: TermLike) -> Term:
         """Return the last entry that the client has acknowledged (LedgerHandle.pendingAddsSequenceHead)."""
-        known = super().acknowledged(client)
-        if not self.parameters.forces:
-            return known
-        return if_(lift(WRITER) == client, super().highest_acked(client), known)
+        return if_(lift(WRITER) == client, super().highest_acked(client), super().acknowledged(client))
 
     def closes_at(self) -> Term:
         """Return the entry at which the writer closes the ledger.
@@ -87,17 +100,6 @@ class DeferredSync(Crashes):
         if not self.closes_below_forces:
             return lac
         return if_(self.phase[WRITER] == Phase.CLOSING, self.refused_at, lac)
-
-    @property
-    def closes_below_forces(self) -> bool:
-        """Whether a force may succeed while the writer closes, above the end of the ledger."""
-        return self.parameters.forces > 0 and self.parameters.force_after_close == "succeeds"
-
-    def force_in_flight(self, force: TermLike, bookie: TermLike) -> Term:
-        """Return whether the force is on its way: it will reach the bookie and has not yet."""
-        index = force, bookie
-        sent = self.force_sent[force] & self.in_ensemble(WRITER, 1, bookie)
-        return sent & ~self.force_lost[index] & ~self.force_handled[index] & ~self.force_dropped[index]
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Sync all entries before a fencing read is answered with an entry."""
@@ -112,9 +114,7 @@ class DeferredSync(Crashes):
 
 
 def syncs(s: DeferredSync, bookie: TermLike, when: Term = TRUE) -> list[Update]:
-    """Return the updates of an fsync of the bookie's journal; none without forces."""
-    if not s.parameters.forces:
-        return []
+    """Return the updates of an fsync of the bookie's journal."""
     return [s.synced[bookie, e].set(True, when=when & s.has(bookie, e)) for e in s.entry]
 
 

@@ -25,6 +25,7 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Term
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import only_if
 from fencepost.protocols.bookkeeper.values import Status
 
 
@@ -43,33 +44,33 @@ class Deletion(Durability):
         self.remembers = family(BOOL, self.bookie)
         """Whether the bookie remembers that it has deleted the ledger."""
 
+
+@only_if(lambda p: p.deletions > 0)
+class LedgerWithOwner(Deletion):
+    """Bookies refuse adds of a ledger that they remember, and open handles of one that they do not know."""
+
     def is_deleted(self) -> Term:
         """Return whether the ledger is deleted."""
-        return lift(self.deleted) if self.parameters.deletions else super().is_deleted()
+        return lift(self.deleted)
 
     def refuses_adds(self, bookie: TermLike) -> Term:
         """Return whether the bookie refuses adds of a writer, also because it remembers the deletion."""
-        refuses = super().refuses_adds(bookie)
-        return refuses | self.remembers[bookie] if self.parameters.deletions else refuses
+        return super().refuses_adds(bookie) | self.remembers[bookie]
 
     def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Open the bookie's handle of the ledger, if the add is not refused."""
-        return [*super().noted_when_added(bookie, stores), *_opens(self, bookie, stores)]
+        return [*super().noted_when_added(bookie, stores), self.opened[bookie].set(True, when=stores)]
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Open the bookie's handle of the ledger (BookieImpl.fenceLedger)."""
-        return [*super().noted_when_fenced(client, bookie), *_opens(self, bookie)]
+        return [*super().noted_when_fenced(client, bookie), self.opened[bookie].set(True)]
 
     def noted_when_read(
         self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
     ) -> list[Update]:
         """Open the bookie's handle of the ledger, if the read fences."""
         noted = super().noted_when_read(client, entry, bookie, content)
-        return [*noted, *_opens(self, bookie, self.fenced_by_reading())]
-
-
-def _opens(s: Deletion, bookie: TermLike, when: TermLike = True) -> list[Update]:
-    return [s.opened[bookie].set(True, when=when)] if s.parameters.deletions else []
+        return [*noted, self.opened[bookie].set(True, when=self.fenced_by_reading())]
 
 
 def delete_ledger(s: Deletion) -> Action:

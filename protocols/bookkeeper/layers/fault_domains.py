@@ -17,8 +17,9 @@ from collections.abc import Callable
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import family
-from fencepost.encoding.language.terms import TRUE, Term, TermLike, Update, lift
+from fencepost.encoding.language.terms import Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import only_if
 from fencepost.protocols.bookkeeper.today import Today
 
 
@@ -39,14 +40,31 @@ class FaultDomains(Today):
         self.has_succeeded = family(BOOL, self.client, self.entry, self.bookie)
         """Whether the bookie is in the entry's addEntrySuccessBookies. It changes under `kept` only."""
 
+
+def spans(s: FaultDomains, counts: Callable[[Term], Term]) -> Term:
+    """Return whether these bookies are on as many racks as a write needs."""
+    needed = min(s.parameters.write_quorum, s.parameters.racks)
+    return at_least(needed, s.rack, lambda r: exists(s.bookie, lambda b: s.on_rack[b, r] & counts(b)))
+
+
+@only_if(lambda p: p.racks > 0)
+class AcksOfEnoughRacks(FaultDomains):
+    """Acks complete an entry, and a bookie stands in, only with enough racks."""
+
     def are_enough(self, client: TermLike, entry: TermLike, acked: Callable[[Term], Term]) -> Term:
         """Return whether these acks complete the entry: AQ of them, from enough racks."""
-        return super().are_enough(client, entry, acked) & on_enough_racks(self, client, entry, acked)
+        return super().are_enough(client, entry, acked) & spans(self, self.on_racks(client, entry, acked))
+
+    def on_racks(
+        self, client: TermLike, entry: TermLike, acked: Callable[[Term], Term]
+    ) -> Callable[[Term], Term]:
+        """Return which bookies count for the racks of the entry."""
+        if self.parameters.replaced_racks == "withdrawn":
+            return acked
+        return lambda b: acked(b) | self.has_succeeded[client, entry, b]
 
     def may_stand_in(self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike) -> Term:
         """Return whether the spare bookie may replace the failed one: each write set is on enough racks."""
-        if not self.parameters.racks:
-            return super().may_stand_in(client, fragment, failed, spare)
 
         def stands(entry: Term, bookie: Term) -> Term:
             stays = self.in_write_set_of(client, fragment, entry, bookie) & (bookie != failed)
@@ -57,29 +75,12 @@ class FaultDomains(Today):
             self.read_entry, lambda e: spans(self, lambda b: stands(e, b))
         )
 
-
-def spans(s: FaultDomains, counts: Callable[[Term], Term]) -> Term:
-    """Return whether these bookies are on as many racks as a write needs."""
-    needed = min(s.parameters.write_quorum, s.parameters.racks)
-    return at_least(needed, s.rack, lambda r: exists(s.bookie, lambda b: s.on_rack[b, r] & counts(b)))
-
-
-def on_enough_racks(
-    s: FaultDomains, client: TermLike, entry: TermLike, acked: Callable[[Term], Term]
-) -> Term:
-    """Return whether the bookies that count for the racks of the entry are on enough of them."""
-    if not s.parameters.racks:
-        return TRUE
-    if s.parameters.replaced_racks == "withdrawn":
-        return spans(s, acked)
-    return spans(s, lambda b: acked(b) | s.has_succeeded[client, entry, b])
-
-
-def notes_success(
-    s: FaultDomains, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> list[Update]:
-    """Return the update for an ack that counts: its bookie stays in addEntrySuccessBookies."""
-    if not s.parameters.racks or s.parameters.replaced_racks == "withdrawn":
-        return []
-    counts = s.counts(client, fragment, entry, bookie)
-    return [s.has_succeeded[client, entry, bookie].set(True, when=counts)]
+    def noted_when_acked(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Return the update for an ack that counts: its bookie stays in addEntrySuccessBookies."""
+        index = client, fragment, entry, bookie
+        if self.parameters.replaced_racks == "withdrawn":
+            return super().noted_when_acked(*index)
+        succeeds = self.has_succeeded[client, entry, bookie].set(True, when=self.counts(*index))
+        return [succeeds, *super().noted_when_acked(*index)]

@@ -39,6 +39,7 @@ from fencepost.encoding.language.terms import (
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds, is_stale_failure
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import only_if, rule
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 
 
@@ -62,42 +63,56 @@ class LateAcks(StaleAdds, OldRules):
         return TRUE
 
 
-def stands_still(s: LateAcks, client: TermLike) -> Term:
-    """Return whether the LAC stands still: during a change, and after it until the next call."""
-    return any_of(s.changing(client), s.waiting[client])
-
-
-def lac_at_failure(s: LateAcks, client: TermLike, entry: TermLike) -> Term:
-    """Return the LAC once a write of the entry has failed: the failure of a complete add is a call."""
-    calls = s.waiting[client] & s.complete(client, entry)
-    return if_(calls, s.highest_acked(client), s.lac(client))
-
-
-def waits_after_change(s: LateAcks, client: Parameter, called: Term) -> list[Update]:
-    """Return the update of a change that ends: the writer's LAC stands still unless the end called."""
-    return [s.waiting[client].set(~called)] if client.sort is s.writer else []
-
-
 def is_heard(s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether an answer of the bookie counts, or comes for an add that is acknowledged already."""
     return any_of(s.counts(client, fragment, entry, bookie), lift(entry) <= s.lac(client))
 
 
-def called_by_answer(
-    s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> list[Update]:
-    """Return the update for an answer: it is a call if the add has AQ acks then."""
-    calls = any_of(s.complete(client, entry), s.completes(client, fragment, entry, bookie))
-    calls &= is_heard(s, client, fragment, entry, bookie)
-    return [s.waiting[client].set(False, when=calls)]
+@rule("acks_after_change", "next-answer", lambda p: p.possible_fragments > 1)
+class AcksAtNextAnswer(LateAcks):
+    """The end of an ensemble change acknowledges nothing."""
+
+    def stands_still(self, client: TermLike) -> Term:
+        """Return whether the LAC stands still: during a change, and after it until the next call."""
+        return any_of(self.changing(client), self.waiting[client])
+
+    def lac_at_failure(self, client: TermLike, entry: TermLike) -> Term:
+        """Return the LAC once a write of the entry has failed: the failure of a complete add is a call."""
+        calls = self.waiting[client] & self.complete(client, entry)
+        return if_(calls, self.highest_acked(client), self.lac(client))
+
+    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+        """Return the update of a change that ends: the LAC stands still unless the end called."""
+        return waits_after_change(self, client, called)
+
+    def noted_when_acked(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Return the update for an answer: it is a call if the add has AQ acks then."""
+        index = client, fragment, entry, bookie
+        calls = any_of(self.complete(client, entry), self.completes(*index)) & is_heard(self, *index)
+        return [*super().noted_when_acked(*index), self.waiting[client].set(False, when=calls)]
+
+    def noted_when_refused(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
+    ) -> list[Update]:
+        """Return the update for a refusal: it is a call if the add has AQ acks already."""
+        calls = self.complete(client, entry) & is_heard(self, client, fragment, entry, bookie)
+        return [self.waiting[client].set(False, when=calls)]
 
 
-def called_by_refusal(
-    s: LateAcks, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> list[Update]:
-    """Return the update for a refusal: it is a call if the add has AQ acks already."""
-    calls = s.complete(client, entry) & is_heard(s, client, fragment, entry, bookie)
-    return [s.waiting[client].set(False, when=calls)]
+@only_if(lambda p: p.has_late_acks or p.has_chains)
+class IdleChanges(LateAcks):
+    """A change under way may replace nothing."""
+
+    def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
+        """Return whether the client has begun to replace that bookie and may commit now."""
+        return super().about_to_change(client, fragment, failed) & ~self.idle[client]
+
+
+def waits_after_change(s: LateAcks, client: Parameter, called: Term) -> list[Update]:
+    """Return the update of a change that ends: the writer's LAC stands still unless the end called."""
+    return [s.waiting[client].set(~called)] if client.sort is s.writer else []
 
 
 def ignore_failure(

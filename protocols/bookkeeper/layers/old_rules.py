@@ -1,8 +1,4 @@
-"""Rules of earlier releases, most of them known bugs. A switch selects each instead of today's rule.
-
-`state` maps the switches to them. This file also has the state variables and actions that only these rules
-need.
-"""
+"""Rules of earlier releases, most of them known bugs. A switch selects each instead of today's rule."""
 
 from __future__ import annotations
 
@@ -11,8 +7,9 @@ from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, lift
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
 from fencepost.protocols.bookkeeper.today import Today, forgets, installs, withdraws_and_resends
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase, Status
 
@@ -41,50 +38,112 @@ class OldRules(Today):
 # When fencing is enough.
 
 
-@definition
-def one_of_each_head(s: Today, client: TermLike) -> Term:
-    """Return whether one of the first AQ bookies of each window answered: up to 4.3 (BOOKKEEPER-799)."""
-    return forall(
-        s.position,
-        lambda start: exists(s.position, lambda i: s.in_window_head[start, i] & s.fenced_at(client, i)),
-    )
+@rule("coverage", "first-ack-quorum")
+class HeadsFenced(Today):
+    """Coverage up to 4.3 (BOOKKEEPER-799)."""
+
+    @definition
+    def one_of_each_head(self, client: TermLike) -> Term:
+        """Return whether one of the first AQ bookies of each window answered: up to 4.3 (BOOKKEEPER-799)."""
+        return forall(
+            self.position,
+            lambda start: exists(
+                self.position, lambda i: self.in_window_head[start, i] & self.fenced_at(client, i)
+            ),
+        )
+
+    covered = one_of_each_head
 
 
-@definition
-def window_with_entries(s: OldRules, client: TermLike) -> Term:
-    """Return whether fencing is complete by the rule of 4.8.2 to 4.10 (Pulsar 6505).
+class FoundEntries(OldRules):
+    """Coverage that looks at the answers."""
 
-    As today, but a window with an unanswered bookie also needs a bookie that has entries.
-    """
-
-    def vouched_for(start: Term) -> Term:
-        found = exists(s.position, lambda i: s.in_window[start, i] & _found_entries_at(s, client, i))
-        hidden = exists(s.position, lambda i: s.in_window[start, i] & ~s.fenced_at(client, i))
-        return found | ~hidden
-
-    return Today.covered(s, client) & forall(s.position, vouched_for)
-
-
-@definition
-def window_or_entries(s: OldRules, client: TermLike) -> Term:
-    """Return whether fencing is complete by the rule of PR 2281, which is in no release.
-
-    As today, or QC bookies have entries, in any windows.
-    """
-    enough = at_least(s.parameters.absent_quorum, s.position, lambda i: _found_entries_at(s, client, i))
-    return Today.covered(s, client) | enough
+    def found_entries_at(self, client: TermLike, position: TermLike) -> Term:
+        """Return whether the bookie at that position answered with its last entry, not with NoSuchEntry."""
+        return exists(
+            self.bookie,
+            lambda b: (
+                self.fenced_by(client, b)
+                & self.fence_found_entries[client, b]
+                & self.is_at(client, self.base[client], position, b)
+            ),
+        )
 
 
-def _found_entries_at(s: OldRules, client: TermLike, position: TermLike) -> Term:
-    """Return whether the bookie at that position answered with its last entry, not with NoSuchEntry."""
-    return exists(
-        s.bookie,
-        lambda b: (
-            s.fenced_by(client, b)
-            & s.fence_found_entries[client, b]
-            & s.is_at(client, s.base[client], position, b)
-        ),
-    )
+@rule("coverage", "ok-in-window")
+class WindowsWithEntries(FoundEntries):
+    """Coverage from 4.8.2 to 4.10 (Pulsar 6505)."""
+
+    @definition
+    def window_with_entries(self, client: TermLike) -> Term:
+        """Return whether fencing is complete by the rule of 4.8.2 to 4.10 (Pulsar 6505).
+
+        As today, but a window with an unanswered bookie also needs a bookie that has entries.
+        """
+
+        def vouched_for(start: Term) -> Term:
+            found = exists(
+                self.position, lambda i: self.in_window[start, i] & self.found_entries_at(client, i)
+            )
+            hidden = exists(self.position, lambda i: self.in_window[start, i] & ~self.fenced_at(client, i))
+            return found | ~hidden
+
+        return super().covered(client) & forall(self.position, vouched_for)
+
+    covered = window_with_entries
+
+
+@rule("coverage", "pr-2281")
+class WindowsOrEntries(FoundEntries):
+    """Coverage of PR 2281, which is in no release."""
+
+    @definition
+    def window_or_entries(self, client: TermLike) -> Term:
+        """Return whether fencing is complete by the rule of PR 2281, which is in no release.
+
+        As today, or QC bookies have entries, in any windows.
+        """
+        enough = at_least(
+            self.parameters.absent_quorum, self.position, lambda i: self.found_entries_at(client, i)
+        )
+        return super().covered(client) | enough
+
+    covered = window_or_entries
+
+
+# Recovery of 4.13 (issues 2614 and 2615).
+
+
+@rule("recovery_floor", "zero")
+class NoFloor(Today):
+    """Recovery may start below the last fragment (Defect 2, ISSUE-2615)."""
+
+    def start(self, client: TermLike) -> Term:
+        """Return the LAC that the client starts from: what bookies told it, however low."""
+        return self.heard_lac(client)
+
+
+@rule("recovery_reads_fence", "no")
+class ReadsDoNotFence(Today):
+    """Recovery reads leave bookies open to adds (Defect 1, issue 2614)."""
+
+    def fenced_by_reading(self) -> Term:
+        """Return whether a recovery read also fences the bookie: it does not."""
+        return FALSE
+
+
+# Acks are withdrawn before entries are acknowledged (PR 3041, a mend).
+
+
+@rule("unset_acks", "before-acking")
+class UnsetBeforeAcking(Today):
+    """An ensemble change withdraws all acks of the replaced bookie first."""
+
+    def acknowledged_in_passing(
+        self, client: TermLike, fragment: TermLike, failed: TermLike, entry: TermLike
+    ) -> Term:
+        """Return whether the change acknowledges the entry with the replaced bookie's ack: it does not."""
+        return FALSE
 
 
 # The fence is looked for, and then the entry stored (issue 4701).
@@ -149,20 +208,28 @@ def block_acks(s: OldRules, client: Parameter, fragment: Parameter, failed: Para
     )
 
 
-def first_above_lac_read(s: OldRules, client: TermLike) -> Term:
-    """Return the first entry of the new fragment: above the LAC that the writer read.
+@rule("lac_read_in_change", "racing")
+class LacReadFirst(OldRules):
+    """The new fragment starts above a LAC that may be old (issue 4651)."""
 
-    Recovery has no such race.
-    """
-    return if_(lift(WRITER) == client, s.lac_read[client], s.lac(client)) + 1
+    def first_of_new(self, client: TermLike) -> Term:
+        """Return the first entry of the new fragment: above the LAC that the writer read.
+
+        Recovery has no such race.
+        """
+        return if_(lift(WRITER) == client, self.lac_read[client], self.lac(client)) + 1
 
 
 # The writer goes on with a new ensemble that the metadata store does not know yet (issue 1591).
 
 
-def recoverer_changing(s: Today, client: TermLike) -> Term:
-    """Return whether a recoverer's change is under way; the writer's LAC does not stop during a change."""
-    return Today.changing(s, client) & (lift(WRITER) != client)
+@rule("ensemble_change_commit", "local-first")
+class ChangesLocally(OldRules):
+    """The writer acknowledges entries before its new ensemble is in the metadata store (issue 1591)."""
+
+    def changing(self, client: TermLike) -> Term:
+        """Return whether a recoverer's change is under way; the writer's LAC does not stop in a change."""
+        return super().changing(client) & (lift(WRITER) != client)
 
 
 def change_locally(

@@ -1,7 +1,6 @@
 """Rules of published specifications and of BP-46's prose that differ from the code.
 
-Each is selected by a switch; `state` maps the switches to them. Most belong to
-BookKeeperProtocol_v4_13.tla, for a step-by-step comparison with TLC.
+Most belong to BookKeeperProtocol_v4_13.tla, for a step-by-step comparison with TLC.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.bookkeeper import today
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
 from fencepost.protocols.bookkeeper.today import Today, add
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
@@ -37,15 +37,25 @@ def also(action: Action, *updates: Update) -> Action:
 # Fencing.
 
 
-@definition
-def fencing_quorum_answered(s: Today, client: TermLike) -> Term:
-    """Return whether EC = (E - AQ) + 1 bookies have answered, in any positions (BP-46)."""
-    return at_least(s.parameters.fencing_quorum, s.position, lambda i: s.fenced_at(client, i))
+@rule("coverage", "count")
+class CountedFences(Today):
+    """Fencing is complete with a number of answers."""
+
+    @definition
+    def fencing_quorum_answered(self, client: TermLike) -> Term:
+        """Return whether EC = (E - AQ) + 1 bookies have answered, in any positions (BP-46)."""
+        return at_least(self.parameters.fencing_quorum, self.position, lambda i: self.fenced_at(client, i))
+
+    covered = fencing_quorum_answered
 
 
-def no_read_is_sent(s: Today, client: TermLike) -> Term:
-    """Return whether no recovery read was sent yet: until then answers to fencing reads count."""
-    return ~exists(s.read_entry, lambda e: s.read_sent[client, e])
+@rule("fence_answers", "until-first-read")
+class FencesUntilFirstRead(Today):
+    """Answers to fencing reads count longer."""
+
+    def hears_fencing(self, client: TermLike) -> Term:
+        """Return whether no recovery read was sent yet: until then answers to fencing reads count."""
+        return ~exists(self.read_entry, lambda e: self.read_sent[client, e])
 
 
 def begin_recovery(s: Today, client: Parameter) -> Action:
@@ -66,9 +76,31 @@ def begin_recovery(s: Today, client: Parameter) -> Action:
 # Recovery reads.
 
 
-def is_over(s: Published, client: TermLike, entry: TermLike) -> Term:
-    """Return whether all WQ bookies have answered the read or timed out."""
-    return s.read_over[client, entry]
+@rule("read_decision", "all-answers")
+class ReadsOfAllAnswers(Published):
+    """A recovery read is decided late."""
+
+    def may_decide(self, client: TermLike, entry: TermLike) -> Term:
+        """Return whether all WQ bookies have answered the read or timed out."""
+        return self.read_over[client, entry]
+
+
+@rule("positive_read", "ack-quorum")
+class ReadsOfAckQuorums(Today):
+    """A recovery read needs more copies to find an entry (BP-46)."""
+
+    def copies_wanted(self) -> int:
+        """Return how many copies make a recovery read positive: AQ."""
+        return self.parameters.ack_quorum
+
+
+@rule("recovery_writes", "after-reading")
+class WritesAfterReading(Today):
+    """A recoverer reads first, and then writes."""
+
+    def may_write_back(self, client: TermLike) -> Term:
+        """Return whether reading has ended."""
+        return self.reading_ended(client)
 
 
 def receive_read_answer(s: Published, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
@@ -101,73 +133,106 @@ def _all_in(s: Published, client: Parameter, entry: Parameter, last: Parameter) 
 # Adds, and when they are given up.
 
 
-def is_lost(s: Today, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Return whether the request or its answer is lost. A late answer is waited for."""
-    index = (client, fragment, entry, bookie)
-    return s.lost_on_the_way(*index) | (s.add_handled[index] & s.add_answer_lost[index])
+@rule("timeouts", "lost-only")
+class TimeoutsOfLost(Today):
+    """A late answer is waited for."""
+
+    def is_given_up(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the request or its answer is lost. A late answer is waited for."""
+        index = (client, fragment, entry, bookie)
+        return self.lost_on_the_way(*index) | (self.add_handled[index] & self.add_answer_lost[index])
 
 
-def any_refusal(s: Today, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Return that every refusal stops the writer (ClientReceivesAddFencedResponse)."""
-    return lift(True)
+@rule("recovery_lac", "frozen")
+class FrozenRecoveryLac(Today):
+    """Write-backs carry one LAC (unbounded ledgers)."""
 
-
-def frozen_lac(s: Today, client: TermLike) -> Term:
-    """Return the LAC that adds carry: a recoverer's is the LAC it started from (unbounded ledgers)."""
-    return if_(lift(WRITER) == client, s.lac(client), s.start(client))
+    def carried_lac(self, client: TermLike) -> Term:
+        """Return the LAC that adds carry: a recoverer's is the LAC it started from."""
+        return if_(lift(WRITER) == client, self.lac(client), self.start(client))
 
 
 # Ensemble changes.
 
 
-def change_is_due(s: Today, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
-    """Return whether a change may begin, and be committed in the same step."""
-    timed_out = exists(s.entry, lambda e: s.may_time_out(client, e, failed))
-    return s.may_change(client, fragment, failed, timed_out)
+@rule("ensemble_change", "one-step")
+class ChangesInOneStep(Today):
+    """An ensemble change begins and is committed in one step."""
+
+    def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
+        """Return whether a change may begin, and be committed in the same step."""
+        timed_out = exists(self.entry, lambda e: self.may_time_out(client, e, failed))
+        return self.may_change(client, fragment, failed, timed_out)
 
 
-def may_commit(s: Published, client: Parameter) -> Term:
-    """Return whether a change can be committed at once, by a recoverer too.
+@rule("recovery_metadata", "at-once")
+class RecoveryCommitsAtOnce(Published):
+    """A recoverer commits each change when it makes it."""
 
-    For a recoverer the ledger must be in recovery and its metadata unchanged since.
-    """
-    if client.sort is s.writer:
-        return Today.may_commit(s, client)
-    in_step = s.last_fragment == s.own_last_fragment[client]
-    return (s.status == Status.IN_RECOVERY) & ~s.overtaken[client] & in_step
+    def publishes_changes(self, client: Parameter) -> bool:
+        """Return whether the client's change goes to the metadata store at once: each does."""
+        return True
 
+    def publishes_at_close(self) -> bool:
+        """Return whether the close also publishes changed ensembles: they are published already."""
+        return False
 
-def has_new_members(
-    s: Today, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
-) -> Term:
-    """Return whether no earlier fragment has the members of the new ensemble (ValidEnsemble).
+    def may_commit(self, client: Parameter) -> Term:
+        """Return whether a change can be committed at once, by a recoverer too.
 
-    Only fragments that were not replaced count.
-    """
-    current = s.own_ensemble
-
-    def same_members(f: Term) -> Term:
-        return forall(
-            s.position,
-            lambda i: any_of(
-                (current[client, fragment, i] == failed) & s.in_ensemble(client, f, spare),
-                (current[client, fragment, i] != failed)
-                & exists(s.position, lambda j: current[client, f, j] == current[client, fragment, i]),
-            ),
-        )
-
-    def replaced(f: Term) -> Term:
-        return exists(
-            s.fragment,
-            lambda h: (f < h) & (h <= fragment) & (s.own_first[client, f] == s.own_first[client, h]),
-        )
-
-    return ~exists(s.fragment, lambda f: (f < fragment) & ~replaced(f) & same_members(f))
+        For a recoverer the ledger must be in recovery and its metadata unchanged since.
+        """
+        if client.sort is self.writer:
+            return super().may_commit(client)
+        in_step = self.last_fragment == self.own_last_fragment[client]
+        return (self.status == Status.IN_RECOVERY) & ~self.overtaken[client] & in_step
 
 
-def nothing_to_resend(s: Today, client: TermLike, fragment: TermLike) -> Term:
-    """Return whether all resends of the last change, each a step of its own, have happened."""
-    return ~exists(s.entry, lambda e: to_resend(s, client, fragment, e))
+@rule("reuse_ensembles", "no")
+class NewMembers(Today):
+    """No two ensembles have the same members (ValidEnsemble)."""
+
+    def is_new_ensemble(
+        self, client: TermLike, fragment: TermLike, failed: TermLike, spare: TermLike
+    ) -> Term:
+        """Return whether no earlier fragment has the members of the new ensemble.
+
+        Only fragments that were not replaced count.
+        """
+        current = self.own_ensemble
+
+        def same_members(f: Term) -> Term:
+            return forall(
+                self.position,
+                lambda i: any_of(
+                    (current[client, fragment, i] == failed) & self.in_ensemble(client, f, spare),
+                    (current[client, fragment, i] != failed)
+                    & exists(self.position, lambda j: current[client, f, j] == current[client, fragment, i]),
+                ),
+            )
+
+        def replaced(f: Term) -> Term:
+            return exists(
+                self.fragment,
+                lambda h: (
+                    (f < h) & (h <= fragment) & (self.own_first[client, f] == self.own_first[client, h])
+                ),
+            )
+
+        return ~exists(self.fragment, lambda f: (f < fragment) & ~replaced(f) & same_members(f))
+
+
+@rule("resends", "one-by-one")
+class ResendsOneByOne(Today):
+    """Pending entries are sent again in steps of their own (W1SendsPendingAddOp)."""
+
+    def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return whether all resends of the last change, each a step of its own, have happened."""
+        return ~exists(self.entry, lambda e: to_resend(self, client, fragment, e))
+
+    def resends_with_change(self) -> Term:
+        """Return whether the commit of a change also resends pending entries: it does not."""
+        return FALSE
 
 
 def to_resend(s: Today, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
@@ -215,11 +280,22 @@ def resend(s: Today, client: Parameter, fragment: Parameter, entry: Parameter) -
 # The writer's close.
 
 
-def is_open(s: Today) -> Term:
-    """Return whether the ledger is open: only then may the writer close it."""
-    return s.status == Status.OPEN
+@rule("writer_close", "open-only")
+class ClosesOpenLedgersOnly(Today):
+    """A writer can close the ledger only while it is open."""
 
+    def writer_may_close(self) -> Term:
+        """Return whether the ledger is open: only then may the writer close it."""
+        return self.status == Status.OPEN
 
-def is_not_open(s: Today) -> Term:
-    """Return whether the ledger is closed or in recovery: the writer can no longer close it."""
-    return any_of(s.status == Status.CLOSED, s.status == Status.IN_RECOVERY)
+    def too_late_to_close(self) -> Term:
+        """Return whether the ledger is closed or in recovery: the writer can no longer close it."""
+        return any_of(self.status == Status.CLOSED, self.status == Status.IN_RECOVERY)
+
+    def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return that every refusal stops the writer (ClientReceivesAddFencedResponse)."""
+        return TRUE
+
+    def when_fenced_out(self) -> Phase:
+        """Return the phase of a writer that a fenced bookie has stopped: it does nothing any more."""
+        return Phase.GONE

@@ -13,6 +13,7 @@ from fencepost.encoding.language.quantifiers import maximum
 from fencepost.encoding.language.state import family
 from fencepost.encoding.language.terms import Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
 from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import WRITER, Phase, Status
 
@@ -27,30 +28,42 @@ class RefusedChanges(Today):
         """The last entry pushed when the writer failed its pending adds in recovery; 0 if it has not."""
 
 
-def has_not_dropped(s: RefusedChanges, client: TermLike) -> Term:
-    """Return whether the change is still under way: the writer has not dropped its pending adds."""
-    return s.dropped[client] == 0
+@rule("refused_change", "continues")
+class WriterContinues(RefusedChanges):
+    """A writer whose ensemble change is refused keeps its handle open."""
 
+    def may_abandon(self, client: TermLike) -> Term:
+        """Return whether the change is still under way: the writer has not dropped its pending adds."""
+        return self.dropped[client] == 0
 
-def drops_in_recovery(s: RefusedChanges, client: TermLike, failed: TermLike) -> list[Update]:
-    """Return the updates of a refused change: in recovery the handle stays open, and the LAC stands still."""
-    in_recovery = (s.status == Status.IN_RECOVERY) & (lift(WRITER) == client)
-    return [
-        s.phase[client].set(Phase.GONE, when=~in_recovery),
-        s.dropped[client].set(_last_pushed(s, client), when=in_recovery),
-        s.failed[client].set(failed, when=in_recovery),
-        s.frozen_lac[client].set(s.lac(client), when=in_recovery),
-    ]
+    def when_refused(self, client: TermLike, failed: TermLike) -> list[Update]:
+        """Return the updates of a refused change.
 
+        In recovery the handle stays open, and the LAC stands still.
+        """
+        in_recovery = (self.status == Status.IN_RECOVERY) & (lift(WRITER) == client)
+        return [
+            self.phase[client].set(Phase.GONE, when=~in_recovery),
+            self.dropped[client].set(self.last_pushed(client), when=in_recovery),
+            self.failed[client].set(failed, when=in_recovery),
+            self.frozen_lac[client].set(self.lac(client), when=in_recovery),
+        ]
 
-def fails_adds(s: RefusedChanges, client: TermLike, when: Term) -> list[Update]:
-    """Return the updates of a writer that a fenced bookie has refused: once more it only drops its adds."""
-    continues = s.dropped[client] != 0
-    return [
-        s.phase[client].set(s.when_fenced_out(), when=when & ~continues),
-        s.dropped[client].set(_last_pushed(s, client), when=when & continues),
-    ]
+    def said_when_refused(self) -> str:
+        """Return the note on a client whose change is refused."""
+        return "gives up, or in recovery only fails its pending adds"
 
+    def leaves(self, client: TermLike, when: Term) -> list[Update]:
+        """Return the updates of a writer that a fenced bookie has refused.
 
-def _last_pushed(s: RefusedChanges, client: TermLike) -> Term:
-    return maximum(s.entry, lambda e: if_(s.pushed(client, e), e, 0))
+        Once more it only drops its adds.
+        """
+        continues = self.dropped[client] != 0
+        return [
+            self.phase[client].set(self.when_fenced_out(), when=when & ~continues),
+            self.dropped[client].set(self.last_pushed(client), when=when & continues),
+        ]
+
+    def last_pushed(self, client: TermLike) -> Term:
+        """Return the last entry that the client has pushed."""
+        return maximum(self.entry, lambda e: if_(self.pushed(client, e), e, 0))

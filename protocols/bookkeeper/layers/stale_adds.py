@@ -18,6 +18,7 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
 from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import Phase
 
@@ -32,57 +33,60 @@ class StaleAdds(Today):
         """The client's last fragment when it queued the entry; kept under `when-made` only."""
 
 
-def is_known_fragment(s: StaleAdds, client: TermLike, fragment: TermLike) -> Term:
-    """Return whether a thread may have made an op with the fragment's ensemble, by now."""
-    return fragment <= s.own_last_fragment[client]
+@rule("add_ensemble", "when-made")
+class AddsKeepTheirEnsembles(StaleAdds):
+    """An entry may be queued with the ensemble of an earlier moment."""
 
+    def may_queue_in(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return whether a thread may have made an op with the fragment's ensemble, by now."""
+        return fragment <= self.own_last_fragment[client]
 
-def notes_current(s: StaleAdds, client: TermLike, entry: TermLike) -> list[Update]:
-    """Return the update that keeps the fragment in which the entry is queued."""
-    return [s.queued_in[client, entry].set(s.own_last_fragment[client])]
+    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+        """Return the update that keeps the fragment in which the entry is queued."""
+        return [self.queued_in[client, entry].set(self.own_last_fragment[client])]
 
+    @definition
+    def held_by_op(self, client: TermLike, entry: TermLike, position: TermLike, bookie: TermLike) -> Term:
+        """Return whether the bookie has that position in the ensemble that the entry's op holds.
 
-@definition
-def held_by_op(s: StaleAdds, client: TermLike, entry: TermLike, position: TermLike, bookie: TermLike) -> Term:
-    """Return whether the bookie has that position in the ensemble that the entry's op holds.
+        The ensemble is that of the fragment in which the op was made. From the next change on it is the
+        current one (PendingAddOp.ensemble).
+        """
+        last = self.own_last_fragment[client]
+        held = if_(self.queued_in[client, entry] == last, self.pushed_in[client, entry], last)
+        return exists(self.fragment, lambda f: (held == f) & self.is_at(client, f, position, bookie))
 
-    The ensemble is that of the fragment in which the op was made. From the next change on it is the current
-    one (PendingAddOp.ensemble).
-    """
-    last = s.own_last_fragment[client]
-    held = if_(s.queued_in[client, entry] == last, s.pushed_in[client, entry], last)
-    return exists(s.fragment, lambda f: (held == f) & s.is_at(client, f, position, bookie))
+    @definition
+    def same_place(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the bookie has the same position in the fragment's ensemble and in the op's."""
+        return exists(
+            self.position,
+            lambda i: self.is_at(client, fragment, i, bookie) & self.held_by_op(client, entry, i, bookie),
+        )
 
+    counts = same_place
 
-@definition
-def same_place(s: StaleAdds, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Return whether the bookie has the same position in the fragment's ensemble and in the op's."""
-    return exists(
-        s.position,
-        lambda i: s.is_at(client, fragment, i, bookie) & held_by_op(s, client, entry, i, bookie),
-    )
+    def is_withdrawn(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike, bookie: TermLike
+    ) -> Term:
+        """Return whether a change withdraws the bookie's ack of the entry.
 
+        It withdraws the ack of the failed position, whichever bookie the op's ensemble has there
+        (ackSet.removeBookieAndCheck).
+        """
+        return exists(
+            self.position,
+            lambda i: self.is_at(client, fragment, i, failed) & self.held_by_op(client, entry, i, bookie),
+        )
 
-def is_withdrawn(
-    s: StaleAdds, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike, bookie: TermLike
-) -> Term:
-    """Return whether a change withdraws the bookie's ack of the entry.
-
-    It withdraws the ack of the failed position, whichever bookie the op's ensemble has there
-    (ackSet.removeBookieAndCheck).
-    """
-    return exists(
-        s.position, lambda i: s.is_at(client, fragment, i, failed) & held_by_op(s, client, entry, i, bookie)
-    )
-
-
-def withdrawn_acks(
-    s: StaleAdds, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
-) -> list[tuple[Read, Term]]:
-    """Return the acks that a change withdraws, each with its condition: those of the failed position."""
-    return [
-        (s.acked[client, entry, b], is_withdrawn(s, client, fragment, entry, failed, b)) for b in s.bookie
-    ]
+    def withdrawn_acks(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
+    ) -> list[tuple[Read, Term]]:
+        """Return the acks that a change withdraws, each with its condition: those of the failed position."""
+        return [
+            (self.acked[client, entry, b], self.is_withdrawn(client, fragment, entry, failed, b))
+            for b in self.bookie
+        ]
 
 
 def is_stale_failure(

@@ -18,9 +18,9 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.concrete.replay import NotAnExecution
+from fencepost.encoding.language.terms import TRUE
 from fencepost.properties.catalogue import find
-from fencepost.protocols.bookkeeper import state
-from fencepost.protocols.bookkeeper.layers import published
+from fencepost.protocols.bookkeeper.today import Today
 from fencepost.realcode import observations
 from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.drive.actions import DRIVEN
@@ -318,7 +318,7 @@ def test_a_refusal_that_stops_the_writer_whatever_was_refused_is_found(
     refused: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Planted: the earlier model. The code continues when an add that has its AQ acks is refused.
-    monkeypatch.setitem(state.FENCED_OUT, "any-not-closed", published.any_refusal)
+    monkeypatch.setattr(Today, "is_fenced_out", lambda *add: TRUE)
     subject = refused.ground.instance.subject
     ground = Ground(find("bookkeeper").instance({**subject.parameters, **subject.switches}.items()))
     actions = tuple(action_of(ground, words) for words in spelled(refused.run))
