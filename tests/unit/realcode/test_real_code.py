@@ -164,7 +164,7 @@ def close_as_empty(session: HarnessSession) -> None:
 
 
 def test_a_bookie_boots_again_on_its_port_after_crashes_with_connections(lib: Library) -> None:
-    """Netty 4.2 may leave the listening socket of an event loop open that ends while it closes connections."""
+    """Netty 4.2 may leave the socket open if the event loop ends while it closes connections."""
     with running(lib) as harness:
         harness.ask("start", bookies=1, storage="sorted")
         harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
