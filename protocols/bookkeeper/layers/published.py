@@ -20,13 +20,13 @@ from fencepost.protocols.bookkeeper.bookies import NOTHING
 from fencepost.protocols.bookkeeper.changes import Changes
 from fencepost.protocols.bookkeeper.close import Closing
 from fencepost.protocols.bookkeeper.fencing import Fencing
-from fencepost.protocols.bookkeeper.layers.deletion import Deletion
+from fencepost.protocols.bookkeeper.layers.journal_mark import JournalMark
 from fencepost.protocols.bookkeeper.metadata import WRITER, Phase, Status
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.recovery import Recovery
 
 
-class Published(Deletion):
+class Published(JournalMark):
     """The state variables of the published specifications."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
