@@ -51,6 +51,7 @@ public final class Harness {
         "interleaved", "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
         "db", "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage");
 
+    private static final String UNDER_REPLICATED = "/ledgers/underreplication";
     private static final int QUIET_LOOKS = 10;
     /** The time in which a bookie must not answer a request that waits for a sync. */
     private static final int UNSYNCED_MILLISECONDS = 50;
@@ -198,7 +199,7 @@ public final class Harness {
                 bookies.get(given.get("bookie")).loseDisk(given.get("disk"));
                 return Map.of();
             case "delete-cookie":
-                deleteCookie(given.get("bookie"));
+                remove("/ledgers/cookies/" + given.get("bookie"));
                 return Map.of();
             case "suspend":
                 bookies.get(given.get("bookie")).suspend();
@@ -313,11 +314,14 @@ public final class Harness {
         return found;
     }
 
-    private void deleteCookie(String bookie) throws Exception {
+    /** Removes a node of the metadata store, if it is there. */
+    private void remove(String path) throws Exception {
         ZooKeeper zk = new ZooKeeper(
             "127.0.0.1:" + zooKeeper.getLocalPort(), 10_000, event -> { });
         try {
-            zk.delete("/ledgers/cookies/" + bookie, -1);
+            if (zk.exists(path, false) != null) {
+                zk.delete(path, -1);
+            }
         } finally {
             zk.close();
         }
@@ -375,6 +379,7 @@ public final class Harness {
         for (Map.Entry<String, HeldWorker> worker : workers.entrySet()) {
             worker.getValue().stop();
             clients.remove(worker.getKey()).close();
+            remove(ZkLedgerUnderreplicationManager.getUrLedgerZnode(UNDER_REPLICATED + "/ledgers", ledger));
         }
         workers.clear();
         settle();
@@ -441,6 +446,7 @@ public final class Harness {
     private void recover(Map<String, String> given) throws Exception {
         String name = given.get("client");
         HeldClient client = client(name);
+        awaitBookies(client);
         int since = post.size();
         int told = post.told().size();
         admin(client).asyncRecoverBookieData(ledger, Set.of(BookieId.parse(given.get("bookie"))), false, false,
@@ -593,8 +599,7 @@ public final class Harness {
 
     /** Whether the ledger's lock in the list of under-replicated ledgers is there. */
     private boolean isLocked() {
-        String path = ZkLedgerUnderreplicationManager.getUrLedgerLockZnode(
-            ZkLedgerUnderreplicationManager.getUrLockPath("/ledgers"), ledger);
+        String path = ZkLedgerUnderreplicationManager.getUrLedgerLockZnode(UNDER_REPLICATED + "/locks", ledger);
         return store.getZKDatabase().getNode(path) != null;
     }
 
