@@ -231,6 +231,9 @@ public final class Harness {
             case "finish":
                 workers.get(given.get("client")).finish(seconds);
                 break;
+            case "stop-worker":
+                workers.get(given.get("client")).stop();
+                break;
             case "end-session":
                 endSession(given.get("client"));
                 break;
@@ -477,13 +480,13 @@ public final class Harness {
             () -> bookies.values().stream().allMatch(bookie -> client.knows(bookie.name, bookie.isUp())));
     }
 
-    /** Ends the session of a worker in the metadata store, and waits until the worker has learnt it and has stopped. */
+    /** Ends the session of a worker in the metadata store, and waits until the worker's client has learnt it. */
     private void endSession(String name) throws Exception {
         ZooKeeper zk = clients.get(name).zooKeeper();
         long before = zk.getSessionId();
         store.closeSession(before);
         Post.until(seconds, name + " has not learnt that its session has ended",
-            () -> zk.getSessionId() != before && zk.getState().isConnected() && !workers.get(name).isRunning());
+            () -> zk.getSessionId() != before && zk.getState().isConnected() && workers.get(name).hasLearnt());
         awaitBookies(clients.get(name));
     }
 
