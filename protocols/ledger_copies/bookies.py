@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.terms import Parameter
+from fencepost.encoding.language.terms import TRUE, Parameter
 from fencepost.protocols.ledger_copies.deletion import deletes, forgets, restarts
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
 
@@ -71,13 +71,13 @@ def begin_collecting(s: Copies, bookie: Parameter) -> Action:
 
 
 def collect(s: Copies, bookie: Parameter) -> Action:
-    """Delete the ledger, and release the lock (GarbageCleaner.clean)."""
+    """Delete the ledger, and remove the lock, whoever has it (GarbageCleaner.clean)."""
     return Action(
         when=s.collecting[bookie],
         then=[
             s.collecting[bookie].set(False),
             *deletes(s, bookie),
-            s.lock.set(NOBODY, when=s.lock == bookie),
+            s.lock.set(NOBODY, when=TRUE if s.may_end else s.lock == bookie),
         ],
         actor=bookie,
         note="deletes the over-replicated ledger",

@@ -35,7 +35,7 @@ def take_ledger(
     )
     return Action(
         when=_may_replace(s, worker, fragment, target) & (s.lock == NOBODY) & fails,
-        then=[*s.begins(worker, fragment, position, target), s.lock.set(worker)],
+        then=[*s.begins(worker, fragment, position, target), *s.locks(worker)],
         actor=worker,
         note="takes the lock, reads the metadata, and will copy fragment {fragment} to {target}",
     )
@@ -50,7 +50,7 @@ def recover_bookie(
         when=_may_replace(s, operator, fragment, target) & ((s.lock == NOBODY) if locks else True),
         then=[
             *s.begins(operator, fragment, position, target),
-            *([s.lock.set(operator)] if locks else []),
+            *(s.locks(operator) if locks else []),
         ],
         actor=operator,
         note="reads the metadata, and will copy fragment {fragment} to {target}"
@@ -187,4 +187,18 @@ def end_session(s: Copies, holder: Parameter) -> Action:
         actor="zk",
         note="ends the session of {holder}, and removes its lock",
         fault="sessions",
+    )
+
+
+def shut_down(s: Copies, worker: Parameter) -> Action:
+    """Shut a worker down whose session has ended. Its copying goes on until its client is closed.
+
+    AutoRecoveryMain.shutdown, ReplicationWorker.rereplicate: the interrupted worker releases the lock.
+    ZkLedgerUnderreplicationManager.releaseUnderreplicatedLedger removes it by its path, whoever has it.
+    """
+    return Action(
+        when=s.keeps[worker] & (s.lock != worker),
+        then=[s.lock.set(NOBODY), s.keeps[worker].set(False)],
+        actor=worker,
+        note="learns that its session has ended, is shut down, and removes the lock, whoever has it",
     )

@@ -87,6 +87,12 @@ class Copies(StateSpace):
         self.target = family(self.bookie, self.replicator)
         self.copied = family(BOOL, self.replicator, self.entry)
 
+        self.keeps = family(BOOL, self.replicator)
+        """Whether it removes the lock at its end, whoever has it (ZkLedgerUnderreplicationManager.heldLocks).
+
+        While sessions last, it never changes: those who have the lock remove it.
+        """
+
         # Ghosts, which only properties read.
         self.lost = family(BOOL, self.bookie)
         """Whether the bookie has lost its disks since the ledger was last found replicated."""
@@ -207,5 +213,15 @@ class Copies(StateSpace):
             self.target[replicator].set(none),
             *(self.copied[replicator, e].set(False) for e in self.entry),
             self.spoilt[replicator].set(False),
-            self.lock.set(NOBODY, when=self.lock == replicator),
+            self.lock.set(NOBODY, when=(self.lock == replicator) | self.keeps[replicator]),
+            self.keeps[replicator].set(False),
         ]
+
+    def locks(self, replicator: TermLike) -> list[Update]:
+        """Return the updates by which a replicator takes the lock."""
+        return [self.lock.set(replicator), *([self.keeps[replicator].set(True)] if self.may_end else [])]
+
+    @property
+    def may_end(self) -> bool:
+        """Whether a session may end before the work."""
+        return self.parameters.session == "lost"

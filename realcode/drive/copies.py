@@ -26,8 +26,8 @@ class CopiesCode(DrivenCode[CopiesParameters]):
     """The bookies whose collector waits before it deletes the ledger."""
     cached: set[Json] = field(default_factory=set)
     """The bookies with entries of the ledger that were not flushed."""
-    ended: set[Json] = field(default_factory=set)
-    """The workers whose session has ended. They go on, and take no other ledger."""
+    shut_down: set[Json] = field(default_factory=set)
+    """The workers that were shut down after the end of their session."""
 
     def observations(self, answer: Answer) -> Observations:
         """Return the observations in an answer of the harness."""
@@ -122,8 +122,8 @@ def _replaced(code: CopiesCode, step: TraceStep) -> Json:
 
 def _take_ledger(code: CopiesCode, step: TraceStep) -> None:
     """Mark the ledger as the auditor does, and let the worker take it and check it."""
-    if step.actor in code.ended:
-        raise NoSeam("a worker whose session has ended takes no ledger")
+    if step.actor in code.shut_down:
+        raise NoSeam("a worker that was shut down takes no ledger")
     code.ask("take", client=step.actor, bookie=_replaced(code, step))
 
 
@@ -132,7 +132,11 @@ def _end_session(code: CopiesCode, step: TraceStep) -> None:
     if not code.is_worker(holder):
         raise NoSeam("the harness ends the sessions of workers only")
     code.ask("end-session", client=holder)
-    code.ended.add(holder)
+
+
+def _shut_down(code: CopiesCode, step: TraceStep) -> None:
+    code.ask("stop-worker", client=step.actor)
+    code.shut_down.add(step.actor)
 
 
 def _recover(code: CopiesCode, step: TraceStep) -> None:
@@ -223,10 +227,8 @@ COPIES_DRIVEN: Mapping[str, tuple[str, Callable[[CopiesCode, TraceStep], None]]]
         "the ledger is marked as under-replicated; ReplicationWorker takes its lock and checks it",
         _take_ledger,
     ),
-    "end session": (
-        "the store ends the worker's session; the worker is shut down, its client stays open",
-        _end_session,
-    ),
+    "end session": ("the store ends the worker's session, and the client gets a new one", _end_session),
+    "shut down": ("ReplicationWorker.shutdown, after the end; the client stays open", _shut_down),
     "copy entry": ("the held read and the add that follows are delivered and answered", _copy),
     "update ensemble": (
         "the held metadata write is delivered; a worker checks the ledger again, and releases it",

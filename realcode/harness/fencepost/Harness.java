@@ -51,6 +51,7 @@ public final class Harness {
         "interleaved", "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
         "db", "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage");
 
+    private static final String UNDER_REPLICATED = "/ledgers/underreplication";
     private static final int QUIET_LOOKS = 10;
     /** The time in which a bookie must not answer a request that waits for a sync. */
     private static final int UNSYNCED_MILLISECONDS = 50;
@@ -198,7 +199,7 @@ public final class Harness {
                 bookies.get(given.get("bookie")).loseDisk(given.get("disk"));
                 return Map.of();
             case "delete-cookie":
-                deleteCookie(given.get("bookie"));
+                remove("/ledgers/cookies/" + given.get("bookie"));
                 return Map.of();
             case "suspend":
                 bookies.get(given.get("bookie")).suspend();
@@ -229,6 +230,9 @@ public final class Harness {
                 break;
             case "finish":
                 workers.get(given.get("client")).finish(seconds);
+                break;
+            case "stop-worker":
+                workers.get(given.get("client")).stop();
                 break;
             case "end-session":
                 endSession(given.get("client"));
@@ -313,11 +317,14 @@ public final class Harness {
         return found;
     }
 
-    private void deleteCookie(String bookie) throws Exception {
+    /** Removes a node of the metadata store, if it is there. */
+    private void remove(String path) throws Exception {
         ZooKeeper zk = new ZooKeeper(
             "127.0.0.1:" + zooKeeper.getLocalPort(), 10_000, event -> { });
         try {
-            zk.delete("/ledgers/cookies/" + bookie, -1);
+            if (zk.exists(path, false) != null) {
+                zk.delete(path, -1);
+            }
         } finally {
             zk.close();
         }
@@ -375,6 +382,7 @@ public final class Harness {
         for (Map.Entry<String, HeldWorker> worker : workers.entrySet()) {
             worker.getValue().stop();
             clients.remove(worker.getKey()).close();
+            remove(ZkLedgerUnderreplicationManager.getUrLedgerZnode(UNDER_REPLICATED + "/ledgers", ledger));
         }
         workers.clear();
         settle();
@@ -441,6 +449,7 @@ public final class Harness {
     private void recover(Map<String, String> given) throws Exception {
         String name = given.get("client");
         HeldClient client = client(name);
+        awaitBookies(client);
         int since = post.size();
         int told = post.told().size();
         admin(client).asyncRecoverBookieData(ledger, Set.of(BookieId.parse(given.get("bookie"))), false, false,
@@ -471,13 +480,13 @@ public final class Harness {
             () -> bookies.values().stream().allMatch(bookie -> client.knows(bookie.name, bookie.isUp())));
     }
 
-    /** Ends the session of a worker in the metadata store, and waits until the worker has learnt it and has stopped. */
+    /** Ends the session of a worker in the metadata store, and waits until the worker's client has learnt it. */
     private void endSession(String name) throws Exception {
         ZooKeeper zk = clients.get(name).zooKeeper();
         long before = zk.getSessionId();
         store.closeSession(before);
         Post.until(seconds, name + " has not learnt that its session has ended",
-            () -> zk.getSessionId() != before && zk.getState().isConnected() && !workers.get(name).isRunning());
+            () -> zk.getSessionId() != before && zk.getState().isConnected() && workers.get(name).hasLearnt());
         awaitBookies(clients.get(name));
     }
 
@@ -593,8 +602,7 @@ public final class Harness {
 
     /** Whether the ledger's lock in the list of under-replicated ledgers is there. */
     private boolean isLocked() {
-        String path = ZkLedgerUnderreplicationManager.getUrLedgerLockZnode(
-            ZkLedgerUnderreplicationManager.getUrLockPath("/ledgers"), ledger);
+        String path = ZkLedgerUnderreplicationManager.getUrLedgerLockZnode(UNDER_REPLICATED + "/locks", ledger);
         return store.getZKDatabase().getNode(path) != null;
     }
 

@@ -28,7 +28,7 @@ ENDINGS = {
     ("recover-other-position", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
     **{
         (name, release, "sorted"): (Ending.REPRODUCED, None)
-        for name in ("lost-session", "lost-session-twice")
+        for name in ("lost-session", "lost-session-twice", "removed-lock")
         for release in ("4.13.0", "4.17.4", "4.18.0")
     },
     ("returned-copy", "4.13.0", "db"): (Ending.REFUSED, 12),
@@ -131,8 +131,18 @@ def test_a_worker_that_keeps_its_lock_departs_from_a_model_in_which_it_is_gone()
     lines = [(line, answer.replace('"locked": false', '"locked": true')) for line, answer in transcript.lines]
     run = reproduce_copies(trace_of("lost-session"), transcript.setting, Playback(tuple(lines)))
     assert run.as_release is False
-    assert {step.index for step in run.steps if step.differs} == {1, 4, 5, 8}  # the lock is free there
+    assert {step.index for step in run.steps if step.differs} == {1, 4, 5, 6, 9}  # the lock is free there
     assert run.steps[3].difference == "locked is yes in the code, no in the model"
+
+
+@pytest.mark.parametrize("release", ["4.13.0", "4.17.4", "4.18.0"])
+def test_a_worker_that_is_shut_down_removes_the_lock_of_another(release: str) -> None:
+    """Seen on the code alone: the second worker has the lock, and no session ends but the first's."""
+    run = played(trace_of("removed-lock"), kept("removed-lock", release, "sorted"))
+    assert [s.observations["locked"] for s in run.steps] == [
+        *(False, True, False, True),  # the first worker takes it, its session ends, the second takes it
+        *(False, False, False, True, False, False),  # it is removed, and the collector takes it
+    ]
 
 
 def test_a_copy_that_is_still_there_is_no_loss() -> None:

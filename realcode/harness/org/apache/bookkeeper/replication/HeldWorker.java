@@ -6,7 +6,6 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.conf.ServerConfiguration;
@@ -31,6 +30,7 @@ public final class HeldWorker {
     /** Whether it waits before it gives the lock back. */
     private volatile boolean ends;
     private volatile boolean stopped;
+    private volatile boolean learnt;
 
     public HeldWorker(HeldClient client, String metadata, Post post) throws Exception {
         this.client = client;
@@ -45,7 +45,7 @@ public final class HeldWorker {
         LedgerUnderreplicationManager real = (LedgerUnderreplicationManager) field.get(worker);
         field.set(worker, Proxy.newProxyInstance(HeldWorker.class.getClassLoader(),
             new Class<?>[] {LedgerUnderreplicationManager.class}, (ignored, method, given) -> held(real, method, given)));
-        client.getMetadataClientDriver().setSessionStateListener(() -> CompletableFuture.runAsync(this::stop));
+        client.getMetadataClientDriver().setSessionStateListener(() -> learnt = true);
         worker.start();
     }
 
@@ -130,13 +130,14 @@ public final class HeldWorker {
         post.hand(held.id(), null);
     }
 
-    /** Does what AutoRecoveryMain does when it learns that its session has ended, but leaves the client open. */
+    /** Does what AutoRecoveryMain does when it has learnt that its session has ended, but leaves the client open. */
     public void stop() {
         stopped = true;
         worker.shutdown();
     }
 
-    public boolean isRunning() {
-        return worker.isRunning();
+    /** Whether the client has learnt that its session has ended. */
+    public boolean hasLearnt() {
+        return learnt;
     }
 }
