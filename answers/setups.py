@@ -74,5 +74,6 @@ TRAITS = {
     "deferred-sync": "writers with DEFERRED_SYNC",
     "readers": "readers without recovery",
     "racks": "enforceMinNumFaultDomainsForWrite",
+    "reused-ids": "ids of deleted ledgers used again",
 }
 """The conditions that a bug may need of a setup, in words."""
