@@ -76,5 +76,6 @@ TRAITS = {
     "several-ledger-directories": "several ledgerDirectories",
     "several-journal-directories": "several journalDirectories",
     "racks": "enforceMinNumFaultDomainsForWrite",
+    "reused-ids": "ids of deleted ledgers used again",
 }
 """The conditions that a bug may need of a setup, in words."""
