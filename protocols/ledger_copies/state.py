@@ -105,11 +105,13 @@ class Copies(StateSpace):
         self.target = family(self.bookie, self.replicator)
         self.copied = family(BOOL, self.replicator, self.entry)
 
-        self.keeps = family(BOOL, self.replicator)
-        """Whether it removes the lock at its end, whoever has it (ZkLedgerUnderreplicationManager.heldLocks).
+        if self.may_end:
+            self.keeps = family(BOOL, self.replicator)
+            """Whether it removes the lock at its end, whoever has it.
 
-        While sessions last, it never changes: those who have the lock remove it.
-        """
+            Source: ZkLedgerUnderreplicationManager.heldLocks. While sessions last there is no such
+            variable: those who have the lock remove it.
+            """
 
         # Ghosts, which only properties read.
         self.lost = family(BOOL, self.bookie)
@@ -325,13 +327,20 @@ class Copies(StateSpace):
                 if self.reuses
                 else []
             ),
-            self.lock.set(NOBODY, when=(self.lock == replicator) | self.keeps[replicator]),
-            self.keeps[replicator].set(False),
+            *self.unlocks(replicator),
         ]
 
     def locks(self, replicator: TermLike) -> list[Update]:
         """Return the updates by which a replicator takes the lock."""
         return [self.lock.set(replicator), *([self.keeps[replicator].set(True)] if self.may_end else [])]
+
+    def unlocks(self, replicator: TermLike) -> list[Update]:
+        """Return the updates by which a replicator that ends releases its lock, or removes another's."""
+        is_own = self.lock == replicator
+        if not self.may_end:
+            return [self.lock.set(NOBODY, when=is_own)]
+        keeps = self.keeps[replicator]
+        return [self.lock.set(NOBODY, when=is_own | keeps), keeps.set(False)]
 
     @property
     def may_end(self) -> bool:

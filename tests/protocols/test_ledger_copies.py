@@ -108,7 +108,7 @@ def test_each_property_of_reuse_is_violated_by_the_code_and_proved_with_the_mend
     ("settings", "states"),
     [
         ({**ONE_COPY}, 1_024),
-        pytest.param({**ONE_COPY, "operators": 0, "session": "lost"}, 6_264, marks=pytest.mark.slow),
+        pytest.param({**ONE_COPY, "operators": 0, "session": "lost"}, 8_616, marks=pytest.mark.slow),
         pytest.param({**ONE_COPY, **AS_RELEASED, **TWO_OPERATORS}, 8_968, marks=pytest.mark.slow),
         pytest.param({**ONE_COPY, **AS_RELEASED}, 13_272, marks=pytest.mark.slow),
         pytest.param({**OPERATOR}, 30_432, marks=pytest.mark.slow),
