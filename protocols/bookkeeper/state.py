@@ -13,6 +13,7 @@ from fencepost.protocols.bookkeeper.layers.deferred_sync import DeferredSync, Wr
 from fencepost.protocols.bookkeeper.layers.deletion import Deletion, LedgerWithOwner
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.layers.fault_domains import AcksOfEnoughRacks, FaultDomains
+from fencepost.protocols.bookkeeper.layers.journal_mark import JournalMark
 from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.published import Published
@@ -60,6 +61,7 @@ RULES = in_order(
 
 class Ledger(
     Published,
+    JournalMark,
     Deletion,
     Readers,
     DeferredSync,
