@@ -102,6 +102,7 @@ FAULTS = {
     "crashes": ("crash", "crashes"),
     "restarts": ("restart", "restarts"),
     "power_losses": ("loss of power", "losses of power"),
+    "failed_flushes": ("failed flush", "failed flushes"),
     "disks": ("lost disk", "lost disks"),
     "stops": ("stop", "stops"),
     "sessions": ("lost session", "lost sessions"),

@@ -12,7 +12,7 @@ from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import INSTANCES
 
-LACKING = "without silent bookies, crashes, restarts, losses of power, lost disks or re-imaged bookies"
+LACKING = "without silent bookies, crashes, restarts, losses of power, failed flushes, lost disks or re-imaged bookies"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ LACKING = "without silent bookies, crashes, restarts, losses of power, lost disk
             "bookkeeper-no-journal",
             {"crashes": "2"},
             "with any number of lost or late messages and at most 2 crashes; without silent bookies, "
-            + "restarts, losses of power, lost disks or re-imaged bookies",
+            + "restarts, losses of power, failed flushes, lost disks or re-imaged bookies",
         ),
         ("verified-log-02", {}, "with any number of lost or late messages and at most 1 crash"),
         ("verified-log-01", {}, "without crashes"),
