@@ -140,12 +140,16 @@ def at_own_sizes(risk: Risk, setup: Setup, others: Iterable[Expectation]) -> Ris
 
 
 def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
-    """Return the switches of the ledger that fix these bugs, without those about crashes or deletion."""
+    """Return the switches of the ledger that fix these bugs, without those of layers that it is not about."""
     return {bug.switch: str(bug.mended) for bug in bugs if bug.switch and not _of_other_models(bug)}
 
 
 def _of_other_models(bug: Expectation) -> bool:
-    return bug.protocol == OF_COPIES or _of_crashes(bug) or "deletions" in bug.settings
+    return (
+        bug.protocol == OF_COPIES
+        or _of_crashes(bug)
+        or any(layer in bug.settings for layer in ("deletions", "journals"))
+    )
 
 
 def _question(

@@ -24,7 +24,7 @@ class Setup:
     sync: bool = True
     """Whether a bookie answers only after the fsync of its journal (journalSyncData)."""
     features: frozenset[str] = frozenset()
-    """Settings that some public loss needs and that no model has, such as `several-ledger-directories`."""
+    """Settings that some loss needs and that are no field, such as `several-ledger-directories`."""
 
     @property
     def unsynced(self) -> bool:
@@ -73,6 +73,9 @@ TRAITS = {
     "unsynced": "journalSyncData off",
     "deferred-sync": "writers with DEFERRED_SYNC",
     "readers": "readers without recovery",
+    "several-ledger-directories": "several ledgerDirectories",
+    "several-journal-directories": "several journalDirectories",
     "racks": "enforceMinNumFaultDomainsForWrite",
+    "reused-ids": "ids of deleted ledgers used again",
 }
 """The conditions that a bug may need of a setup, in words."""

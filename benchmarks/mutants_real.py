@@ -6,8 +6,9 @@
 
 A mistake is a change of one method of a compiled class. A Java agent makes it when the JVM loads the class,
 with ASM. Nothing of BookKeeper is kept. Every mistake meets the same runs, those of `fencepost conform` with
-that seed, and stops at its first departure. The runs without a mistake come first. A mistake whose place is
-not in the class ends the command with exit code 2.
+that seed, and stops at its first departure. A departure counts if the same run departs again, in a new
+process after the run before it. The runs without a mistake come first. A mistake whose place is not in the
+class ends the command with exit code 2.
 
 With --results FILE a mistake goes on after the runs that it has met. So first take few runs of all mistakes,
 and then more: the runs go to the mistakes that are left.
@@ -186,6 +187,22 @@ class Bench:
     def attempt(self, mutant: Mutant | None, agreed: int = 0) -> Outcome:
         """Take the runs on the changed code, up to the first departure, after those that are known to agree.
 
+        A departure counts if its run departs again in a new process, after the run before it. Raises BadInput
+        as `taken` does.
+        """
+        outcome = self.taken(mutant, agreed)
+        while outcome.departs and not self._departs_again(mutant, outcome.runs):
+            print(f"{outcome.mutant}: only once: {ending(outcome)}", file=sys.stderr, flush=True)
+            outcome = self.taken(mutant, outcome.runs)
+        return outcome
+
+    def _departs_again(self, mutant: Mutant | None, number: int) -> bool:
+        again = self.taken(mutant, max(number - 2, 0), number)
+        return again.departs and again.runs == number
+
+    def taken(self, mutant: Mutant | None, agreed: int, most: int | None = None) -> Outcome:
+        """Take the runs after the first `agreed` in one process, up to the first departure or to run `most`.
+
         Raises BadInput if the change does not fit the class, or if the unchanged code does not start.
         """
         with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +219,7 @@ class Bench:
                         raise BadInput(f"{mutant.name if mutant else WITHOUT}: {failure}") from failure
                     return self._outcome(mutant, agreed, failed=str(failure))
                 taken = agreed
-                for ground, run in itertools.islice(self.runs, agreed, None):
+                for ground, run in itertools.islice(self.runs, agreed, most):
                     taken += 1
                     try:
                         _, departure = drive(session, ground, run)
@@ -304,7 +321,7 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
         "",
         f"on {today()} with BookKeeper {first.release} and {first.storage} storage. Each mistake is a change",
         "of one method of a compiled class, made when the class is loaded (`benchmarks/mutants_real.toml`).",
-        "All mistakes meet the same runs. Each stops at its first departure.",
+        "All mistakes meet the same runs. Each stops at its first departure that the same run shows again.",
         f"Without a mistake none of {first.runs} runs departs. A mistake had at most {most} runs.",
         f"{len(set(found) - {WITHOUT})} of {len(mutants)} mistakes were tried. The score counts no other.",
         "",

@@ -16,7 +16,7 @@ from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
-from fencepost.protocols.ledger_copies.state import Copies
+from fencepost.protocols.ledger_copies.state import NOBODY, Copies
 from fencepost.realcode.course import Course, Ending
 from fencepost.realcode.drive.code import NoSeam, Parted
 from fencepost.realcode.drive.copies import CopiesCode, take
@@ -91,6 +91,8 @@ def copies_observations(copies: Copies, concrete: Concrete, state: State) -> Obs
         found[f"live[{b}]"] = value(copies.live[b])
         if found[f"live[{b}]"]:
             found |= {f"copy[{b}, {e}]": value(copies.copy[b, e]) for e in copies.entry}
+    if copies.worker_names:
+        found["locked"] = value(copies.lock) != NOBODY
     return found
 
 

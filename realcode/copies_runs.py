@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.quantifiers import exists, forall, forall_over
+from fencepost.encoding.language.sorts import Value
+from fencepost.encoding.language.terms import TRUE, Term, all_of
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
@@ -26,22 +29,80 @@ from fencepost.realcode.runs import LONGEST, SHORTEST, ConformanceRun, Ground
 
 ONE_COPY: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "entries": 2}
 STRIPED: Settings = {"bookies": 4, "ensemble": 3, "entries": 3}
-INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2}, STRIPED)
+WITH_WORKER: Settings = {"workers": 1, "entries": 2}
+INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2}, STRIPED, WITH_WORKER)
 """The settings of the instances. Each has one spare bookie, so the code chooses the model's target."""
 ONE_OPERATOR: Settings = {"workers": 0, "operators": 1, "session": "kept"}
-"""The harness runs no replication worker."""
+"""What an instance has unless it says otherwise."""
 
 FAULTS = 4
 """The largest number of stops and of lost disks in a run."""
 
 CONFLICTS = {"read again", "find replaced"}
-"""The actions that no run takes: a single operator meets no conflict. Scripts drive them."""
+"""The actions that no run of a single operator or worker takes, because it meets no conflict."""
 
-BUSY_ENDS = {
-    "stop": "left out while the bookie collects, because its collector would keep the lock",
-    "lose disks": "left out while the bookie collects, for the same reason",
+
+def _not_collecting(s: Copies, bookie: Value) -> Term:
+    """Return whether the collector of the bookie does not run. It would keep the lock."""
+    return ~s.collecting[bookie]
+
+
+def _takes(s: Copies, worker: Value, fragment: Value, position: Value, target: Value) -> Term:
+    """Return whether no other position fails the check, so that the worker replaces this one alone.
+
+    LedgerChecker does not check an only entry of which its live bookies say that they have none.
+    """
+    passes = forall(
+        s.bookie,
+        lambda b: all_of(
+            *(
+                (s.ensemble[fragment, i] != b) | s.passes_check(b, fragment, i)
+                for i in s.position
+                if i != position
+            )
+        ),
+    )
+    may_exist = exists(s.bookie, lambda b: s.is_named(fragment, b) & (~s.live[b] | s.copy[b, 1]))
+    return passes & _has_one_spare(s, fragment, target) & (TRUE if s.parameters.entries > 1 else may_exist)
+
+
+def _recovers(s: Copies, operator: Value, fragment: Value, position: Value, target: Value) -> Term:
+    """Return whether the bookie is at one position only, and the target is the only choice."""
+    replaced = s.ensemble[fragment, position]
+    once = all_of(*(s.ensemble[fragment, i] != replaced for i in s.position if i != position))
+    return once & _has_one_spare(s, fragment, target)
+
+
+def _has_one_spare(s: Copies, fragment: Value, target: Value) -> Term:
+    """Return whether no other live bookie can be the target."""
+    return forall(s.bookie, lambda b: (b == target) | ~s.live[b] | s.is_named(fragment, b))
+
+
+def _brings_none_back(s: Copies, replicator: Value, fragment: Value) -> Term:
+    """Return whether no other replicator is to replace the target, which the metadata name no longer.
+
+    The handle of the other may have been told in between, and it then ends at once.
+    """
+    return forall_over(
+        (s.replicator, s.bookie),
+        lambda r, b: (
+            (r == replicator)
+            | ~s.busy[r]
+            | (s.failed[r] != b)
+            | (s.target[replicator] != b)
+            | s.is_named(fragment, b)
+        ),
+    )
+
+
+CERTAIN: Mapping[str, Callable[..., Term]] = {
+    "stop": _not_collecting,
+    "lose disks": _not_collecting,
+    "take ledger": _takes,
+    "recover bookie": _recovers,
+    "update ensemble": _brings_none_back,
 }
-"""The actions that are not taken in every state in which the model may take them, and the reasons."""
+"""What must hold in a state, beside the model's guard, so that the code is certain to take the same step."""
 
 
 class CopiesGround(Ground):
@@ -50,8 +111,8 @@ class CopiesGround(Ground):
     @property
     def names(self) -> set[str]:
         """The names of the actions that a run may take."""
-        found = {a.schema.name for a in self.instance.system.ground_actions}
-        return found & set(COPIES_DRIVEN) - CONFLICTS
+        found = {a.schema.name for a in self.instance.system.ground_actions} & set(COPIES_DRIVEN)
+        return found if len(self.copies.replicator) > 1 else found - CONFLICTS
 
     @property
     def copies(self) -> Copies:
@@ -59,6 +120,18 @@ class CopiesGround(Ground):
         copies = self.instance.system.state
         assert isinstance(copies, Copies)
         return copies
+
+    @cached_property
+    def certain(self) -> Mapping[GroundAction, Callable[[State], Value]]:
+        """Whether the code takes the model's step in a state, for each action that a run may take."""
+        guards = {
+            action: CERTAIN[action.schema.name](self.copies, *action.arguments)
+            if action.schema.name in CERTAIN
+            else TRUE
+            for action in self.instance.system.ground_actions
+            if action.schema.name in self.names
+        }
+        return {action: self.replayer.concrete.function(guard, {}) for action, guard in guards.items()}
 
     @cached_property
     def situations(self) -> tuple[ConformanceRun, ...]:
@@ -92,16 +165,12 @@ class CopiesGround(Ground):
 
     def _following(self, state: State) -> Mapping[GroundAction, State]:
         """Return the actions that the code can take now, each with the state after it."""
-        evaluate = self.replayer.concrete.evaluate
         return {
             step.action: after
             for step in self.replayer.concrete.steps
-            if step.action.schema.name in self.names
+            if step.action in self.certain
             and (after := next(step.successors(state), None)) is not None
-            and not (
-                step.action.schema.name in BUSY_ENDS
-                and evaluate(self.copies.collecting[step.action.arguments[0]], {}, state)
-            )
+            and self.certain[step.action](state)
         }
 
     def followed(self, run: ConformanceRun) -> tuple[tuple[TraceStep, ...], list[Observations]]:

@@ -89,12 +89,13 @@ def _every_loss_is_named(system: System) -> None:
     """Raise ModelError if an action reads a loss that no sending names, or a sending names none of its kind.
 
     Messages of a kind can be lost if another sending of the kind names a loss, or if an action that receives
-    the kind reads a choice.
+    the kind reads a choice. The loss of a message that the action itself sends does not count, because a
+    queue reads it.
     """
     by_choice = {
         schema.action.received.kind: f"{read.family.name}, which {schema.name} reads"
         for schema, read in _choices_read(system)
-        if schema.action.received is not None
+        if schema.action.received is not None and not _sends_with(schema, read)
     }
     sendings = [(schema.name, message) for schema in system.schemas for _, message in schema.sent()]
     named = {
@@ -113,6 +114,11 @@ def _every_loss_is_named(system: System) -> None:
                 f"{schema.name} reads {line(read)}, and no sending names this loss: name it with lost= in "
                 "the message that is lost; a fault that is no loss of a message is an action with fault="
             )
+
+
+def _sends_with(schema: Schema, choice: Read) -> bool:
+    """Return whether a message that the action sends names this choice as its loss."""
+    return any(message.lost is not None and same_place(message.lost, choice) for _, message in schema.sent())
 
 
 def _receivers_read_the_loss(system: System) -> None:

@@ -14,11 +14,14 @@ from fencepost.protocols.ledger_copies.state import Copies
 
 
 def copies_invariants(s: Copies) -> tuple[Invariant, ...]:
-    """Return the invariants; none if somebody may work without the lock, or a flush may drop a copy."""
+    """Return the invariants.
+
+    There are none if somebody may work without the lock, a flush may drop a copy, or the id is used again.
+    """
     p = s.parameters
     locked = p.session == "kept" and (p.recover_lock == "yes" or not p.operators)
     flushed = not has_write_cache(s) or p.deletion_mark == "until-return"
-    return mended_invariants(s) if locked and flushed else ()
+    return mended_invariants(s) if locked and flushed and not s.reuses else ()
 
 
 def mended_invariants(s: Copies) -> tuple[Invariant, ...]:

@@ -24,13 +24,21 @@ def ledger_copies(parameters: CopiesParameters) -> System:
     return replace(system, properties=properties, invariants=copies_invariants(system.state))
 
 
-_UNMODELLED = "not modelled of BookKeeper's re-replication: open ledgers, late adds, reuse of ids"
+def _unmodelled(parameters: CopiesParameters) -> str:
+    """Return the line of the parts that an instance leaves out."""
+    reuse = ", reuse of ids" if parameters.reuse == "never" else ""
+    return f"not modelled of BookKeeper's re-replication: open ledgers, late adds{reuse}"
+
 
 _NOT_MODELLED = (
     "open ledgers and their recovery: every fragment is closed",
     "adds of a re-replication that arrive after it has given up",
-    "deletion of the ledger by its owner, and the reuse of its id",
-    "storages other than DbLedgerStorage: a bookie stores and deletes entries at once",
+    "deletion of the ledger by its owner and the reuse of its id, without `reuse`",
+    (
+        "with `reuse`: a new ledger of another size or password, changes of its ensemble, and its recovery; "
+        "its metadata is written twice at most"
+    ),
+    "storages other than DbLedgerStorage, or SortedLedgerStorage with `reuse`: they store at once",
     "flushes that fail, and crashes between the flush and the clean-up",
     "placement policies and racks; a check that reads while somebody copies",
 )
@@ -49,7 +57,7 @@ PRESETS = (
             ),
         ),
         not_modelled=_NOT_MODELLED,
-        unmodelled=_UNMODELLED,
+        unmodelled=_unmodelled,
         in_release=as_in,
         newest=NEWEST,
         ships=True,

@@ -19,6 +19,13 @@ NOT_HELPFUL = (
     "collect",
     "flush",
     "pass over",
+    "delete ledger",
+    "read old entry",
+    "find deleted",
+    "delete copies",
+    "create again",
+    "add again",
+    "close again",
 )
 """Actions that do not advance a re-replication that has begun. Faults do not either."""
 
@@ -46,6 +53,8 @@ def re_replication_can_finish(system: System) -> Property:
         return is_refused & takes
 
     stuck = exists(s.replicator, lambda r: s.busy[r] & may_succeed(r) & ~may_try_another(r))
+    if s.reuses:
+        stuck &= s.exists()  # a ledger that is deleted is not copied to its end
     return Property(
         name="re-replication-can-finish",
         meaning="while a fragment is re-replicated whose entries can be read, some action that advances this "

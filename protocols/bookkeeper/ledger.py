@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from fencepost.encoding.language.actions import Group, Schema, each, in_turn
+from fencepost.encoding.language.actions import Action, Group, Schema, each, in_turn
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import System
 from fencepost.protocols.bookkeeper import today
@@ -15,6 +15,7 @@ from fencepost.protocols.bookkeeper.layers import (
     deferred_sync,
     deletion,
     durability,
+    journal_mark,
     late_acks,
     old_rules,
     published,
@@ -80,13 +81,17 @@ def ledger(parameters: BookKeeperParameters) -> System:
             "recoverers": p.recoverers,
             "fragments": p.possible_fragments,
             "inflight": p.inflight,
-            **{name: most for name in ("forces", "readers", "deletions") if (most := getattr(p, name))},
+            **{
+                name: most
+                for name in ("forces", "readers", "deletions", "journals")
+                if (most := getattr(p, name))
+            },
             **{name: most for name in FAULTS if (most := getattr(p, name))},
         },
     )
 
 
-FAULTS = ("silent", "crashes", "restarts", "power_losses", "disks", "reimages")
+FAULTS = ("silent", "crashes", "restarts", "power_losses", "failed_flushes", "disks", "reimages")
 """The parameters that limit how many faults of each kind occur."""
 
 
@@ -95,8 +100,15 @@ def _adds(s: Ledger, client: Sort) -> Actions:
     index = (client, s.fragment, s.entry, s.bookie)
     if s.parameters.fence_atomic == "no" and client is s.writer:
         yield each(old_rules.admit_add, s, *index)
-    yield each(deferred_sync.handle_add if s.parameters.forces else today.handle_add, s, *index)
+    yield each(_handle_add(s), s, *index)
     yield each(today.receive_ack, s, *index)
+
+
+def _handle_add(s: Ledger) -> Callable[..., Action]:
+    """Return the action of an add, with what a layer that is on notes."""
+    if s.parameters.forces:
+        return deferred_sync.handle_add
+    return journal_mark.handle_add if s.parameters.journals else today.handle_add
 
 
 def _changes(s: Ledger, client: Sort) -> Actions:
@@ -174,7 +186,9 @@ def _faults(s: Ledger) -> Actions:
         yield each(today.fall_silent, s, s.bookie)
     if p.power_losses:
         yield from deferred_sync.power(s)
-    if s.is_durability_modelled:
+    if p.journals:
+        yield from journal_mark.marks(s)
+    elif s.is_durability_modelled:
         yield from _going_down(s)
     elif p.boots_in_steps:
         yield in_turn("bookie", *_boot(s))

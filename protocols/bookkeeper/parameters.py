@@ -16,6 +16,7 @@ from fencepost.protocols.bookkeeper.switches import (
     DELETION,
     DURABILITY,
     FAULT_DOMAINS,
+    JOURNAL_MARK,
     READERS,
     Switches,
 )
@@ -86,6 +87,15 @@ class BookKeeperParameters(Switches, Sizes):
             "leave out one of them",
         )
         require("deletions <= 1", self.deletions <= 1, {"deletions": self.deletions}, "a ledger has one end")
+        self._forbid_unused("journals", self.journals > 0, JOURNAL_MARK, "set journals=1")
+        apart = ("restarts", "forces", "readers", "deletions", *changed)
+        others = {name: getattr(self, name) for name in apart if getattr(self, name)}
+        require(
+            f"journals and {', '.join(others)} exclude each other: the mark decides what a crash loses",
+            not (self.journals and (others or of_storage)),
+            {"journals": self.journals, **others, "storage": self.storage},
+            "leave out one of them",
+        )
         self._forbid_unused("racks", self.racks > 0, FAULT_DOMAINS, "set racks=2")
         require(
             "racks and chained_changes=one-difference exclude each other with three fragments or more",
@@ -104,16 +114,19 @@ class BookKeeperParameters(Switches, Sizes):
         require(f"{', '.join(idle)} without {rule} changes nothing", used or not idle, idle, remedy)
 
     @property
+    def _crashes_forget(self) -> bool:
+        """Whether `lose` says what a crash loses, and not a storage or the journal's mark."""
+        return self.crashes > 0 and self.storage == "any" and not self.journals
+
+    @property
     def crashes_lose_entries(self) -> bool:
         """Whether a crash alone loses the entries of a bookie."""
-        return self.crashes > 0 and self.storage == "any" and self.lose in LOSE_ENTRIES
+        return self._crashes_forget and self.lose in LOSE_ENTRIES
 
     @property
     def crashes_lose_fences(self) -> bool:
         """Whether a crash alone loses a fence that nothing else made durable."""
-        return (
-            self.crashes > 0 and self.storage == "any" and self.lose in ("both", "fences", *LOSE_BARE_FENCES)
-        )
+        return self._crashes_forget and self.lose in ("both", "fences", *LOSE_BARE_FENCES)
 
     @property
     def copies_may_vanish(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from fencepost.encoding.documents import parse_toml
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DELETION, DURABILITY
+from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DELETION, DURABILITY, JOURNAL_MARK
 
 
 def ordered(release: str) -> tuple[int, ...]:
@@ -159,12 +159,12 @@ def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameter
             f"boot=whole, disks={parameters.disks}: release {release} mends no bookie that lost a disk; "
             "set disks=0, or give a release from 4.15.0 on"
         )
-    without = () if parameters.deletions else DELETION
+    without = (() if parameters.deletions else DELETION) + (() if parameters.journals else JOURNAL_MARK)
     of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT, *without)]
     found = _with(release, parameters, of_code)
     if parameters.storage != "any":
         return _with(release, found, DURABILITY)
-    if not parameters.crashes:
+    if not parameters.crashes or parameters.journals:
         return found
     found = _with(release, found, AFTER_CRASHES)
     if parameters.boots_in_steps and not has_check:

@@ -31,6 +31,13 @@ class Sizes:
     deletions: int = parameter(
         0, "1 if the owner may delete the ledger once it is closed; with 0 nobody does", least=0
     )
+    journals: int = parameter(
+        0, "journals of a bookie, with a mark that flushes move; with 0 the mark is exact", least=0
+    )
+    other_dirs: int = parameter(
+        0, "ledger directories of a bookie besides the ledger's own (with journals)", least=0
+    )
+    failed_flushes: int = faults(0, "most flushes that fail on a bookie (with journals)")
     racks: int = parameter(
         0,
         "racks on which bookies are in turn, if each write needs acks from min(WQ, racks) of them; with 0 it "

@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import cache
 from types import new_class
 
-from fencepost.protocols.bookkeeper.layers import chained_changes, late_acks, old_rules, published
+from fencepost.protocols.bookkeeper.layers import (
+    chained_changes,
+    journal_mark,
+    late_acks,
+    old_rules,
+    published,
+)
 from fencepost.protocols.bookkeeper.layers.boot import Boot
 from fencepost.protocols.bookkeeper.layers.chained_changes import ChainedChanges
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes
@@ -13,6 +19,7 @@ from fencepost.protocols.bookkeeper.layers.deferred_sync import DeferredSync, Wr
 from fencepost.protocols.bookkeeper.layers.deletion import Deletion, LedgerWithOwner
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.layers.fault_domains import AcksOfEnoughRacks, FaultDomains
+from fencepost.protocols.bookkeeper.layers.journal_mark import JournalMark
 from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.published import Published
@@ -54,12 +61,17 @@ RULES = in_order(
     chained_changes.Chains,
     late_acks.AcksAtNextAnswer,
     late_acks.IdleChanges,
+    journal_mark.MarkMovesBack,
+    journal_mark.OneDirectoryMovesMark,
+    journal_mark.SkipsByEveryJournal,
+    journal_mark.FailedFlushFirst,
 )
 """All rules. A later one replaces what an earlier one says."""
 
 
 class Ledger(
     Published,
+    JournalMark,
     Deletion,
     Readers,
     DeferredSync,

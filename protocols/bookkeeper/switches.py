@@ -163,6 +163,32 @@ class Switches:
         "mend",
     )
 
+    # The journal's mark (layers/journal_mark).
+
+    mark_order: str = switch(
+        ("forward", "as-completed"),
+        "of two checkpoints the one that ends last writes the mark only if it is later, or always",
+        "Journal.checkpointComplete; issue 4105, PR 4740 (4.18.0)",
+    )
+    mark_scope: str = switch(
+        ("all-directories", "one-directory"),
+        "db: the mark moves after a flush of all ledger directories, or of any one",
+        "SingleDirectoryDbLedgerStorage.flush; PR 3329 (4.14.8, 4.15.5, 4.16.2, 4.17.0)",
+    )
+    checkpoint_skip: str = switch(
+        ("by-first-journal", "by-every-journal"),
+        "db: a checkpoint flushes nothing if a flush was later in the first journal in which they differ, or "
+        "only if one was not earlier in any journal",
+        "CheckpointSourceList.CheckpointList.compareTo, SingleDirectoryDbLedgerStorage.checkpoint; PR 4844, "
+        "open",
+    )
+    failed_flush: str = switch(
+        ("set-aside", "flushed-first"),
+        "db: after a flush that failed the next one leaves its entries out and moves the mark past them, or "
+        "writes them",
+        "SingleDirectoryDbLedgerStorage.swapWriteCache, checkpoint; every release; not reported",
+    )
+
     # Fault domains (layers/fault_domains).
 
     replaced_racks: str = switch(
@@ -334,6 +360,16 @@ DEFERRED_SYNC = ("power_losses", "force_counts", "force_after_close")
 
 DELETION = ("deletion_memory",)
 """The parameters that need a deletion."""
+
+JOURNAL_MARK = (
+    "other_dirs",
+    "failed_flushes",
+    "mark_order",
+    "mark_scope",
+    "checkpoint_skip",
+    "failed_flush",
+)
+"""The parameters that need journals."""
 
 FAULT_DOMAINS = ("replaced_racks",)
 """The parameters that need racks."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.terms import Parameter
-from fencepost.protocols.ledger_copies.deletion import deletes, forgets, restarts
-from fencepost.protocols.ledger_copies.state import NOBODY, Copies
+from fencepost.encoding.language.terms import TRUE, Parameter
+from fencepost.protocols.ledger_copies.deletion import deletes_if, forgets, restarts
+from fencepost.protocols.ledger_copies.state import NOBODY, Copies, Life
 
 
 def stop(s: Copies, bookie: Parameter) -> Action:
@@ -58,26 +58,33 @@ def begin_collecting(s: Copies, bookie: Parameter) -> Action:
     ScanAndCompareGarbageCollector.removeOverReplicatedledgers.
     """
     has_something = exists(s.entry, lambda e: s.copy[bookie, e])
-    return Action(
-        when=s.live[bookie]
+    may = (
+        s.live[bookie]
         & ~s.collecting[bookie]
         & has_something
         & (s.lock == NOBODY)
-        & ~s.is_named_at_all(bookie),
-        then=[s.collecting[bookie].set(True), s.lock.set(bookie)],
+        & ~s.is_named_at_all(bookie)
+    )
+    return Action(
+        when=may & s.exists() & ~s.condemned[bookie] if s.reuses else may,
+        then=[
+            s.collecting[bookie].set(True),
+            s.lock.set(bookie),
+            *([s.collects_new[bookie].set(s.life == Life.CLOSED)] if s.reuses else []),
+        ],
         actor=bookie,
         note="takes the lock, and reads that the metadata does not name it",
     )
 
 
 def collect(s: Copies, bookie: Parameter) -> Action:
-    """Delete the ledger, and release the lock (GarbageCleaner.clean)."""
+    """Delete the ledger, and remove the lock, whoever has it (GarbageCleaner.clean)."""
     return Action(
         when=s.collecting[bookie],
         then=[
             s.collecting[bookie].set(False),
-            *deletes(s, bookie),
-            s.lock.set(NOBODY, when=s.lock == bookie),
+            *deletes_if(s, bookie, s.collects_new[bookie] if s.reuses else False),
+            s.lock.set(NOBODY, when=TRUE if s.may_end else s.lock == bookie),
         ],
         actor=bookie,
         note="deletes the over-replicated ledger",

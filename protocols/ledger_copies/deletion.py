@@ -7,9 +7,12 @@ the next checkpoint deletes. Both are in memory, and neither is told when the le
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fencepost.encoding.language.actions import Action
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, lift
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
 
 
@@ -18,13 +21,18 @@ def has_write_cache(s: Copies) -> bool:
     return s.parameters.storage == "write-cache"
 
 
+def is_buffered(s: Copies) -> bool:
+    """Return whether entries are in memory and in the journal before a flush writes them."""
+    return has_write_cache(s) or s.has_memtable
+
+
 def _remembers(s: Copies) -> bool:
     return s.parameters.remembers_deleted == "yes"
 
 
 def _ends_collecting(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates that end the collector with its process, if a layer has a process that restarts."""
-    if not (has_write_cache(s) or _remembers(s)):
+    if not (is_buffered(s) or _remembers(s) or s.reuses):
         return []
     return [s.collecting[bookie].set(False), s.lock.set(NOBODY, when=s.lock == bookie)]
 
@@ -40,7 +48,24 @@ def deletes(s: Copies, bookie: TermLike) -> list[Update]:
         gone += [s.refuses[bookie].set(True, when=s.opened[bookie]), s.opened[bookie].set(False)]
     if has_write_cache(s):
         gone += [s.dropping[bookie].set(True), s.cleaning[bookie].set(True)]
+    if s.has_memtable:  # the index file goes, and EntryMemTable is not told
+        gone += [s.flushed[bookie, e].set(False) for e in s.entry]
+    if s.reuses:
+        gone += [s.fence[bookie].set(False), s.returned[bookie].set(False)]
+        if s.parameters.read_cache == "cleared":
+            gone += [s.read_old[bookie, e].set(False) for e in s.entry]
     return gone
+
+
+def deletes_if(s: Copies, bookie: TermLike, of_new: TermLike) -> list[Update]:
+    """Return the updates of a deletion that was decided about the old ledger, or about the new one.
+
+    With the mend a bookie that knows the new ledger carries out no deletion of the old one.
+    """
+    if not (s.reuses and s.tells_apart):
+        return deletes(s, bookie)
+    meant = ~s.returned[bookie] | lift(of_new)
+    return [replace(update, when=update.when & meant) for update in deletes(s, bookie)]
 
 
 def takes(s: Copies, bookie: TermLike, entry: TermLike) -> list[Update]:
@@ -65,22 +90,92 @@ def takes(s: Copies, bookie: TermLike, entry: TermLike) -> list[Update]:
     ]
 
 
+def takes_content(s: Copies, bookie: TermLike, entry: TermLike, new: TermLike) -> list[Update]:
+    """Return the updates by which a bookie takes an entry of the old or of the new ledger.
+
+    With the mend `told-apart`, a request of the new ledger first carries out the deletion of the old one, and
+    a later request of the old one changes nothing. EntryMemTable.internalAdd keeps an entry that it has.
+    SortedLedgerStorage.getEntry reads the index first, and SingleDirectoryDbLedgerStorage.doGetEntry the
+    write cache. Old entries that are still there can be read again, because the bookie knows the id again.
+    """
+    new = lift(new)
+    gone = new & ~s.returned[bookie] if s.tells_apart else FALSE
+    ends_mark = gone | (s.dropping[bookie] if s.parameters.deletion_mark == "until-return" else FALSE)
+
+    def cached(e: TermLike) -> Term:
+        return s.cached[bookie, e] & ~ends_mark
+
+    def flushed(e: TermLike) -> Term:
+        return s.flushed[bookie, e] & ~ends_mark
+
+    def cached_new(e: TermLike) -> Term:
+        kept = s.cached_new[bookie, e]
+        return if_((entry == e) & (~cached(e) if s.has_memtable else TRUE), new, kept)
+
+    def is_new(e: TermLike) -> Term:
+        if s.has_memtable:
+            return if_(flushed(e), s.flushed_new[bookie, e], cached_new(e))
+        on_disk = s.flushed_new[bookie, e] & (~s.read_old[bookie, e] | gone)
+        return if_(cached(e) | (entry == e), cached_new(e), on_disk)
+
+    taken = [s.fence[bookie].set(False, when=gone), s.kept_fence[bookie].set(False, when=gone)]
+    if _remembers(s):
+        taken += [s.opened[bookie].set(True), s.refuses[bookie].set(False, when=gone)]
+    if is_buffered(s):
+        for e in s.entry:
+            taken += [
+                s.copy[bookie, e].set(cached(e) | (entry == e) | flushed(e)),
+                s.cached[bookie, e].set(cached(e) | (entry == e)),
+                s.cached_new[bookie, e].set(cached_new(e)),
+                s.flushed[bookie, e].set(flushed(e)),
+                s.is_new[bookie, e].set(is_new(e)),
+                s.read_old[bookie, e].set(False, when=gone),
+            ]
+        taken += [
+            s.dropping[bookie].set(False, when=ends_mark),
+            s.cleaning[bookie].set(False, when=ends_mark),
+        ]
+    else:
+        for e in s.entry:
+            taken += [
+                s.copy[bookie, e].set((s.copy[bookie, e] & ~gone) | (entry == e)),
+                s.is_new[bookie, e].set(new, when=entry == e),
+            ]
+    if not s.tells_apart:
+        return taken
+    taken.append(s.returned[bookie].set(True, when=new))
+    return [replace(update, when=update.when & (new | ~s.returned[bookie])) for update in taken]
+
+
 def restarts(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates of a restart: memory is lost, and the journal is replayed (BookieImpl.readJournal).
 
     A deletion that no checkpoint has carried out is undone.
     """
-    replays = exists(s.entry, lambda e: s.cached[bookie, e]) if has_write_cache(s) else FALSE
+    replays = exists(s.entry, lambda e: s.cached[bookie, e]) if is_buffered(s) else FALSE
     lost = _ends_collecting(s, bookie)
     if _remembers(s):
         lost += [s.refuses[bookie].set(False), s.opened[bookie].set(replays)]
-    if has_write_cache(s):
+    if is_buffered(s):
         lost += [
             s.dropping[bookie].set(False),
             s.cleaning[bookie].set(False),
             *(s.copy[bookie, e].set(s.cached[bookie, e] | s.flushed[bookie, e]) for e in s.entry),
         ]
+    if s.reuses:
+        lost.append(s.condemned[bookie].set(False))
+    if s.reuses and is_buffered(s):
+        lost += [s.fence[bookie].set(s.fence[bookie] | s.kept_fence[bookie])]
+        lost += [s.is_new[bookie, e].set(_content(s, bookie, e)) for e in s.entry]
+        lost += [s.read_old[bookie, e].set(False) for e in s.entry]
     return lost
+
+
+def _content(s: Copies, bookie: TermLike, entry: TermLike) -> Term:
+    """Return whether the bookie reads the new ledger's entry, from memory or from disk."""
+    if s.has_memtable:
+        return if_(s.flushed[bookie, entry], s.flushed_new[bookie, entry], s.cached_new[bookie, entry])
+    return if_(s.cached[bookie, entry], s.cached_new[bookie, entry], s.flushed_new[bookie, entry])
 
 
 def forgets(s: Copies, bookie: TermLike) -> list[Update]:
@@ -88,22 +183,40 @@ def forgets(s: Copies, bookie: TermLike) -> list[Update]:
     empty = _ends_collecting(s, bookie)
     if _remembers(s):
         empty += [s.refuses[bookie].set(False), s.opened[bookie].set(False)]
-    if has_write_cache(s):
+    if s.reuses:
+        empty += [flag[bookie].set(False) for flag in (s.condemned, s.fence, s.kept_fence, s.returned)]
+        empty += [s.read_old[bookie, e].set(False) for e in s.entry]
+    if is_buffered(s):
         empty += [s.dropping[bookie].set(False), s.cleaning[bookie].set(False)]
         empty += [family[bookie, e].set(False) for family in (s.cached, s.flushed) for e in s.entry]
     return empty
 
 
 def flush(s: Copies, bookie: Parameter) -> Action:
-    """Write the cache to disk, this ledger's entries or others, and clean up.
+    """Write the cache or the memtable to disk, this ledger's entries or others, and clean up.
 
     SingleDirectoryDbLedgerStorage.checkpoint, WriteCache.forEach, EntryLocationIndex
     .removeOffsetFromDeletedLedgers. The clean-up may come later in the code; here it is the same step.
+    EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know.
     """
+    known = exists(s.entry, lambda e: s.copy[bookie, e]) if s.has_memtable else TRUE
+
+    def is_written(entry: TermLike) -> Term:
+        written = s.cached[bookie, entry] & ~s.dropping[bookie]
+        return written & known if s.has_memtable else written
 
     def is_kept(entry: TermLike) -> Term:
-        written = s.cached[bookie, entry] & ~s.dropping[bookie]
-        return (s.flushed[bookie, entry] | written) & ~s.cleaning[bookie]
+        return (s.flushed[bookie, entry] | is_written(entry)) & ~s.cleaning[bookie]
+
+    def contents() -> list[Update]:
+        if not s.reuses:
+            return []
+        after = {e: if_(is_written(e), s.cached_new[bookie, e], s.flushed_new[bookie, e]) for e in s.entry}
+        return [
+            s.kept_fence[bookie].set(s.fence[bookie]),
+            *(s.flushed_new[bookie, e].set(after[e]) for e in s.entry),
+            *(s.is_new[bookie, e].set(after[e] & ~s.read_old[bookie, e]) for e in s.entry),
+        ]
 
     has_work = exists(s.entry, lambda e: s.cached[bookie, e]) | s.dropping[bookie] | s.cleaning[bookie]
     return Action(
@@ -114,6 +227,7 @@ def flush(s: Copies, bookie: Parameter) -> Action:
             *(s.cached[bookie, e].set(False) for e in s.entry),
             s.dropping[bookie].set(False),
             s.cleaning[bookie].set(False),
+            *contents(),
         ],
         actor=bookie,
         note="flushes its write cache, without the entries of ledgers marked as deleted",
@@ -134,6 +248,7 @@ def pass_over(s: Copies, bookie: Parameter) -> Action:
             *(s.copy[bookie, e].set(s.copy[bookie, e] & ~s.cleaning[bookie]) for e in s.entry),
             s.cleaning[bookie].set(False),
             *([] if stays else [s.dropping[bookie].set(False)]),
+            *([s.kept_fence[bookie].set(s.fence[bookie])] if s.reuses else []),
         ],
         actor=bookie,
         note="finds its write cache empty, and only cleans up"

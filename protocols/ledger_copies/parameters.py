@@ -41,14 +41,15 @@ class CopiesParameters:
     )
     collector: str = switch(
         ("yes", "no"),
-        "bookies delete over-replicated ledgers, or never do",
+        "bookies delete over-replicated ledgers and deleted ones, or never do",
         "ScanAndCompareGarbageCollector.removeOverReplicatedledgers; "
         "gcOverreplicatedLedgerWaitTime, a setting, is one day by default",
     )
     storage: str = switch(
-        ("at-once", "write-cache"),
-        "a bookie stores and deletes entries at once, or has the write cache of DbLedgerStorage",
-        "SingleDirectoryDbLedgerStorage; a setting, so the last value is no fault",
+        ("at-once", "write-cache", "memtable"),
+        "a bookie stores and deletes entries at once, or has the write cache of DbLedgerStorage, or the "
+        "memtable of SortedLedgerStorage (which matters with `reuse` alone)",
+        "SingleDirectoryDbLedgerStorage, EntryMemTable; a setting, so the last value is no fault",
     )
     deletion_mark: str = switch(
         ("until-return", "until-checkpoint", "until-swap"),
@@ -62,6 +63,30 @@ class CopiesParameters:
         "a bookie that has deleted the ledger takes copies of it again, or refuses them until it restarts",
         "HandleFactoryImpl.recentlyFencedAndDeletedLedgers (PR 4462): yes in 4.16.7, and since 4.17.2, for "
         "seven days; the first value is also a mend, by which re-replication passes",
+    )
+    reuse: str = switch(
+        ("never", "collected", "at-once"),
+        "the owner deletes the ledger and creates another with the same id and password: never, after each "
+        "bookie has deleted the old one, or at once",
+        "BookKeeper.createLedgerAdv with a ledger id; a habit of the owner, so the last value is no fault",
+    )
+    closed_by: str = switch(
+        ("writer", "recovery"),
+        "the first ledger was closed by its writer, or by a recovery, which fences it on its bookies "
+        "(which matters with `reuse` alone)",
+        "LedgerHandle.doAsyncCloseInternal, LedgerRecoveryOp; both happen in every release",
+    )
+    lives: str = switch(
+        ("told-apart", "by-id"),
+        "requests, deletions and writes of metadata name the creation of the ledger, or its id alone "
+        "(which matters with `reuse` alone)",
+        "HandleFactoryImpl.getHandle, AbstractZkLedgerManager.writeLedgerMetadata; the first value is a mend",
+    )
+    read_cache: str = switch(
+        ("cleared", "kept"),
+        "a bookie with DbLedgerStorage that deletes a ledger removes its entries from the read cache, or "
+        "keeps them (which matters with `reuse` alone)",
+        "SingleDirectoryDbLedgerStorage.deleteLedger leaves ReadCache alone; the first value is a mend",
     )
 
     def __post_init__(self) -> None:

@@ -11,14 +11,15 @@ from dataclasses import replace
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, forall_over
-from fencepost.encoding.language.terms import Parameter, Term, TermLike
-from fencepost.protocols.ledger_copies.deletion import takes
-from fencepost.protocols.ledger_copies.state import NOBODY, Copies
+from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update
+from fencepost.protocols.ledger_copies.deletion import takes, takes_content
+from fencepost.protocols.ledger_copies.state import MOST_WRITES, NOBODY, Copies, Life
 
 
 def _may_replace(s: Copies, replicator: Parameter, fragment: Parameter, target: Parameter) -> Term:
     """Return whether the bookie is live and not in the ensemble (BookKeeperAdmin.getReplacementBookies)."""
-    return ~s.busy[replicator] & s.live[target] & ~s.is_named(fragment, target)
+    may = ~s.busy[replicator] & s.live[target] & ~s.is_named(fragment, target)
+    return may & s.exists() if s.reuses else may
 
 
 def take_ledger(
@@ -35,7 +36,7 @@ def take_ledger(
     )
     return Action(
         when=_may_replace(s, worker, fragment, target) & (s.lock == NOBODY) & fails,
-        then=[*s.begins(worker, fragment, position, target), s.lock.set(worker)],
+        then=[*s.begins(worker, fragment, position, target), *s.locks(worker)],
         actor=worker,
         note="takes the lock, reads the metadata, and will copy fragment {fragment} to {target}",
     )
@@ -50,7 +51,7 @@ def recover_bookie(
         when=_may_replace(s, operator, fragment, target) & ((s.lock == NOBODY) if locks else True),
         then=[
             *s.begins(operator, fragment, position, target),
-            *([s.lock.set(operator)] if locks else []),
+            *(s.locks(operator) if locks else []),
         ],
         actor=operator,
         note="reads the metadata, and will copy fragment {fragment} to {target}"
@@ -74,7 +75,7 @@ def copy_entry(s: Copies, replicator: Parameter, entry: Parameter) -> Action:
             *(
                 replace(update, when=update.when & (s.target[replicator] == b))
                 for b in s.bookie
-                for update in takes(s, b, entry)
+                for update in _taken(s, replicator, b, entry)
             ),
         ],
         actor=replicator,
@@ -82,9 +83,30 @@ def copy_entry(s: Copies, replicator: Parameter, entry: Parameter) -> Action:
     )
 
 
+def _taken(s: Copies, replicator: TermLike, bookie: TermLike, entry: TermLike) -> list[Update]:
+    """Return the updates by which the target takes a copy.
+
+    If bookies have entries of both ledgers, one with the old ledger's answers first. That is the worst case.
+    """
+    if not s.reuses:
+        return takes(s, bookie, entry)
+    if s.tells_apart:
+        return takes_content(s, bookie, entry, s.own_new[replicator])
+    finds_old = exists(s.bookie, lambda b: _answers(s, replicator, b, entry) & ~s.is_new[b, entry])
+    return takes_content(s, bookie, entry, ~finds_old)
+
+
+def _answers(s: Copies, replicator: TermLike, bookie: TermLike, entry: TermLike) -> Term:
+    """Return whether the bookie gives the entry to the replicator; with the mend, only one of its ledger."""
+    has = s.is_read_from(replicator, bookie, entry) & s.live[bookie] & s.copy[bookie, entry]
+    if s.reuses and s.tells_apart:
+        return has & (s.is_new[bookie, entry] == s.own_new[replicator])
+    return has
+
+
 def can_be_read(s: Copies, replicator: TermLike, entry: TermLike) -> Term:
     """Return whether a live bookie of the ensemble that the replicator has read has the entry."""
-    return exists(s.bookie, lambda b: s.is_read_from(replicator, b, entry) & s.live[b] & s.copy[b, entry])
+    return exists(s.bookie, lambda b: _answers(s, replicator, b, entry))
 
 
 def takes_copies(s: Copies, replicator: TermLike) -> Term:
@@ -103,15 +125,43 @@ def _finished(s: Copies, replicator: TermLike) -> Term:
 def read_again(s: Copies, replicator: Parameter) -> Action:
     """Read the metadata again after a conflict (MetadataUpdateLoop.updateLocalValueFromStore)."""
     own = s.own_fragment[replicator]
+    conflict = _finished(s, replicator) & ~s.is_latest[replicator] & _still_named(s, replicator)
     return Action(
-        when=_finished(s, replicator) & ~s.is_latest[replicator] & _still_named(s, replicator),
+        when=conflict & _finds_its_ledger(s, replicator) if s.reuses else conflict,
         then=[
             s.is_latest[replicator].set(True),
+            *s.reads_version(replicator),
             *(s.own_ensemble[replicator, i].set(s.ensemble[own, i]) for i in s.position),
         ],
         actor=replicator,
         note="cannot write the metadata (bad version), and reads it again",
     )
+
+
+def _finds_its_ledger(s: Copies, replicator: TermLike) -> Term:
+    """Return whether the metadata has a closed ledger, with the mend the one that is copied."""
+    is_same = s.own_new[replicator] == (s.life == Life.CLOSED)
+    return s.exists() & is_same if s.tells_apart else s.exists()
+
+
+def _writes_version(s: Copies, replicator: TermLike) -> list[Update]:
+    """Return the updates of a write of the metadata: who has read the version that it has now.
+
+    A version of the new ledger is also one of the old ledger, because the node of each begins at 0.
+    """
+    if not s.reuses:
+        return [s.is_latest[r].set(False, when=replicator != r) for r in s.replicator]
+
+    def matches(r: TermLike) -> Term:
+        if s.tells_apart:
+            return FALSE
+        is_old = s.busy[r] & ~s.own_new[r] & (s.life == Life.CLOSED)
+        return is_old & (s.own_writes[r] == s.writes + 1)
+
+    return [
+        *(s.is_latest[r].set(matches(r), when=replicator != r) for r in s.replicator),
+        s.writes.set(s.writes + 1),
+    ]
 
 
 def start_over(s: Copies, replicator: Parameter) -> Action:
@@ -129,15 +179,18 @@ def update_ensemble(s: Copies, replicator: Parameter, fragment: Parameter) -> Ac
     own, failed = s.own_ensemble, s.failed[replicator]
     replaced = {i: own[replicator, i] == failed for i in s.position}
     target = s.target[replicator]
-    return Action(
-        when=_finished(s, replicator)
+    may = (
+        _finished(s, replicator)
         & (s.own_fragment[replicator] == fragment)
         & s.is_latest[replicator]
-        & _still_named(s, replicator),
+        & _still_named(s, replicator)
+    )
+    return Action(
+        when=may & s.exists() & (s.writes < MOST_WRITES) if s.reuses else may,
         then=[
             *(s.ensemble[fragment, i].set(if_(replaced[i], target, own[replicator, i])) for i in s.position),
             *(s.vouched[fragment, i].set(~s.spoilt[replicator], when=replaced[i]) for i in s.position),
-            *(s.is_latest[r].set(False, when=replicator != r) for r in s.replicator),
+            *_writes_version(s, replicator),
             *s.ends(replicator),
         ],
         actor=replicator,
@@ -171,8 +224,9 @@ def find_replicated(s: Copies) -> Action:
         (s.fragment, s.position, s.bookie),
         lambda f, i, b: (s.ensemble[f, i] != b) | s.passes_check(b, f, i),
     )
+    idle = ~exists(s.replicator, lambda r: s.busy[r]) & exists(s.bookie, lambda b: s.lost[b])
     return Action(
-        when=named_pass & ~exists(s.replicator, lambda r: s.busy[r]) & exists(s.bookie, lambda b: s.lost[b]),
+        when=named_pass & idle & s.exists() if s.reuses else named_pass & idle,
         then=[s.lost[b].set(False) for b in s.bookie],
         actor="auditor",
         note="finds every fragment fully replicated",
@@ -187,4 +241,18 @@ def end_session(s: Copies, holder: Parameter) -> Action:
         actor="zk",
         note="ends the session of {holder}, and removes its lock",
         fault="sessions",
+    )
+
+
+def shut_down(s: Copies, worker: Parameter) -> Action:
+    """Shut a worker down whose session has ended. Its copying goes on until its client is closed.
+
+    AutoRecoveryMain.shutdown, ReplicationWorker.rereplicate: the interrupted worker releases the lock.
+    ZkLedgerUnderreplicationManager.releaseUnderreplicatedLedger removes it by its path, whoever has it.
+    """
+    return Action(
+        when=s.keeps[worker] & (s.lock != worker),
+        then=[s.lock.set(NOBODY), s.keeps[worker].set(False)],
+        actor=worker,
+        note="learns that its session has ended, is shut down, and removes the lock, whoever has it",
     )

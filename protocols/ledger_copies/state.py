@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import ClassVar
 
 from fencepost.encoding.language.conditional_terms import implies
-from fencepost.encoding.language.quantifiers import exists, forall
-from fencepost.encoding.language.sorts import BOOL, Sort, integers
+from fencepost.encoding.language.quantifiers import at_least, exists, forall
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.state import StateSpace, family, variable
 from fencepost.encoding.language.terms import TRUE, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 
 NOBODY = "none"
+
+MOST_WRITES = 2
+"""Re-replications that write the metadata of one ledger, if the id is used again."""
+
+
+class Life(Enum):
+    """The ledger that the metadata store has under the id."""
+
+    OLD = "old"
+    """The first ledger, closed."""
+    DELETED = "deleted"
+    """None: the owner has deleted the first ledger."""
+    OPEN = "open"
+    """The new ledger, which its writer has not closed."""
+    CLOSED = "closed"
+    """The new ledger, closed."""
 
 
 class Copies(StateSpace):
@@ -62,9 +79,9 @@ class Copies(StateSpace):
         """Whether the collector has read, under the lock, that the metadata does not name the bookie."""
 
         # Bookies: deletion. The layers are off by default, and these state variables then never change.
-        self.cached = family(BOOL, self.bookie, self.entry)
-        """Whether the write cache and the journal have the entry, to be flushed."""
-        self.flushed = family(BOOL, self.bookie, self.entry, initial=self.stored_first)
+        self.cached = family(BOOL, self.bookie, self.entry, initial=self.cached_first)
+        """Whether the write cache or the memtable, and the journal, have the entry, to be flushed."""
+        self.flushed = family(BOOL, self.bookie, self.entry, initial=self.flushed_first)
         """Whether the index of locations has the entry on disk."""
         self.dropping = family(BOOL, self.bookie)
         """Whether the write cache has the ledger among those deleted (WriteCache.deletedLedgers)."""
@@ -74,6 +91,7 @@ class Copies(StateSpace):
         """Whether the bookie has a handle for adds (HandleFactoryImpl.ledgers)."""
         self.refuses = family(BOOL, self.bookie)
         """Whether the bookie remembers that it has deleted the ledger."""
+        self._declare_reuse()
 
         # Replicators: the re-replication of one fragment, and the metadata as the replicator has read it.
         self.busy = family(BOOL, self.replicator)
@@ -87,6 +105,14 @@ class Copies(StateSpace):
         self.target = family(self.bookie, self.replicator)
         self.copied = family(BOOL, self.replicator, self.entry)
 
+        if self.may_end:
+            self.keeps = family(BOOL, self.replicator)
+            """Whether it removes the lock at its end, whoever has it.
+
+            Source: ZkLedgerUnderreplicationManager.heldLocks. While sessions last there is no such
+            variable: those who have the lock remove it.
+            """
+
         # Ghosts, which only properties read.
         self.lost = family(BOOL, self.bookie)
         """Whether the bookie has lost its disks since the ledger was last found replicated."""
@@ -94,6 +120,78 @@ class Copies(StateSpace):
         """Whether the target has lost its disks since the re-replication began."""
         self.vouched = family(BOOL, self.fragment, self.position, initial=True)
         """Whether the bookie was copied to, or is of the writer, and has not lost its disks since."""
+
+    def _declare_reuse(self) -> None:
+        """Declare the state variables of a new ledger with the same id. There are none with `reuse=never`."""
+        if not self.reuses:
+            return
+        self.life = variable(members(Life))
+        """The ledger that the metadata store has."""
+        self.writes = variable(integers(0, MOST_WRITES))
+        """The version of the metadata: re-replications that have written it since the ledger was closed."""
+        self.took = family(BOOL, self.bookie, self.entry)
+        """Whether the bookie has answered the writer of the new ledger that it has the entry."""
+        self.is_new = family(BOOL, self.bookie, self.entry)
+        """Whether the entry that the bookie reads is the new ledger's."""
+        self.cached_new = family(BOOL, self.bookie, self.entry)
+        """Whether the entry in the write cache or in the memtable is the new ledger's."""
+        self.flushed_new = family(BOOL, self.bookie, self.entry)
+        """Whether the entry on disk is the new ledger's."""
+        self.read_old = family(BOOL, self.bookie, self.entry)
+        """Whether the read cache of DbLedgerStorage has the old ledger's entry."""
+        self.fence = family(BOOL, self.bookie, initial=self.fenced_first)
+        """Whether the bookie has the fence of the old ledger."""
+        self.kept_fence = family(BOOL, self.bookie, initial=self.fenced_first)
+        """Whether a restart brings the fence back: from the ledger index on disk, or from the journal."""
+        self.condemned = family(BOOL, self.bookie)
+        """Whether the collector has found the ledger on the bookie and not in the metadata."""
+        self.returned = family(BOOL, self.bookie)
+        """Whether the bookie has been told of the new ledger (the mend `lives=told-apart`)."""
+        self.collects_new = family(BOOL, self.bookie)
+        """Whether the collector of over-replicated ledgers has read the metadata of the new ledger."""
+        self.own_new = family(BOOL, self.replicator)
+        """Whether the replicator has read the metadata of the new ledger."""
+        self.own_writes = family(integers(0, MOST_WRITES), self.replicator)
+        """The version of the metadata that the replicator has read."""
+
+    @property
+    def reuses(self) -> bool:
+        """Whether the id may be used again."""
+        return self.parameters.reuse != "never"
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether requests, deletions and writes of metadata name the creation of the ledger (a mend)."""
+        return self.parameters.lives == "told-apart"
+
+    @property
+    def has_memtable(self) -> bool:
+        """Whether the bookies have SortedLedgerStorage, whose memtable matters if the id is used again."""
+        return self.reuses and self.parameters.storage == "memtable"
+
+    def cached_first(self, bookie: str, entry: int) -> bool:
+        """Return whether the memtable had the entry when the ledger was closed."""
+        return self.has_memtable and self.stored_first(bookie, entry)
+
+    def flushed_first(self, bookie: str, entry: int) -> bool:
+        """Return whether the entry was on disk when the ledger was closed."""
+        return not self.has_memtable and self.stored_first(bookie, entry)
+
+    def fenced_first(self, bookie: str) -> bool:
+        """Return whether a recovery has fenced the first ledger on the bookie."""
+        return self.parameters.closed_by == "recovery" and self.opened_first(bookie)
+
+    def exists(self) -> Term:
+        """Return whether the metadata store has a closed ledger of that id. Always, without reuse."""
+        return (self.life == Life.OLD) | (self.life == Life.CLOSED) if self.reuses else TRUE
+
+    def is_created_again(self) -> Term:
+        """Return whether the id belongs to the new ledger."""
+        return (self.life == Life.OPEN) | (self.life == Life.CLOSED)
+
+    def is_acked(self, entry: TermLike) -> Term:
+        """Return whether AQ bookies have answered the writer of the new ledger about the entry."""
+        return at_least(self.parameters.ack_quorum, self.bookie, lambda b: self.took[b, entry])
 
     def named_first(self, fragment: int, position: int) -> str:
         """Return the bookie at that position when the ledger was closed."""
@@ -167,9 +265,16 @@ class Copies(StateSpace):
 
         It reads the first and the last entry that the position has.
         """
+
+        def is_found(e: Term) -> Term:
+            has = self.copy[bookie, e]
+            if self.reuses and self.tells_apart:
+                return has & (self.is_new[bookie, e] == (self.life == Life.CLOSED))
+            return has
+
         return self.live[bookie] & forall(
             self.entry,
-            lambda e: implies(self.belongs(e, fragment) & self.is_checked[position, e], self.copy[bookie, e]),
+            lambda e: implies(self.belongs(e, fragment) & self.is_checked[position, e], is_found(e)),
         )
 
     def of_each_moved(self, replicator: TermLike, holds: Callable[[Term], Term]) -> Term:
@@ -189,9 +294,19 @@ class Copies(StateSpace):
             self.own_fragment[replicator].set(fragment),
             *(self.own_ensemble[replicator, i].set(self.ensemble[fragment, i]) for i in self.position),
             self.is_latest[replicator].set(True),
+            *self.reads_version(replicator),
             self.own_stripe[replicator].set(position if self.parameters.is_striped else 1),
             self.failed[replicator].set(self.ensemble[fragment, position]),
             self.target[replicator].set(target),
+        ]
+
+    def reads_version(self, replicator: TermLike) -> list[Update]:
+        """Return the updates by which a replicator reads the version of the metadata."""
+        if not self.reuses:
+            return []
+        return [
+            self.own_new[replicator].set(self.life == Life.CLOSED),
+            self.own_writes[replicator].set(self.writes),
         ]
 
     def ends(self, replicator: TermLike) -> list[Update]:
@@ -207,5 +322,27 @@ class Copies(StateSpace):
             self.target[replicator].set(none),
             *(self.copied[replicator, e].set(False) for e in self.entry),
             self.spoilt[replicator].set(False),
-            self.lock.set(NOBODY, when=self.lock == replicator),
+            *(
+                [self.own_new[replicator].set(False), self.own_writes[replicator].set(0)]
+                if self.reuses
+                else []
+            ),
+            *self.unlocks(replicator),
         ]
+
+    def locks(self, replicator: TermLike) -> list[Update]:
+        """Return the updates by which a replicator takes the lock."""
+        return [self.lock.set(replicator), *([self.keeps[replicator].set(True)] if self.may_end else [])]
+
+    def unlocks(self, replicator: TermLike) -> list[Update]:
+        """Return the updates by which a replicator that ends releases its lock, or removes another's."""
+        is_own = self.lock == replicator
+        if not self.may_end:
+            return [self.lock.set(NOBODY, when=is_own)]
+        keeps = self.keeps[replicator]
+        return [self.lock.set(NOBODY, when=is_own | keeps), keeps.set(False)]
+
+    @property
+    def may_end(self) -> bool:
+        """Whether a session may end before the work."""
+        return self.parameters.session == "lost"

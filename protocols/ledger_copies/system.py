@@ -12,7 +12,7 @@ from fencepost.protocols.ledger_copies.bookies import (
     lose_disks,
     stop,
 )
-from fencepost.protocols.ledger_copies.deletion import flush, has_write_cache, pass_over
+from fencepost.protocols.ledger_copies.deletion import flush, has_write_cache, is_buffered, pass_over
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.replication import (
     copy_entry,
@@ -22,10 +22,12 @@ from fencepost.protocols.ledger_copies.replication import (
     give_up,
     read_again,
     recover_bookie,
+    shut_down,
     start_over,
     take_ledger,
     update_ensemble,
 )
+from fencepost.protocols.ledger_copies.reuse import reuses
 from fencepost.protocols.ledger_copies.state import Copies
 
 
@@ -41,7 +43,8 @@ def copies(parameters: CopiesParameters) -> System:
             each(come_back, s, s.bookie),
             each(lose_disks, s, s.bookie),
             each(find_replicated, s),
-            *([each(end_session, s, s.holder)] if p.session == "lost" else []),
+            *([each(end_session, s, s.holder)] if s.may_end else []),
+            *_shut_down(s),
             *_beginnings(s),
             each(copy_entry, s, s.replicator, s.entry),
             each(read_again if reads_again else start_over, s, s.replicator),
@@ -53,9 +56,18 @@ def copies(parameters: CopiesParameters) -> System:
                 if p.collector == "yes"
                 else []
             ),
-            *([each(flush, s, s.bookie), each(pass_over, s, s.bookie)] if has_write_cache(s) else []),
+            *([each(flush, s, s.bookie)] if is_buffered(s) else []),
+            *([each(pass_over, s, s.bookie)] if has_write_cache(s) else []),
+            *(reuses(s) if s.reuses else []),
         ),
     )
+
+
+def _shut_down(s: Copies) -> list[Schema]:
+    """Return the action by which workers learn that their session has ended."""
+    if not (s.may_end and s.worker_names):
+        return []
+    return [each(shut_down, s, Sort("worker", s.worker_names, part_of="holder"))]
 
 
 def _beginnings(s: Copies) -> list[Schema]:

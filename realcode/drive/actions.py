@@ -168,8 +168,8 @@ DRIVEN: Mapping[str, Drive] = {
     ),
     "fall silent": Drive("nothing: requests to the bookie are held for good", NOTHING_NEW, _nothing),
     "crash and restart": Drive(
-        "the bookie is booted on folders as a killed process leaves them. If fences are lost and phase one "
-        "is on, phase one is kept from reading metadata until the journal is replayed",
+        "the bookie's folders are as a killed process leaves them, and it is booted on them. If fences "
+        "are lost and phase one is on, phase one is kept from reading metadata until the journal is replayed",
         BOOTED,
         bookies.crash_and_restart,
     ),
@@ -185,7 +185,9 @@ DRIVEN: Mapping[str, Drive] = {
         "the bookie is shut down as an operator does, and booted", BOOTED, bookies.stop_and_start
     ),
     "crash and replay": Drive(
-        "the bookie is booted on folders as a killed process leaves them", BOOTED, bookies.crash_and_restart
+        "the bookie's folders are as a killed process leaves them, and it is booted on them",
+        BOOTED,
+        bookies.crash_and_restart,
     ),
     "delete ledger": Drive(
         "BookKeeper.deleteLedger, by a client of its own", NOTHING_NEW, bookies.delete_ledger
@@ -231,8 +233,8 @@ DRIVEN: Mapping[str, Drive] = {
     ),
     "sync journal": Drive("the journal may sync", NOTHING_NEW, forces.sync_journal),
     "lose power": Drive(
-        "the bookie is booted on folders as a killed process leaves them; its journal has the records of the "
-        "last sync",
+        "the bookie's folders are as a killed process leaves them, and it is booted on them. The journal has "
+        "the records of the last sync",
         BOOTED,
         forces.lose_power,
     ),
@@ -242,8 +244,8 @@ DRIVEN: Mapping[str, Drive] = {
         readers.open_for_reading,
     ),
     "hear lac": Drive(
-        "the request of the opening is delivered, and its answer is held; an open reader calls "
-        "LedgerHandle.asyncTryReadLastConfirmed, and gets the answer of this bookie",
+        "the request of the opening is delivered, and its answer is held. A reader that is open calls "
+        "LedgerHandle.asyncTryReadLastConfirmed, and this bookie's answer is handed to it",
         "the LAC of an open reader",
         readers.hear_lac,
     ),

@@ -242,20 +242,29 @@ class Code(DrivenCode[BookKeeperParameters]):
         self.holds_worker = holds
         self.ask("worker", client=WRITER, hold="yes" if holds else "no")
 
-    def spare_from(
-        self, begins: int, client: Json = WRITER, replaced: Mapping[str, Json] | None = None
-    ) -> Json:
+    def spare_from(self, begins: int, client: Json = WRITER) -> Json:
         """Return the bookie that the client's next change takes, as the trace has it from that place on.
 
-        `replaced` has the bookies that a change is about to replace.
+        If the trace has no commit of it, this is a bookie outside the client's ensemble.
         """
         for later in self.steps[begins:]:
             if later.action in COMMITS and later.arguments["client"] == client:
                 return later.arguments["spare"]
-        before = self.seen["metadata"]["fragments"][-1]["ensemble"]
-        ensemble = [(replaced or {}).get(bookie, bookie) for bookie in before]
         names = [f"b{i}" for i in range(1, self.parameters.bookies + 1)]
+        if client == WRITER:
+            ensemble = self._ensemble_of_writer(self.steps[:begins])
+        else:
+            ensemble = set(self.seen["metadata"]["fragments"][-1]["ensemble"])
         return next((name for name in names if name not in ensemble), names[-1])
+
+    def _ensemble_of_writer(self, taken: Sequence[TraceStep]) -> set[str]:
+        """Return the ensemble that the writer knows; the metadata may have that of a recoverer."""
+        ensemble = {f"b{i}" for i in range(1, self.parameters.ensemble + 1)}
+        for step in taken:
+            a = step.arguments
+            if step.action in COMMITS and a["client"] == WRITER:
+                ensemble = ensemble - {str(a["failed"])} | {str(a["spare"])}
+        return ensemble
 
 
 def _letter(message: Sending) -> Letter:

@@ -1,6 +1,7 @@
-"""The drive of `ledger-copies`: the copies of a closed ledger, made by `recover`, deleted by the collector.
+"""The drive of `ledger-copies`: the copies of a closed ledger, made by `recover` and by replication workers.
 
-The harness writes and closes a ledger first. An operator's requests are held, as those of other clients are.
+The harness writes and closes a ledger first. The requests of operators and of workers are held, as those of
+other clients are.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from fencepost.realcode.observations import Observations
 
 @dataclass
 class CopiesCode(DrivenCode[CopiesParameters]):
-    """The operators and bookies of a closed ledger."""
+    """The operators, replication workers and bookies of a closed ledger."""
 
     collecting: set[Json] = field(default_factory=set)
     """The bookies whose collector waits before it deletes the ledger."""
     cached: set[Json] = field(default_factory=set)
     """The bookies with entries of the ledger that were not flushed."""
+    shut_down: set[Json] = field(default_factory=set)
+    """The workers that were shut down after the end of their session."""
 
     def observations(self, answer: Answer) -> Observations:
         """Return the observations in an answer of the harness."""
@@ -37,10 +40,12 @@ class CopiesCode(DrivenCode[CopiesParameters]):
                 stored = {item["entry"] + 1 for item in inside["entries"]}
                 for entry in range(1, self.parameters.entries + 1):
                     found[f"copy[{name}, {entry}]"] = entry in stored
+        if "locked" in answer:
+            found["locked"] = answer["locked"]
         return found
 
     def write_ledger(self) -> None:
-        """Write the ledger on its first ensemble, and close it."""
+        """Write the ledger on its first ensemble, close it, and start the replication workers."""
         p = self.parameters
         ensemble = ",".join(p.first_ensemble(1))
         self.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
@@ -53,6 +58,8 @@ class CopiesCode(DrivenCode[CopiesParameters]):
         self.ask("metadata", client=WRITER)
         for bookie in p.first_ensemble(1):
             self.ask("flush", bookie=bookie)
+        for number in range(1, p.workers + 1):
+            self.ask("start-worker", client=f"w{number}")
         self.notes = []
 
     def exchange(self, client: Json, kind: str, to: Sequence[Json], entry: Json) -> str:
@@ -89,8 +96,12 @@ class CopiesCode(DrivenCode[CopiesParameters]):
         return told[begun - 1] if len(told) >= begun else None
 
     def begun(self, client: Json, index: int) -> list[TraceStep]:
-        """Return the steps up to that index in which the client has begun a `recover`."""
-        return [s for s in self.steps[:index] if s.action == "recover bookie" and s.actor == client]
+        """Return the steps up to that index in which the client has begun a re-replication."""
+        return [s for s in self.steps[:index] if s.action in BEGINNINGS and s.actor == client]
+
+    def is_worker(self, client: Json) -> bool:
+        """Return whether the client is a replication worker."""
+        return str(client).startswith("w")
 
     def store_at_once(self, bookie: Json) -> None:
         """Flush the bookie, if in the model it stores and deletes at once."""
@@ -98,10 +109,38 @@ class CopiesCode(DrivenCode[CopiesParameters]):
             self.ask("flush", bookie=bookie)
 
 
-def _recover(code: CopiesCode, step: TraceStep) -> None:
+BEGINNINGS = ("take ledger", "recover bookie")
+"""The actions that begin a re-replication."""
+
+
+def _replaced(code: CopiesCode, step: TraceStep) -> Json:
+    """Return the bookie at the position of the step."""
     ensemble = code.seen["metadata"]["fragments"][0]["ensemble"]
-    replaced = ensemble[int(str(step.arguments["position"])) - 1]
-    code.ask("recover", client=step.actor, bookie=replaced)
+    replaced: Json = ensemble[int(str(step.arguments["position"])) - 1]
+    return replaced
+
+
+def _take_ledger(code: CopiesCode, step: TraceStep) -> None:
+    """Mark the ledger as the auditor does, and let the worker take it and check it."""
+    if step.actor in code.shut_down:
+        raise NoSeam("a worker that was shut down takes no ledger")
+    code.ask("take", client=step.actor, bookie=_replaced(code, step))
+
+
+def _end_session(code: CopiesCode, step: TraceStep) -> None:
+    holder = step.arguments["holder"]
+    if not code.is_worker(holder):
+        raise NoSeam("the harness ends the sessions of workers only")
+    code.ask("end-session", client=holder)
+
+
+def _shut_down(code: CopiesCode, step: TraceStep) -> None:
+    code.ask("stop-worker", client=step.actor)
+    code.shut_down.add(step.actor)
+
+
+def _recover(code: CopiesCode, step: TraceStep) -> None:
+    code.ask("recover", client=step.actor, bookie=_replaced(code, step))
 
 
 def _copy(code: CopiesCode, step: TraceStep) -> None:
@@ -119,13 +158,18 @@ def _copy(code: CopiesCode, step: TraceStep) -> None:
 
 def _write_metadata(code: CopiesCode, step: TraceStep) -> None:
     code.ask("metadata", client=step.actor)
-    if code.result(step.actor, len(code.begun(step.actor, step.index))) != "OK":
+    if code.is_worker(step.actor):
+        code.ask("finish", client=step.actor)
+    elif code.result(step.actor, len(code.begun(step.actor, step.index))) != "OK":
         raise Parted(f"{step.actor} has not written the metadata")
 
 
 def _read_again(code: CopiesCode, step: TraceStep) -> None:
-    """Deliver the write, which fails, and the read that follows from it; the next write stays held."""
-    code.ask("metadata", client=step.actor, calls=2)
+    """Deliver the write, which fails, and the read that follows from it; the next write stays held.
+
+    A replicator that was told of the change before it wrote has no such write.
+    """
+    code.ask("read-again", client=step.actor)
 
 
 def _begin_collecting(code: CopiesCode, step: TraceStep) -> None:
@@ -179,10 +223,22 @@ COPIES_DRIVEN: Mapping[str, tuple[str, Callable[[CopiesCode, TraceStep], None]]]
         "BookKeeperAdmin.asyncRecoverBookieData; reads of metadata are delivered, other requests are held",
         _recover,
     ),
+    "take ledger": (
+        "the ledger is marked as under-replicated; ReplicationWorker takes its lock and checks it",
+        _take_ledger,
+    ),
+    "end session": ("the store ends the worker's session, and the client gets a new one", _end_session),
+    "shut down": ("ReplicationWorker.shutdown, after the end; the client stays open", _shut_down),
     "copy entry": ("the held read and the add that follows are delivered and answered", _copy),
-    "update ensemble": ("the held metadata write is delivered", _write_metadata),
-    "find replaced": ("the metadata write is delivered and fails; it is read again", _write_metadata),
-    "read again": ("the metadata write is delivered and fails; it is read again", _read_again),
+    "update ensemble": (
+        "the held metadata write is delivered; a worker checks the ledger again, and releases it",
+        _write_metadata,
+    ),
+    "find replaced": ("the replicator writes nothing; a worker checks and releases", _write_metadata),
+    "read again": (
+        "the metadata write is delivered and fails; they are read again, unless the handle was told before",
+        _read_again,
+    ),
     "begin collecting": (
         "ScanAndCompareGarbageCollector.gc; its GarbageCleaner waits before it deletes the ledger",
         _begin_collecting,
@@ -200,10 +256,8 @@ COPIES_DRIVEN: Mapping[str, tuple[str, Callable[[CopiesCode, TraceStep], None]]]
 """The drive of each action by name: in words, and the function."""
 
 COPIES_UNDRIVABLE: Mapping[str, str] = {
-    "take ledger": "the harness runs no replication worker",
-    "end session": "the harness ends no session",
     "start over": "no release compares the version that a re-replication began with",
-    "give up": "the harness ends no `recover` before its result",
+    "give up": "the harness ends no re-replication before its result",
     "find replicated": "the harness runs no auditor",
 }
 """The reasons why an action is not driven, by name."""

@@ -117,9 +117,7 @@ def end_idle_change(code: Code, step: TraceStep) -> None:
 
 
 def _place_next(code: Code, step: TraceStep) -> None:
-    a = step.arguments
-    replaced = {str(a["failed"]): a["spare"]} if "spare" in a else {}
-    code.ask("place", client=WRITER, bookie=code.spare_from(step.index, replaced=replaced))
+    code.ask("place", client=WRITER, bookie=code.spare_from(step.index))
 
 
 def _is_idle(code: Code, step: TraceStep) -> bool:

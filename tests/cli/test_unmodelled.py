@@ -55,6 +55,11 @@ def test_every_model_of_the_client_says_what_it_leaves_out() -> None:
         assert in_one_step is (line == LINE_OF_ADDS)
 
 
+def test_reuse_of_ids_is_named_only_where_the_model_has_none() -> None:
+    of_reuse = find("ledger-copies").instance([("reuse", "at-once")]).unmodelled
+    assert of_reuse == LINE_OF_COPIES.removesuffix(", reuse of ids")
+
+
 def test_deferred_sync_is_named_only_where_the_model_has_no_forces() -> None:
     """It was once said to be left out beside the counterexamples of its own model.
 

@@ -255,7 +255,7 @@ def test_the_digest_depends_on_every_parameter_and_switch() -> None:
 
 def test_a_poisoned_cache_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: a cache with every answer set to yes, with which 4.13 was proved.
-    # Only the rounds ask about commutation. Beside them another engine may be first, and then nothing is kept.
+    # Only the rounds ask about commutation. Beside them another engine may end first, and nothing is kept.
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     check = [
         "check",

@@ -87,7 +87,7 @@ def test_bugs_are_chosen_by_name_with_or_without_the_sign_that_a_shell_takes_for
         ("pull/4557", ["#4651"]),
         ("Issue #4701", ["#4701"]),
         ("BARE-Fence", ["bare-fence"]),
-        ("PR-3341", ["flushed-fence-db", "returned-copy-checkpoint"]),
+        ("PR-3341", ["flushed-fence-db", "returned-copy-checkpoint", "reused-dropped-checkpoint"]),
         ("6505", ["pulsar#6505"]),
         ("581", ["early-commit"]),
         ("2615", ["#2615"]),

@@ -1,14 +1,15 @@
 """Small random systems whose processes send messages, by channels or by a network written by hand.
 
-They have sets, counts, sequences and several initial states too. Each option of a channel occurs.
+They have sets, counts, sequences and several initial states too. Each option of a channel and of queues
+occurs: half of the systems have queues, most of these with two kinds of messages in them.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from fencepost.encoding.language import (
@@ -18,7 +19,6 @@ from fencepost.encoding.language import (
     Parameter,
     Property,
     Sort,
-    StateSpace,
     System,
     Term,
     TermLike,
@@ -36,163 +36,138 @@ from fencepost.encoding.language import (
     labels,
     length,
     majority,
+    queues,
     sequences,
     size,
     subsets,
     variable,
 )
 from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import Invariant
-from fencepost.encoding.language.terms import FALSE, TRUE, Family, Read, Update, all_of, any_of, lift
+from fencepost.encoding.language.terms import TRUE, all_of, lift
+from support.network_by_hand import (
+    ByHand,
+    Index,
+    MailState,
+    NetworkByHand,
+    Options,
+    QueueOptions,
+    Sending,
+    same_queue,
+)
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of a channel."""
-
-    ends: tuple[Sort | str, Sort | str]
-    about: Sort | None
-    says: str
-    """The field: `who` is given by the sender, `own` follows from the state; empty if there is none."""
-    lossy: bool
-    once: bool
-    ordered: bool
-    derived: bool
-    """Whether the sender's state says what was sent. One step then sends all messages about a value."""
-
-    @property
-    def over(self) -> tuple[Sort, ...]:
-        """The sorts of the index of a message."""
-        return tuple(sort for sort in (*self.ends, self.about) if isinstance(sort, Sort))
-
-
-def options(chance: random.Random, s: Mail) -> Options:
-    """Return options that fit each other."""
-    ends = chance.choice((("a", s.node), (s.node, s.node), (s.node, "b"), ("a", "b")))
-    about = None if ends == (s.node, s.node) else chance.choice((None, s.entry, s.entry, s.node))
-    once = chance.random() < 0.75
+def options(chance: random.Random, s: Mail, queued: bool, small: bool) -> Options:
+    """Return options that fit each other; those of a queue if the messages are in one, or of few messages."""
+    a, b = chance.choice(("a", "a", "own")), chance.choice(("b", "b", "own"))
+    sender, receiver = chance.choice(((a, s.node), (s.node, s.node), (s.node, b), (a, b)))
+    nodes = [end for end in (sender, receiver) if end is s.node]
+    full = len(nodes) == 2 or (small and nodes)
+    about = None if full else chance.choice((None, s.entry, s.entry, s.node))
+    if about is s.node and chance.random() < 0.5:
+        receiver = "about" if receiver == "b" else receiver
+    once = queued or chance.random() < 0.75
     numbered = about is s.entry
-    says = chance.choice(("", "who", "own") if once else ("", "own"))
+    kept = ["kept"] if about or nodes else []
+    lossy = once and chance.random() < 0.5
     return Options(
-        ends,
+        (sender, receiver),
         about,
-        says,
-        lossy=once and chance.random() < 0.5,
+        says=chance.choice(("", "who", "own", *kept) if once else ("", "own")),
+        lossy=lossy,
         once=once,
-        ordered=numbered and once and chance.random() < 0.7,
+        ordered=numbered and once and not queued and chance.random() < 0.7,
         derived=numbered and chance.random() < 0.4,
+        skips=once and chance.random() < 0.25,
+        notes=lossy and chance.random() < 0.4,
     )
 
 
-class ByHand:
-    """The messages of a channel in plain state variables.
-
-    A message has a status: 0 before it is sent, 1 then, 2 once it was received. An initial value of a
-    variable says whether it is lost, so there is no choice.
-    """
-
-    def __init__(self, s: Mail, options: Options) -> None:
-        """Declare the variables."""
-        self.options, self.s = options, s
-        s.status = family(integers(0, 2), *options.over)
-        if options.lossy:
-            s.fate = family(BOOL, *options.over, initial=anything)
-        if options.says == "who":
-            s.content = family(s.node, *options.over)
-
-    def is_sent(self, *index: TermLike) -> Term:
-        """Return the term that says: the message was sent."""
-        return _read(self.s.status, index) != 0
-
-    def is_received(self, *index: TermLike) -> Term:
-        """Return the term that says: the message was received."""
-        return _read(self.s.status, index) == 2
-
-    def is_lost(self, *index: TermLike) -> Term:
-        """Return the term that says: the message never arrives."""
-        return _read(self.s.fate, index) if self.options.lossy else FALSE
-
-    def under_way(self, *index: TermLike) -> Term:
-        """Return the term that says: the message can arrive."""
-        return (_read(self.s.status, index) == 1) & ~self.is_lost(*index)
-
-    def said(self, field: str, *index: TermLike) -> Term:
-        """Return the value of the field."""
-        return _read(self.s.content, index) if field == "who" else self.s.own[_own(self.s, index)]
-
-    def send(self, *index: TermLike, when: TermLike = True, **says: TermLike) -> tuple[Term, list[Update]]:
-        """Return what sending adds to the guard and to the updates of an action."""
-        free = []
-        if self.options.once:
-            free.append(_read(self.s.status, index) == 0)
-        if self.options.ordered:
-            free += [implies(lift(index[-1]) < e, ~self.is_sent(*index[:-1], e)) for e in self.s.entry]
-        then = [_read(self.s.status, index).set(1, when=when)]
-        if "who" in says:
-            then.append(_read(self.s.content, index).set(says["who"], when=when))
-        return any_of(~lift(when), all_of(*free)), then
-
-    def deliver(self, *index: TermLike) -> tuple[Term, list[Update]]:
-        """Return what receiving adds to the guard and to the updates of an action."""
-        waiting = [self.under_way(*index)]
-        if self.options.ordered:
-            waiting += [implies(lift(index[-1]) > e, ~self.under_way(*index[:-1], e)) for e in self.s.entry]
-        return all_of(*waiting), [_read(self.s.status, index).set(2)] if self.options.once else []
-
-
-class Mail(StateSpace):
-    """Nodes with sets, a sequence and a constant each, and one kind of message."""
-
-    status: Family
-    fate: Family
-    content: Family
+class Mail(MailState):
+    """Nodes with sets, a sequence and a constant each, and one or two kinds of messages."""
 
     def __init__(self, chance: random.Random, by_hand: bool) -> None:
-        self.node, self.entry = labels("node", "n", 2), integers(1, 2)
-        self.any_few, self.any_own = chance.random() < 0.4, chance.random() < 0.4
+        queued = chance.random() < 0.5
+        machine, self.entry = Sort("machine", ("a", "b", "n1", "n2")), integers(1, 2)
+        self.node = Sort("node", ("n1", "n2"), part_of="machine") if queued else labels("node", "n", 2)
+        any_few, any_own = chance.random(), chance.random()
+        often = 0.15 if queued else 0.4
+        self.any_few, self.any_own = any_few < often, any_own < often
         self.few = variable(
             subsets(self.node), initial=anything if self.any_few else chance.choice((None, ("n1",)))
         )
         self.knows = family(subsets(self.node), self.node)
         self.order = variable(sequences(self.node, most=2))
         self.own = family(self.node, self.node, initial=anything if self.any_own else lambda n: n)
-        self.posted = family(BOOL, self.entry)
-        self.options = options(chance, self)
-        over = self.options.over
-        self.noticed, self.acted = family(BOOL, *over), family(BOOL, self.node)
-        marks = {"send": (self.entry,) if self.options.derived else over, "resend": over, "receive": over}
-        for name, sorts in marks.items():
-            if not self.options.once or chance.random() < 0.2:
-                setattr(self, f"{name}_done", family(BOOL, *sorts))
-        self.mail: Channel | ByHand = ByHand(self, self.options) if by_hand else _channel(self, self.options)
+        names = ("mail", "note") if queued and chance.random() < 0.7 else ("mail",)
+        inside = names if chance.random() < 0.8 else names[:1]
+        room, by_link, goes = chance.choice((1, 2, 2, 3)), chance.random() < 0.4, chance.random() < 0.3
+        self.queueing = QueueOptions(inside, room, by_link, goes) if queued else None
+        if queued and goes:
+            self.closed = variable(BOOL)
+        few = len(names) > 1
+        self.kinds = {name: options(chance, self, queued and name in inside, few) for name in names}
+        self.acted = family(BOOL, self.node)
+        self._marks(chance)
+        self.network = NetworkByHand(self) if by_hand else None
+        self.channels = {} if by_hand else {name: _channel(self, name) for name in names}
+        for name, made in self.channels.items():
+            setattr(self, name, made)
+        if queued and not by_hand:
+            gone = (lambda machine: (machine == "n1") & self.closed) if goes else None
+            members = [self.channels[name] for name in inside]
+            self.queues = queues(machine, members, room=room, by_link=by_link, gone=gone)
+
+    def _marks(self, chance: random.Random) -> None:
+        """Declare what says that a step happened, and the fields that the state keeps."""
+        for name, of in self.kinds.items():
+            setattr(self, f"{name}_noticed", family(BOOL, *of.over))
+            if of.derived:
+                setattr(self, f"{name}_posted", family(BOOL, self.entry))
+            if of.says == "kept":
+                setattr(self, f"{name}_kept", family(self.node, *of.over, initial="n2"))
+            bounded = of.once and not of.skips
+            marks = {"send": self.sends_over(name), "resend": of.over, "receive": of.over}
+            for action, over in marks.items():
+                if not (of.once if action == "receive" else bounded) or chance.random() < 0.2:
+                    setattr(self, f"{action}_{name}_done", family(BOOL, *over))
+        self.send_both_done = family(BOOL, *self.kinds["mail"].over)
+
+    def sends_over(self, name: str) -> tuple[Sort, ...]:
+        """Return the sorts of the action that sends."""
+        return (self.entry,) if self.kinds[name].derived else self.kinds[name].over
+
+    def messages(self, name: str) -> Channel | ByHand:
+        """Return the messages of a kind."""
+        return self.channels[name] if self.network is None else self.network.kinds[name]
 
 
-def _read(part: Family | Read, index: tuple[TermLike, ...]) -> Read:
-    """Return the variable at an index. The state has a single variable as the term that reads it."""
-    return part if isinstance(part, Read) else part[index]
+def _channel(s: Mail, name: str) -> Channel:
+    of = s.kinds[name]
 
+    def own(*index: TermLike) -> TermLike:
+        return s.own_of(index)
 
-def _own(s: Mail, index: Sequence[TermLike]) -> TermLike:
-    """Return the node whose constant the field `own` says: the first node of the index, or n1."""
-    return (_nodes(index) or s.node.values)[0]
-
-
-def _channel(s: Mail, options: Options) -> Channel:
-    fields: dict[str, Any] = {"who": s.node, "own": lambda *index: s.own[_own(s, index)]}
+    fields: dict[str, Any] = {"who": s.node, "own": own, "kept": getattr(s, f"{name}_kept", None)}
+    sender, receiver = ((s.node, own) if end == "own" else end for end in of.ends)
     return channel(
-        "mail",
-        *options.ends,
-        about={} if options.about is None else {"about": options.about},
-        says={options.says: fields[options.says]} if options.says else {},
-        lossy=options.lossy,
-        once=options.once,
-        order="about" if options.ordered else None,
-        sent=(lambda *index: s.posted[index[-1]]) if options.derived else None,
+        name,
+        sender,
+        receiver,
+        about={} if of.about is None else {"about": of.about},
+        says={of.says: fields[of.says]} if of.says else {},
+        lossy=of.lossy,
+        once=of.once,
+        order="about" if of.ordered else None,
+        sent=(lambda *index: s.part(f"{name}_posted", index[-1:])) if of.derived else None,
+        notes_losses=of.notes,
+        if_sent="skip" if of.skips else "wait",
     )
 
 
 def generate(seed: int, by_hand: bool = False) -> System:
-    """Return the system of a seed, with a channel or with the same network by hand. Raises ModelError.
+    """Return the system of a seed, with channels or with the same network by hand. Raises ModelError.
 
     Every execution ends: what a channel does not bound happens once for each message.
     """
@@ -206,6 +181,19 @@ def generate(seed: int, by_hand: bool = False) -> System:
     return System(s, tuple(actions), (wanted,), invariants=invariants, beginning=maker.beginning())
 
 
+def seen(system: System) -> list[Term]:
+    """Return the terms that say which messages were sent and received, and which losses are noted."""
+    s = system.state
+    assert isinstance(s, Mail)
+    terms = []
+    for name, of in s.kinds.items():
+        messages = s.messages(name)
+        asked = [messages.is_sent, *([messages.is_received] if of.once else [])]
+        asked += [messages.is_lost] if of.notes else []
+        terms += [ask(*index) for ask in asked for index in product(*of.over)]
+    return terms
+
+
 @dataclass
 class _Maker:
     chance: random.Random
@@ -213,26 +201,29 @@ class _Maker:
 
     def actions(self) -> list[Schema]:
         """Return actions that send, receive, and sometimes notice a loss or do something else."""
-        s, chance, over = self.s, self.chance, self.s.options.over
-        made = [self._named("send", (s.entry,) if s.options.derived else over, self._sending)]
-        if chance.random() < 0.3 and not s.options.derived:
-            made.append(self._named("resend", over, self._sending))
-        made.append(self._named("receive", over, self._receiving))
-        if s.options.lossy and chance.random() < 0.6:
-            made.append(self._named("notice", over, self._noticing))
+        s, chance, made = self.s, self.chance, []
+        for name, of in s.kinds.items():
+            made.append(self._named("send", name, s.sends_over(name), self._sending))
+            if chance.random() < 0.3 and not of.derived:
+                made.append(self._named("resend", name, of.over, self._sending))
+            made.append(self._named("receive", name, of.over, self._receiving))
+            if of.lossy and chance.random() < 0.6:
+                made.append(self._named("notice", name, of.over, self._noticing))
+        if s.queueing and chance.random() < 0.5 and not any(of.derived for of in s.kinds.values()):
+            made.append(self._named("send", "both", s.kinds["mail"].over, self._sending_both))
         if chance.random() < 0.5:
-            made.append(self._named("act", (s.node,), self._acting))
+            made.append(self._named("act", "", (s.node,), self._acting))
         return made
 
-    def _named(self, name: str, over: Sequence[Sort], body: Callable[..., Action]) -> Schema:
+    def _named(self, verb: str, kind: str, over: Sequence[Sort], body: Callable[..., Action]) -> Schema:
         """Return an action over these sorts. It happens once for each index if the state has a mark."""
-        mark = getattr(self.s, f"{name}_done", None)
+        mark = f"{verb}_{kind}_done"
 
         def once(*index: Parameter) -> Action:
-            action = body(*index)
-            if mark is None:
+            action = body(kind, *index)
+            if not hasattr(self.s, mark):
                 return action
-            own = _read(mark, index)
+            own = self.s.part(mark, index)
             return replace(action, when=all_of(~own, action.when), then=[own.set(True), *action.then])
 
         handlers: list[Callable[..., Action]] = [
@@ -242,41 +233,75 @@ class _Maker:
             lambda s, x, y, z: once(x, y, z),
         ]
         handler = handlers[len(over)]
-        handler.__name__ = name
+        handler.__name__ = f"{verb}_{kind}".rstrip("_")
         return each(handler, self.s, *over)
 
     # Actions.
 
-    def _sending(self, *index: Parameter) -> Action:
+    def _sending(self, kind: str, *index: Parameter) -> Action:
         """Send one message, or all messages about an entry where the state says what was sent."""
-        s, chance = self.s, self.chance
-        messages, then = [index], self._updates(index)
-        when: Term = TRUE
-        if s.options.derived:
-            messages = list(product(*s.options.over[:-1], index))  # type: ignore[arg-type]
-            then.append(s.posted[index].set(True))
+        s, chance, of = self.s, self.chance, self.s.kinds[kind]
+        messages: list[Index] = [index]
+        then, when = self._updates(index), TRUE
+        if of.derived:
+            messages = list(product(*of.over[:-1], index))
+            then.append(s.part(f"{kind}_posted", index).set(True))
         elif chance.random() < 0.4:
             when = self.condition(index)
             then = then or [s.knows["n1"].add("n2")]
-        says = self._says(index)
-        return self._action(self._guard(index), then, sent=[(given, when, says) for given in messages])
+        says = self._says(kind, index)
+        return self._action(
+            self._guard(index), then, [Sending(kind, given, when, says) for given in messages]
+        )
 
-    def _receiving(self, *index: Parameter) -> Action:
-        """Receive a message, and sometimes take over the field that it says."""
-        s, chance = self.s, self.chance
+    def _sending_both(self, _: str, *index: Parameter) -> Action:
+        """Send two messages in one step: one of each kind, or about both entries."""
+        kinds, chance = self.s.kinds, self.chance
+        if kinds["mail"].about is self.s.entry and (len(kinds) == 1 or chance.random() < 0.5):
+            messages: list[tuple[str, Index]] = [("mail", (*index[:-1], entry)) for entry in (2, 1)]
+        else:
+            messages = [(name, index if name == "mail" else self._other(name, index)) for name in kinds]
+        if chance.random() < 0.5:
+            messages.reverse()
+        return self._action(self._guard(index), self._updates(index), self._some(messages, index))
+
+    def _receiving(self, kind: str, *index: Parameter) -> Action:
+        """Receive a message, and sometimes take over the field that it says, or answer with another kind."""
+        s, chance, field = self.s, self.chance, self.s.kinds[kind].says
         then = self._updates(index)
-        if s.options.says and chance.random() < 0.7:
-            said = s.mail.said(s.options.says, *index)
+        if field and chance.random() < 0.7:
+            said = s.messages(kind).said(field, *index)
             then = [chance.choice((s.knows["n2"].add(said), s.few.add(said), s.order.append(said)))]
-        return self._action(self._guard(index), then, received=index)
+        others = [name for name, of in s.kinds.items() if name != kind and not of.derived]
+        answers = [(name, self._other(name, index)) for name in others if chance.random() < 0.5]
+        return self._action(self._guard(index), then, self._some(answers, index), (kind, index))
 
-    def _noticing(self, *index: Parameter) -> Action:
+    def _some(self, messages: Iterable[tuple[str, Index]], index: Sequence[Parameter]) -> list[Sending]:
+        """Return these messages; some of them are sent if a condition holds."""
+        return [
+            Sending(
+                name,
+                given,
+                self.condition(index) if self.chance.random() < 0.3 else TRUE,
+                self._says(name, index),
+            )
+            for name, given in messages
+        ]
+
+    def _other(self, kind: str, index: Sequence[Parameter]) -> Index:
+        """Return the index of a message of a kind, from arguments that fit and from values."""
+        fitting = [
+            [i for i in index if i.type == sort.type] or sort.values for sort in self.s.kinds[kind].over
+        ]
+        return tuple(self.chance.choice(list(some)) for some in fitting)
+
+    def _noticing(self, kind: str, *index: Parameter) -> Action:
         """Act once on the loss of a message."""
-        noticed = _read(self.s.noticed, index)
-        guard = all_of(self.s.mail.is_lost(*index), ~noticed, *self._sometimes(self.s.mail.is_sent(*index)))
+        noticed, messages = self.s.part(f"{kind}_noticed", index), self.s.messages(kind)
+        guard = all_of(messages.is_lost(*index), ~noticed, *self._sometimes(messages.is_sent(*index)))
         return self._action(guard, [noticed.set(True), *self._updates(index)])
 
-    def _acting(self, node: Parameter) -> Action:
+    def _acting(self, _: str, node: Parameter) -> Action:
         """Do something that is no message, once."""
         guard = all_of(~self.s.acted[node], self._guard((node,)))
         return self._action(guard, [self.s.acted[node].set(True), *self._updates((node,))])
@@ -285,31 +310,42 @@ class _Maker:
         self,
         when: Term,
         then: list[Any],
-        sent: Sequence[tuple[tuple[TermLike, ...], Term, Mapping[str, TermLike]]] = (),
-        received: tuple[TermLike, ...] | None = None,
+        sent: Sequence[Sending] = (),
+        received: tuple[str, Index] | None = None,
     ) -> Action:
-        """Return an action that sends and receives by the channel or by hand."""
-        mail = self.s.mail
-        if isinstance(mail, Channel):
-            taken = None if received is None else mail.deliver(*received)
-            messages = [mail.send(*index, when=condition, **says) for index, condition, says in sent]
-            return Action(when, then, "me", received=taken, sent=messages)
-        parts = [mail.send(*index, when=condition, **says) for index, condition, says in sent]
-        parts += [] if received is None else [mail.deliver(*received)]
-        guards = [guard for guard, _ in parts]
-        return Action(all_of(*guards, when), [*(u for _, updates in parts for u in updates), *then], "me")
+        """Return an action that sends and receives by channels or by hand."""
+        s = self.s
+        when = all_of(
+            when, *self._apart([*([received] if received else []), *((m.kind, m.index) for m in sent)])
+        )
+        if s.network is not None:
+            guard, updates = s.network.step(received, sent)
+            return Action(all_of(guard, when), [*updates, *then], "me")
+        taken = None if received is None else s.channels[received[0]].deliver(*received[1])
+        messages = [s.channels[m.kind].send(*m.index, when=m.when, **m.says) for m in sent]
+        return Action(when, then, "me", received=taken, sent=messages)
 
-    def _says(self, index: Sequence[Parameter]) -> dict[str, TermLike]:
-        match self.s.options.says:
-            case "who":
-                return {"who": self._node(index)}
-            case "own" if isinstance(self.s.mail, Channel):
-                return {"own": self.s.own[_own(self.s, index)]}
+    def _apart(self, messages: Sequence[tuple[str, Index]]) -> Iterable[Term]:
+        """Yield the conditions that queues of one step are two if it does not name one queue.
+
+        Otherwise the step sets a place of the queue twice, which is badly defined.
+        """
+        named = [queue for queue in (self.s.queue_of(*message) for message in messages) if queue]
+        for one, other in combinations(named, 2):
+            if [key(lift(term)) for term in one] != [key(lift(term)) for term in other]:
+                yield ~same_queue(one, other)
+
+    def _says(self, kind: str, index: Sequence[Parameter]) -> dict[str, TermLike]:
+        match self.s.kinds[kind].says:
+            case "who" | "kept" as field:
+                return {field: self._node(index)}
+            case "own" if self.chance.random() < 0.5:
+                return {"own": self.s.own_of(index)}
         return {}
 
     def _updates(self, index: Sequence[Parameter]) -> list[Any]:
         s, chance, node = self.s, self.chance, self._node(index)
-        updates = (
+        updates: list[Callable[[], Any]] = [
             lambda: s.few.add(node),
             lambda: s.few.remove(node, when=self.condition(index)),
             lambda: s.few.set(s.few | s.knows[node]),
@@ -321,7 +357,9 @@ class _Maker:
                 else s.order.append(node)
             ),
             lambda: s.order.truncate(0),
-        )
+        ]
+        if s.queueing and s.queueing.goes:
+            updates.append(lambda: s.closed.set(True))
         return [chance.choice(updates)() for _ in range(chance.choice((0, 1, 1)))]
 
     # Terms.
@@ -341,12 +379,11 @@ class _Maker:
         return self.condition(index) if self.chance.random() < 0.4 else TRUE
 
     def _node(self, index: Sequence[Parameter]) -> TermLike:
-        return self.chance.choice(_nodes(index) or self.s.node.values)
+        return self.chance.choice(self.s.nodes(index) or self.s.node.values)
 
     def condition(self, index: Sequence[Parameter]) -> Term:
         """Return a condition on sets, the sequence and messages; it reads no loss."""
         s, chance, node, number = self.s, self.chance, self._node(index), self.chance.randint(1, 2)
-        mail, over = s.mail, s.options.over
         conditions: list[Callable[[], Term]] = [
             lambda: is_in(node, s.few),
             lambda: size(s.few) == number,
@@ -358,46 +395,55 @@ class _Maker:
             lambda: is_in(s.own[node], s.few),
             lambda: count(s.node, lambda n: is_in(n, s.knows[n])) < number,
         ]
-        of_mail: list[Callable[[], Term]] = [
-            lambda: exists_over(over, lambda *m: mail.is_sent(*m)),
-            lambda: forall_over(over, lambda *m: implies(mail.is_sent(*m), is_in(_of(m, node), s.few))),
-        ]
-        if s.options.once:
-            of_mail += [
-                lambda: ~exists_over(over, lambda *m: mail.is_received(*m)),
-                lambda: forall_over(over, lambda *m: implies(mail.is_received(*m), mail.is_sent(*m))),
-                lambda: forall_over(
-                    over, lambda *m: implies(mail.is_received(*m), is_in(_of(m, node), s.knows["n1"]))
-                ),
-            ]
-        if s.options.lossy:
-
-            def noticed(*m: TermLike) -> Term:
-                return implies(_read(s.noticed, m), ~mail.is_received(*m))
-
-            of_mail += 2 * [lambda: forall_over(over, noticed)]
-        else:
-            of_mail.append(lambda: exists_over(over, lambda *m: mail.under_way(*m)))
-        if s.options.ordered:
-
-            def in_order(*ends: TermLike) -> Term:
-                return implies(
-                    mail.is_received(*ends, 2) & mail.is_sent(*ends, 1), mail.is_received(*ends, 1)
-                )
-
-            of_mail += 3 * [lambda: forall_over(over[:-1], in_order)]
-        if s.options.says:
-            of_mail.append(
-                lambda: forall_over(over, lambda *m: mail.said(s.options.says, *m) == _of(m, node))
-            )
+        of_mail = self._of_messages(chance.choice(list(s.kinds)), node)
         made = chance.choice(of_mail if chance.random() < 0.5 else conditions)()
         return ~made if chance.random() < 0.4 else made
 
+    def _of_messages(self, kind: str, node: TermLike) -> list[Callable[[], Term]]:
+        """Return conditions on the messages of a kind."""
+        s, of, mail = self.s, self.s.kinds[kind], self.s.messages(kind)
+        over, field = of.over, of.says
 
-def _nodes(index: Sequence[TermLike]) -> list[TermLike]:
-    return [value for value in index if isinstance(value, str) or getattr(value, "type", "") == "node"]
+        def last(index: Sequence[TermLike]) -> TermLike:
+            return (s.nodes(index) or [node])[-1]
 
+        def noticed(*m: TermLike) -> Term:
+            return implies(s.part(f"{kind}_noticed", m), ~mail.is_received(*m))
 
-def _of(index: Sequence[TermLike], node: TermLike) -> TermLike:
-    """Return the last node of an index; this node if it has none."""
-    return (_nodes(index) or [node])[-1]
+        def in_order(*ends: TermLike) -> Term:
+            return implies(mail.is_received(*ends, 2) & mail.is_sent(*ends, 1), mail.is_received(*ends, 1))
+
+        conditions: list[Callable[[], Term]] = [
+            lambda: exists_over(over, lambda *m: mail.is_sent(*m)),
+            lambda: forall_over(over, lambda *m: implies(mail.is_sent(*m), is_in(last(m), s.few))),
+        ]
+        if of.once:
+            conditions += [
+                lambda: ~exists_over(over, lambda *m: mail.is_received(*m)),
+                lambda: forall_over(over, lambda *m: implies(mail.is_received(*m), mail.is_sent(*m))),
+                lambda: forall_over(
+                    over, lambda *m: implies(mail.is_received(*m), is_in(last(m), s.knows["n1"]))
+                ),
+            ]
+        if of.lossy:
+            conditions += 2 * [lambda: forall_over(over, noticed)]
+        else:
+            conditions.append(lambda: exists_over(over, lambda *m: mail.under_way(*m)))
+        if of.notes:
+            conditions.append(lambda: exists_over(over, lambda *m: mail.is_lost(*m)))
+        if of.about is s.entry and of.once and (of.ordered or s.queueing):
+            conditions += 3 * [lambda: forall_over(over[:-1], in_order)]
+        if field:
+            conditions.append(lambda: forall_over(over, lambda *m: mail.said(field, *m) == last(m)))
+        for name in (other for other in s.kinds if other != kind and of.once and s.kinds[other].once):
+            conditions += 2 * [lambda name=name: self._overtaken(kind, name)]
+        return conditions
+
+    def _overtaken(self, kind: str, other: str) -> Term:
+        """Return the condition that a message of the other kind is received only after all that were sent."""
+        s, mail, note = self.s, self.s.messages(kind), self.s.messages(other)
+        received = exists_over(s.kinds[other].over, lambda *m: note.is_received(*m))
+        return implies(
+            received,
+            forall_over(s.kinds[kind].over, lambda *m: implies(mail.is_sent(*m), mail.is_received(*m))),
+        )

@@ -110,6 +110,25 @@ def test_a_mistake_goes_on_after_the_runs_that_it_has_met(tmp_path: Path) -> Non
     assert asked[4:] == [("none", 5), ("lives", 5), ("fails", 2)]
 
 
+def test_a_departure_counts_if_the_same_run_departs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the first departure counts. On a busy machine a run may depart once and never again."""
+    processes: list[list[int]] = []
+
+    def taken(self: object, mutant: Mutant | None, agreed: int, most: int | None = None) -> Outcome:
+        processes.append([])
+        for number in range(agreed + 1, (most or 9) + 1):
+            processes[-1].append(number)
+            if number == 7 or (number == 3 and len(processes) == 1):
+                return Outcome("a", "", "4.17.4", "sorted", 1, number, True, "push")
+        return Outcome("a", "", "4.17.4", "sorted", 1, most or 9, False)
+
+    monkeypatch.setattr(mutants_real.Bench, "taken", taken)
+    bench = mutants_real.Bench(Library(Path(), "", ""), *(None,) * 5)  # type: ignore[arg-type]
+    outcome = bench.attempt(ADD)
+    assert (outcome.runs, outcome.departs) == (7, True)
+    assert processes == [[1, 2, 3], [2, 3], [4, 5, 6, 7], [6, 7]]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("javac") is None or not mutants_real.ASM.is_file(), reason="no javac or no ASM"

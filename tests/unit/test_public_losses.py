@@ -39,10 +39,8 @@ def spoilt(name: str, **changes: Any) -> dict[str, Any]:
     [
         ("PR 3979", "4.16.0 4.16.1", "4.15.5 4.16.2 4.17.0 4.18.0"),
         ("PR 4607", "4.14.8 4.16.6 4.17.1", "4.6.2 4.16.7 4.17.2 4.18.0"),
-        ("PR 3329", "4.14.7 4.15.4 4.16.1", "4.14.8 4.15.5 4.16.2 4.17.0"),
         ("#2908", "4.6.0 4.14.5 4.15.0", "4.14.6 4.15.1 4.16.0 4.18.0"),
         ("PR 4041", "4.16.0 4.16.2", "4.15.5 4.16.3 4.17.0"),
-        ("PR 4844", "4.7.0 4.18.0", "4.6.2"),
         ("PR 4404", "4.14.6 4.15.5 4.16.5 4.17.0", "4.14.5 4.15.0 4.16.6 4.17.1 4.18.0"),
         ("PR 4196", "4.14.0 4.15.5 4.16.4", "4.13.0 4.16.5 4.17.0"),
         ("PR 4140", "4.16.0 4.16.3", "4.15.5 4.16.4 4.17.0"),
@@ -65,10 +63,10 @@ def test_a_loss_concerns_a_setup_that_meets_its_conditions_only() -> None:
         return {loss.name for loss in public_losses(release, USUAL | set(features))}
 
     assert {"PR 3979", "PR 4607"} <= names("4.16.1")
-    assert not {"PR 3329", "PR 4041", "PR 4844"} & names("4.16.1")
-    assert "PR 3329" in names("4.16.1", "several-ledger-directories")
-    assert "PR 4844" in names(NEWEST, "several-journal-directories")
-    assert "PR 4844" not in names(NEWEST, "several-ledger-directories")
+    assert not {"PR 4041", "PR 4843"} & names("4.16.1")
+    assert "PR 4041" in names("4.16.1", "direct-io")
+    assert "PR 4843" in names(NEWEST, "explicit-lac")
+    assert "PR 4843" not in names(NEWEST, "direct-io")
     sorted_storage = USUAL - {"db"} | {"index-files"}
     assert "#3604" in {loss.name for loss in public_losses(NEWEST, sorted_storage)}
     avoided = public_losses(NEWEST, sorted_storage | {"transactional-compaction"})

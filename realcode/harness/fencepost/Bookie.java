@@ -2,6 +2,9 @@ package fencepost;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.util.concurrent.EventExecutor;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Field;
@@ -11,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -174,11 +178,50 @@ final class Bookie {
     /** Shuts down as an operator does: data in memory is flushed. */
     void stop() throws Exception {
         try {
+            stopListening();
             server.close();
         } finally {
             down.countDown();
             server = null;
             closeDriver();
+        }
+    }
+
+    /**
+     * Asks the threads of the network to close the listening socket, which they do before they end.
+     *
+     * <p>Without this the port of a bookie that is down may stay taken. BookKeeper leaves the socket to Netty, and
+     * Netty 4.2 does not close it if the shutdown is asked for late in a round of the thread
+     * (SingleThreadIoEventLoop.run). Netty 4.1 does, and its oldest versions cannot list the channels.
+     */
+    private void stopListening() throws Exception {
+        Object netty = field(service().getServer(), "nettyServer");
+        for (String group : List.of("acceptorGroup", "eventLoopGroup")) {
+            for (EventExecutor loop : loops(netty, group)) {
+                if (!loop.isShuttingDown()) {
+                    loop.execute(() -> closeServerChannels(loop));
+                }
+            }
+        }
+    }
+
+    private static Iterable<EventExecutor> loops(Object netty, String group) throws Exception {
+        try {
+            return (EventLoopGroup) field(netty, group);
+        } catch (NoSuchFieldException notInThisRelease) {
+            return List.of();
+        }
+    }
+
+    private static void closeServerChannels(EventExecutor loop) {
+        try {
+            for (Iterator<?> found = (Iterator<?>) call(loop, "registeredChannelsIterator"); found.hasNext();) {
+                if (found.next() instanceof ServerChannel channel) {
+                    channel.close();
+                }
+            }
+        } catch (Exception notInThisNetty) {
+            return;
         }
     }
 

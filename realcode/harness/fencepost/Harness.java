@@ -29,7 +29,12 @@ import org.apache.bookkeeper.client.Racks;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.conf.ServerConfiguration;
+import org.apache.bookkeeper.meta.LedgerUnderreplicationManager;
+import org.apache.bookkeeper.meta.ZkLedgerUnderreplicationManager;
 import org.apache.bookkeeper.net.BookieId;
+import org.apache.bookkeeper.replication.HeldWorker;
+import org.apache.bookkeeper.versioning.LongVersion;
+import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
@@ -46,6 +51,7 @@ public final class Harness {
         "interleaved", "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
         "db", "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage");
 
+    private static final String UNDER_REPLICATED = "/ledgers/underreplication";
     private static final int QUIET_LOOKS = 10;
     /** The time in which a bookie must not answer a request that waits for a sync. */
     private static final int UNSYNCED_MILLISECONDS = 50;
@@ -57,7 +63,9 @@ public final class Harness {
     /** The adds that are made and not queued, by client and content. */
     private final Map<String, Runnable> made = new TreeMap<>();
     private final Map<String, Bookie> bookies = new TreeMap<>();
+    private final Map<String, HeldWorker> workers = new TreeMap<>();
     private NIOServerCnxnFactory zooKeeper;
+    private ZooKeeperServer store;
     private String metadata;
     private BookKeeper onlooker;
     private long seconds = 30;
@@ -151,6 +159,9 @@ public final class Harness {
                 return Map.of();
             case "boot":
                 bookies.get(given.get("bookie")).start();
+                for (String worker : workers.keySet()) {
+                    awaitBookies(clients.get(worker));
+                }
                 return Map.of();
             case "boot-unchecked":
                 bookies.get(given.get("bookie")).startUnchecked();
@@ -188,7 +199,7 @@ public final class Harness {
                 bookies.get(given.get("bookie")).loseDisk(given.get("disk"));
                 return Map.of();
             case "delete-cookie":
-                deleteCookie(given.get("bookie"));
+                remove("/ledgers/cookies/" + given.get("bookie"));
                 return Map.of();
             case "suspend":
                 bookies.get(given.get("bookie")).suspend();
@@ -207,6 +218,24 @@ public final class Harness {
                 break;
             case "recover":
                 recover(given);
+                break;
+            case "read-again":
+                readAgain(given.get("client"));
+                break;
+            case "start-worker":
+                workers.put(given.get("client"), new HeldWorker(client(given.get("client")), metadata, post));
+                break;
+            case "take":
+                take(given);
+                break;
+            case "finish":
+                workers.get(given.get("client")).finish(seconds);
+                break;
+            case "stop-worker":
+                workers.get(given.get("client")).stop();
+                break;
+            case "end-session":
+                endSession(given.get("client"));
                 break;
             case "delete":
                 deleted = metadataStore();
@@ -231,10 +260,10 @@ public final class Harness {
     private Object start(Map<String, String> given) throws Exception {
         seconds = Long.parseLong(given.getOrDefault("seconds", "30"));
         Racks.number = Integer.parseInt(given.getOrDefault("racks", "0"));
-        ZooKeeperServer server = new ZooKeeperServer(new File(folder, "zk"), new File(folder, "zk"), 2000);
+        store = new ZooKeeperServer(new File(folder, "zk"), new File(folder, "zk"), 2000);
         zooKeeper = new NIOServerCnxnFactory();
         zooKeeper.configure(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 100);
-        zooKeeper.startup(server);
+        zooKeeper.startup(store);
         metadata = "zk+hierarchical://127.0.0.1:" + zooKeeper.getLocalPort() + "/ledgers";
         ServerConfiguration conf = new ServerConfiguration();
         conf.setMetadataServiceUri(metadata);
@@ -288,11 +317,14 @@ public final class Harness {
         return found;
     }
 
-    private void deleteCookie(String bookie) throws Exception {
-        org.apache.zookeeper.ZooKeeper zk = new org.apache.zookeeper.ZooKeeper(
+    /** Removes a node of the metadata store, if it is there. */
+    private void remove(String path) throws Exception {
+        ZooKeeper zk = new ZooKeeper(
             "127.0.0.1:" + zooKeeper.getLocalPort(), 10_000, event -> { });
         try {
-            zk.delete("/ledgers/cookies/" + bookie, -1);
+            if (zk.exists(path, false) != null) {
+                zk.delete(path, -1);
+            }
         } finally {
             zk.close();
         }
@@ -347,6 +379,12 @@ public final class Harness {
             bookie.holdJournal(false);
             bookie.letSync();
         }
+        for (Map.Entry<String, HeldWorker> worker : workers.entrySet()) {
+            worker.getValue().stop();
+            clients.remove(worker.getKey()).close();
+            remove(ZkLedgerUnderreplicationManager.getUrLedgerZnode(UNDER_REPLICATED + "/ledgers", ledger));
+        }
+        workers.clear();
         settle();
         handles.clear();
         made.clear();
@@ -411,20 +449,57 @@ public final class Harness {
     private void recover(Map<String, String> given) throws Exception {
         String name = given.get("client");
         HeldClient client = client(name);
+        awaitBookies(client);
         int since = post.size();
         int told = post.told().size();
         admin(client).asyncRecoverBookieData(ledger, Set.of(BookieId.parse(given.get("bookie"))), false, false,
             (rc, ctx) -> post.tell(name + ": recovered: " + name(rc)), null);
-        long end = System.nanoTime() + seconds * 1_000_000_000L;
-        while (!post.asks(name, since) && post.told().size() == told) {
+        Post.until(seconds, name + " has sent nothing", () -> {
             for (Held held : post.held(name, "zk")) {
                 post.deliver(held.id, seconds);
                 post.hand(held.id, null);
             }
-            if (System.nanoTime() > end) {
-                throw new IllegalStateException(name + " has sent nothing for " + seconds + " s: it hangs");
-            }
-            Thread.sleep(5);
+            return post.copies(name, since) || post.told().size() > told;
+        });
+    }
+
+    /** Marks the ledger as the auditor does, and lets the worker take it. */
+    private void take(Map<String, String> given) throws Exception {
+        String name = given.get("client");
+        awaitBookies(client(name));
+        LedgerUnderreplicationManager list =
+            onlooker.getMetadataClientDriver().getLedgerManagerFactory().newLedgerUnderreplicationManager();
+        list.markLedgerUnderreplicated(ledger, given.get("bookie"));
+        list.close();
+        workers.get(name).take(seconds);
+    }
+
+    /** Waits until the client knows which bookies are up. */
+    private void awaitBookies(HeldClient client) throws Exception {
+        Post.until(seconds, client.name + " has not learnt which bookies are up",
+            () -> bookies.values().stream().allMatch(bookie -> client.knows(bookie.name, bookie.isUp())));
+    }
+
+    /** Ends the session of a worker in the metadata store, and waits until the worker's client has learnt it. */
+    private void endSession(String name) throws Exception {
+        ZooKeeper zk = clients.get(name).zooKeeper();
+        long before = zk.getSessionId();
+        store.closeSession(before);
+        Post.until(seconds, name + " has not learnt that its session has ended",
+            () -> zk.getSessionId() != before && zk.getState().isConnected() && workers.get(name).hasLearnt());
+        awaitBookies(clients.get(name));
+    }
+
+    /**
+     * Delivers a metadata write that fails, and the read that follows from it.
+     *
+     * <p>A handle may have been told of the change before it wrote. Then there is no such write.
+     */
+    private void readAgain(String name) throws Exception {
+        settle();
+        long now = ((LongVersion) onlooker.getLedgerManager().readLedgerMetadata(ledger).get().getVersion()).getLongVersion();
+        if (post.held(name, "zk").stream().anyMatch(held -> held.kind.equals("write-metadata") && held.replaces < now)) {
+            metadata(name, 2, 0);
         }
     }
 
@@ -519,7 +594,16 @@ public final class Harness {
         if (!readers.isEmpty()) {
             seen.put("readers", readers);
         }
+        if (!workers.isEmpty() && ledger >= 0) {
+            seen.put("locked", isLocked());
+        }
         return seen;
+    }
+
+    /** Whether the ledger's lock in the list of under-replicated ledgers is there. */
+    private boolean isLocked() {
+        String path = ZkLedgerUnderreplicationManager.getUrLedgerLockZnode(UNDER_REPLICATED + "/locks", ledger);
+        return store.getZKDatabase().getNode(path) != null;
     }
 
     private static List<Object> fragments(LedgerMetadata metadata) {

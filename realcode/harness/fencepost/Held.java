@@ -7,11 +7,13 @@ public final class Held {
     enum State { HELD, DELIVERED, ANSWERED, HANDED }
 
     final String client;
-    final String kind;
-    final String to;
+    public final String kind;
+    public final String to;
     final long entry;
     public long lac = -1;
     public String content = "";
+    /** The version of the metadata that a write replaces. */
+    public long replaces = -1;
     /** Passes the request on to the real client classes. */
     public Runnable deliver;
     /** Hands an answer with that code back to the caller. */
@@ -27,5 +29,9 @@ public final class Held {
         this.kind = kind;
         this.to = to;
         this.entry = entry;
+    }
+
+    public int id() {
+        return id;
     }
 }

@@ -2,6 +2,8 @@ package fencepost;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 
 /** All requests in the order in which the clients made them, and the results that applications got. */
 public final class Post {
@@ -34,6 +36,17 @@ public final class Post {
         notifyAll();
     }
 
+    /** Waits until something is true. */
+    public static void until(long seconds, String otherwise, Callable<Boolean> done) throws Exception {
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        while (!done.call()) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException(otherwise + " for " + seconds + " s: it hangs");
+            }
+            Thread.sleep(5);
+        }
+    }
+
     synchronized void tell(String what) {
         told.add(what);
         activity++;
@@ -47,7 +60,7 @@ public final class Post {
     }
 
     /** Delivers a request and waits for its answer. */
-    void deliver(int id, long seconds) throws InterruptedException {
+    public void deliver(int id, long seconds) throws InterruptedException {
         begin(id);
         await(id, seconds);
     }
@@ -84,7 +97,7 @@ public final class Post {
      *
      * <p>A time-out is such a code. It can be handed whether the request was delivered or not.
      */
-    void hand(int id, Integer instead) {
+    public void hand(int id, Integer instead) {
         Held held = get(id);
         int rc;
         synchronized (this) {
@@ -114,17 +127,26 @@ public final class Post {
         return underWay == 0;
     }
 
-    synchronized int size() {
+    public synchronized int size() {
         return all.size();
-    }
-
-    /** Returns whether the client has made a request to a bookie since there were so many requests. */
-    synchronized boolean asks(String client, int since) {
-        return all.subList(since, all.size()).stream().anyMatch(h -> h.client.equals(client) && !h.to.equals("zk"));
     }
 
     synchronized List<Held> held(String client, String to) {
         return all.stream().filter(h -> h.state == Held.State.HELD && h.client.equals(client) && h.to.equals(to)).toList();
+    }
+
+    /** Returns whether the client has asked a bookie to copy since there were so many requests. */
+    public synchronized boolean copies(String client, int since) {
+        return since(client, since).anyMatch(held -> !held.to.equals("zk") && !held.kind.equals("check"));
+    }
+
+    /** Returns the held requests that the client has made since there were so many. */
+    public synchronized List<Held> held(String client, int since) {
+        return since(client, since).filter(held -> held.state == Held.State.HELD).toList();
+    }
+
+    private Stream<Held> since(String client, int since) {
+        return all.subList(since, all.size()).stream().filter(held -> held.client.equals(client));
     }
 
     synchronized List<String> told() {

@@ -365,6 +365,27 @@ def test_two_queues_that_are_one_for_some_arguments_are_badly_defined() -> None:
         check(Bare(made, Subject("pair", {}, {})), made.properties, Limits(jobs=1, engines=("enumeration",)))
 
 
+def test_an_answer_may_be_lost_where_the_question_may_not() -> None:
+    class Pair(StateSpace):
+        def __init__(self) -> None:
+            self.ask, self.answer = channel("ask", "a", "b"), channel("answer", "b", "a", lossy=True)
+            self.queue = queues(MACHINE, [self.ask, self.answer], room=1)
+
+    def ask(s: Pair) -> Action:
+        """Ask."""
+        return Action(actor="a", sent=[s.ask.send()])
+
+    def reply(s: Pair) -> Action:
+        """Answer; the queue of the answer reads whether it is lost."""
+        return Action(actor="b", received=s.ask.deliver(), sent=[s.answer.send()])
+
+    s = Pair()
+    asked = Property("p", "", ~s.ask.is_received(), TRUE, "always")
+    made = System(s, (each(ask, s), each(reply, s)), (asked,))
+    (result,) = check(Bare(made, Subject("pair", {}, {})), made.properties, Limits(jobs=1)).results
+    assert (result.verdict, result.steps) == (Verdict.VIOLATED, 2)
+
+
 ENTRY = integers(1, 2)
 MACHINE = Sort("machine", ("a", "b"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -156,9 +157,19 @@ def test_an_idle_change_ends_in_the_step_that_begins_it_or_cannot_be_driven() ->
         writers.end_idle_change(code_with(first, other, late), late)
 
 
-def test_a_change_in_a_chain_places_no_bookie_that_the_change_before_took() -> None:
-    """Planted: the last ensemble seen decides, and it does not have the bookie of the change under way."""
-    code = code_with()
-    code.seen = {"metadata": {"fragments": [{"first": 0, "ensemble": ["b1", "b2"]}]}}
-    assert code.spare_from(0) == "b3"
-    assert code.spare_from(0, replaced={"b1": "b3"}) == "b1"
+def commit(client: str, failed: str, spare: str) -> TraceStep:
+    return replace(
+        step(1, "commit and continue"), arguments={"client": client, "failed": failed, "spare": spare}
+    )
+
+
+def test_a_change_places_a_bookie_outside_the_ensemble_that_its_client_knows() -> None:
+    """Planted: the last ensemble seen in the metadata decides.
+
+    It lacks the bookie of a change under way, and it has the bookies that a recoverer took.
+    """
+    assert code_with().spare_from(0) == "b3"
+    assert code_with(commit("w", "b1", "b3")).spare_from(1) == "b1"
+    code = code_with(commit("r1", "b2", "b3"))
+    code.seen = {"metadata": {"fragments": [{"first": 0, "ensemble": ["b1", "b3"]}]}}
+    assert code.spare_from(1) == "b3"

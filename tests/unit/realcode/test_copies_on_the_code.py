@@ -1,4 +1,4 @@
-"""Losses of `ledger-copies` on transcripts of real runs: `recover`, the collector and DbLedgerStorage."""
+"""Losses of `ledger-copies` on transcripts of real runs: `recover`, workers, collectors, storage."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ ENDINGS = {
     ("recover-twice", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
     ("recover-other-position", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
     ("recover-other-position", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
+    **{
+        (name, release, "sorted"): (Ending.REPRODUCED, None)
+        for name in ("lost-session", "lost-session-twice", "removed-lock")
+        for release in ("4.13.0", "4.17.4", "4.18.0")
+    },
     ("returned-copy", "4.13.0", "db"): (Ending.REFUSED, 12),
     ("returned-copy", "4.17.4", "db"): (Ending.REPRODUCED, None),
     ("returned-copy-checkpoint", "4.13.0", "db"): (Ending.REPRODUCED, None),
@@ -102,6 +107,42 @@ def test_the_only_copy_of_an_acknowledged_entry_is_deleted(release: str) -> None
     assert run.ending is Ending.REPRODUCED
     assert (seen["ensemble from 1"], seen["copy[b2, 1]"], seen["copy[b1, 1]"]) == ("b2", False, True)
     assert ("w: add 1: OK") in transcript.lines[-1][1]
+
+
+def of_worker(transcript: Transcript, command: str) -> dict[str, Json]:
+    """Return what is seen after the worker's first command of that name."""
+    return next(json.loads(answer)["ok"] for line, answer in transcript.lines if line.startswith(command))
+
+
+@pytest.mark.parametrize("release", ["4.13.0", "4.17.4", "4.18.0"])
+def test_a_worker_writes_its_target_although_its_lock_is_gone(release: str) -> None:
+    """Seen on the code alone: the lock is there until the session ends; the only copy is then deleted."""
+    transcript = kept("lost-session", release, "sorted")
+    seen = {command: of_worker(transcript, command) for command in ("take", "end-session", "finish")}
+    assert [seen[command]["locked"] for command in seen] == [True, False, True]
+    assert '"ensemble": ["b2"]' in json.dumps(seen["finish"])
+    last = played(trace_of("lost-session"), transcript).steps[-1].observations
+    assert (last["copy[b2, 1]"], last["locked"]) == (False, False)
+
+
+def test_a_worker_that_keeps_its_lock_departs_from_a_model_in_which_it_is_gone() -> None:
+    """Planted in the code's answers: the lock outlives the session."""
+    transcript = kept("lost-session", "4.17.4", "sorted")
+    lines = [(line, answer.replace('"locked": false', '"locked": true')) for line, answer in transcript.lines]
+    run = reproduce_copies(trace_of("lost-session"), transcript.setting, Playback(tuple(lines)))
+    assert run.as_release is False
+    assert {step.index for step in run.steps if step.differs} == {1, 4, 5, 6, 9}  # the lock is free there
+    assert run.steps[3].difference == "locked is yes in the code, no in the model"
+
+
+@pytest.mark.parametrize("release", ["4.13.0", "4.17.4", "4.18.0"])
+def test_a_worker_that_is_shut_down_removes_the_lock_of_another(release: str) -> None:
+    """Seen on the code alone: the second worker has the lock, and no session ends but the first's."""
+    run = played(trace_of("removed-lock"), kept("removed-lock", release, "sorted"))
+    assert [s.observations["locked"] for s in run.steps] == [
+        *(False, True, False, True),  # the first worker takes it, its session ends, the second takes it
+        *(False, False, False, True, False, False),  # it is removed, and the collector takes it
+    ]
 
 
 def test_a_copy_that_is_still_there_is_no_loss() -> None:

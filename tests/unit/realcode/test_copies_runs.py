@@ -19,6 +19,7 @@ from fencepost.realcode.run_files import RecordedRun, read_run_file
 from support.realcode import TRANSCRIPTS
 
 KEPT_RUNS = TRANSCRIPTS.parent / "runs" / "copies.4.17.4.sorted.jsonl"
+WITH_WORKER = KEPT_RUNS.with_name("copies-workers.4.18.0.sorted.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +62,11 @@ def test_runs_follow_the_rules_of_release_and_storage(
 
 
 def test_the_actions_that_no_run_takes_are_not_counted() -> None:
-    """Planted: an action of a second operator, or one without a drive, counts as one that never fired."""
-    fired = none_fired(grounds("ledger-copies", {}, "db", "4.17.4"))
-    assert sorted(fired) == [
+    """Planted: an action of a second replicator, or one without a drive, counts as one that never fired."""
+    with_worker = {*none_fired(grounds("ledger-copies", {}, "db", "4.17.4"))}
+    alone = none_fired(grounds("ledger-copies", {"bookies": 3}, "db", "4.17.4"))
+    assert with_worker - {*alone} == {"take ledger", "read again", "find replaced"}
+    assert sorted(alone) == [
         "begin collecting",
         "collect",
         "come back",
@@ -96,6 +99,21 @@ def test_a_run_has_few_faults_and_none_of_a_bookie_that_collects() -> None:
                 collecting.discard(bookie)
 
 
+def test_a_worker_takes_the_ledger_only_where_the_code_replaces_the_same_bookie() -> None:
+    """Planted: a take while two bookies fail the check, of which the code replaces both or none."""
+    (ground,) = grounds("ledger-copies", {"bookies": 3, "workers": 1}, "sorted", "4.17.4")
+    chance = random.Random(2)
+    takes = 0
+    for _ in range(5):
+        steps, seen = ground.followed(ground.random_run(chance))
+        for step, before in zip(steps, seen, strict=False):
+            if step.action == "take ledger":
+                takes += 1
+                named = str(before["ensemble from 1"]).split(", ")
+                assert sum(not before.get(f"copy[{b}, 1]") for b in named) == 1
+    assert takes > 3
+
+
 def test_a_run_that_the_code_cannot_take_is_refused(taken: tuple[RecordedRun, ...]) -> None:
     """Planted: a bookie stops while it collects, and its collector keeps the lock."""
     one = next(one for one in taken if "begin collecting" in one.run.names)
@@ -125,6 +143,15 @@ def test_a_copy_that_is_not_there_is_found_and_shown(
     assert "operators=1 storage=at-once" in out
 
 
+def test_a_worker_that_keeps_the_lock_is_found() -> None:
+    """Planted in the code's answers: the lock outlives the work."""
+    one = next(one for one in read_run_file(WITH_WORKER).runs if "find replaced" in one.run.names)
+    lines = [(line, answer.replace('"locked": false', '"locked": true')) for line, answer in one.lines]
+    departure = drive(Departing(tuple(lines)), one.ground, one.run)[1]
+    assert departure is not None
+    assert departure.kind == f"{one.run.actions[0].schema.name}: locked"
+
+
 def test_a_harness_that_looks_too_early_is_found(taken: tuple[RecordedRun, ...]) -> None:
     """Planted in the harness: each observation is the one before."""
     one = taken[0]
@@ -140,7 +167,7 @@ def test_a_model_whose_collector_deletes_nothing_departs(
 ) -> None:
     """Planted in the model."""
     one = next(one for one in taken if "collect" in one.run.names)
-    monkeypatch.setattr("fencepost.protocols.ledger_copies.bookies.deletes", lambda s, bookie: [])
+    monkeypatch.setattr("fencepost.protocols.ledger_copies.bookies.deletes_if", lambda *_: [])
     ground = ground_with(one)
     at = [a.schema.name for a in one.run.actions].index("collect")
     actions = tuple(action_of(ground, words) for words in spelled(one.run)[: at + 1])

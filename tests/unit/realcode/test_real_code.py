@@ -163,6 +163,21 @@ def close_as_empty(session: HarnessSession) -> None:
     assert session.ask("metadata", client="r1")["metadata"]["state"] == "CLOSED"
 
 
+def test_a_bookie_boots_again_on_its_port_after_crashes_with_connections(lib: Library) -> None:
+    """Netty 4.2 may leave the socket open if the event loop ends while it closes connections."""
+    with running(lib) as harness:
+        harness.ask("start", bookies=1, storage="sorted")
+        harness.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        for boot in range(5):
+            for reader in range(3):
+                harness.ask("open", client=f"r{boot}-{reader}", recovery="no")
+                (lac,) = harness.ask("metadata", client=f"r{boot}-{reader}")["requests"]
+                harness.ask("deliver", id=lac["id"])
+                harness.ask("hand", id=lac["id"])
+            for command in ("crash", "boot"):
+                harness.ask(command, bookie="b1")
+
+
 def test_five_runs_of_one_trace_have_the_same_transcript(lib: Library) -> None:
     transcripts = []
     for _ in range(5):

@@ -24,7 +24,9 @@ import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.client.api.WriteFlag;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.meta.LedgerManager;
+import org.apache.bookkeeper.meta.zk.ZKMetadataDriverBase;
 import org.apache.bookkeeper.net.BookieId;
+import org.apache.bookkeeper.proto.BookieAddressResolver;
 import org.apache.bookkeeper.proto.BookieClient;
 import org.apache.bookkeeper.proto.BookieProtocol;
 import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ForceLedgerCallback;
@@ -33,8 +35,10 @@ import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ReadEntryCallback
 import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.ReadLacCallback;
 import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks.WriteCallback;
 import org.apache.bookkeeper.util.ByteBufList;
+import org.apache.bookkeeper.versioning.LongVersion;
 import org.apache.bookkeeper.versioning.Version;
 import org.apache.bookkeeper.versioning.Versioned;
+import org.apache.zookeeper.ZooKeeper;
 
 /**
  * The real client, whose requests to bookies and to the metadata store are held until they are delivered on command.
@@ -132,6 +136,28 @@ public final class HeldClient extends BookKeeper {
             held.countDown();
             held = null;
         }
+    }
+
+    /** Whether this client has learnt that the bookie is up, and where; or that it is down. */
+    public boolean knows(String bookie, boolean isUp) {
+        BookieId id = BookieId.parse(bookie);
+        BookieWatcher found = super.getBookieWatcher();
+        if (!isUp) {
+            return found.isBookieUnavailable(id);
+        }
+        try {
+            found.getBookieAddressResolver().resolve(id);
+        } catch (BookieAddressResolver.BookieIdNotResolvedException unknown) {
+            return false;
+        }
+        return !found.isBookieUnavailable(id);
+    }
+
+    /** The client of the metadata store, which goes on with a new session when its own has ended. */
+    public ZooKeeper zooKeeper() throws Exception {
+        Field field = ZKMetadataDriverBase.class.getDeclaredField("zk");
+        field.setAccessible(true);
+        return (ZooKeeper) field.get(getMetadataClientDriver());
     }
 
     /** Waits until all threads of this client are idle, but for a worker thread that is held. */
@@ -242,7 +268,8 @@ public final class HeldClient extends BookKeeper {
         long ledger = (Long) arguments[1];
         long entry = (Long) arguments[isAdd ? 3 : 2];
         Object callback = arguments[at];
-        Held held = new Held(name, kind(arguments, isAdd, entry), to.toString(), entry);
+        boolean checks = callback.getClass().getEnclosingClass() == LedgerChecker.class;
+        Held held = new Held(name, checks ? "check" : kind(arguments, isAdd, entry), to.toString(), entry);
         if (isAdd) {
             byte[] bytes = bytes(arguments[4]);
             held.lac = java.nio.ByteBuffer.wrap(bytes).getLong(LAC_OFFSET);
@@ -309,6 +336,9 @@ public final class HeldClient extends BookKeeper {
         CompletableFuture<Object> promise = new CompletableFuture<>();
         String kind = method.getName().startsWith("read") ? "read-metadata" : "write-metadata";
         Held held = new Held(name, kind, "zk", -1);
+        if (kind.equals("write-metadata")) {
+            held.replaces = ((LongVersion) arguments[2]).getLongVersion();
+        }
         held.deliver = () -> {
             try {
                 ((CompletableFuture<?>) pass(real, method, arguments)).whenComplete((value, failure) -> {

@@ -1,0 +1,150 @@
+"""A new ledger with the id of a deleted one: each rule of the code, and the mend with planted mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from fencepost.answers.weakened_systems import Mutant, SkippedUpdate, changed, mutants
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import System
+from support.exploration import explore
+from support.instances import built, happens
+
+Settings = Mapping[str, object]
+
+COPIES = "ledger-copies"
+ONE: Settings = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "workers": 0}
+BY_ID: Settings = {**ONE, "lives": "by-id"}
+COLLECTED: Settings = {**BY_ID, "reuse": "collected"}
+DB: Settings = {**COLLECTED, "storage": "write-cache"}
+SORTED: Settings = {**COLLECTED, "storage": "memtable"}
+READABLE, OWN, WRITABLE = "acked-copies-readable", "entries-are-of-the-ledger", "new-ledger-writable"
+
+DELETED = ["delete ledger: ", "find deleted: b1", "delete copies: b1"]
+CREATED = ["create again: b1"]
+ADDED = [*CREATED, "add again: b1 1"]
+RESTARTED = ["stop: b1", "come back: b1"]
+
+
+def fails(settings: Settings, prop: str, *steps: str) -> bool:
+    """Return whether the steps are possible and violate the property at the end."""
+    return happens(COPIES, settings, prop, steps)
+
+
+@pytest.mark.parametrize("storage", ["at-once", "write-cache", "memtable"])
+def test_a_ledger_whose_id_is_not_used_again_has_nothing_of_the_layer(storage: str) -> None:
+    plain, _ = built(COPIES, {"lives": "by-id", "closed_by": "recovery", "read_cache": "kept"})
+    same, _ = built(COPIES, {})
+    names = [str(variable) for variable in plain.variables]
+    assert names == [str(variable) for variable in same.variables]
+    assert [p.name for p in plain.properties] == [p.name for p in same.properties]
+    assert not {"life", "took"} & set(names)
+    assert "read old entry" not in {a.name for a in built(COPIES, {"storage": storage})[0].schemas}
+
+
+def test_the_collector_deletes_the_new_ledger_unless_it_was_collected_before() -> None:
+    steps = ["delete ledger: ", "find deleted: b1", *ADDED, "delete copies: b1"]
+    assert fails({**BY_ID, "reuse": "at-once"}, READABLE, *steps)
+    assert not fails({**ONE, "reuse": "at-once"}, READABLE, *steps)
+    assert not fails(COLLECTED, READABLE, *steps)
+
+
+def test_a_collector_that_stops_forgets_what_it_found() -> None:
+    steps = ["delete ledger: ", "find deleted: b1", *RESTARTED, *ADDED, "delete copies: b1"]
+    assert not fails({**BY_ID, "reuse": "at-once"}, READABLE, *steps)
+
+
+def test_a_fence_that_was_collected_is_back_after_a_restart_before_the_next_checkpoint() -> None:
+    fenced = {**DB, "closed_by": "recovery"}
+    assert fails(fenced, WRITABLE, *DELETED, *CREATED, *RESTARTED)
+    assert not fails(fenced, WRITABLE, *DELETED, "flush: b1", *CREATED, *RESTARTED)
+    assert not fails({**COLLECTED, "closed_by": "recovery"}, WRITABLE, *DELETED, *CREATED, *RESTARTED)
+
+
+def test_the_memtable_drops_the_entry_unless_it_was_flushed_before() -> None:
+    assert fails(SORTED, READABLE, *DELETED, *ADDED)
+    assert not fails(SORTED, READABLE, "flush: b1", *DELETED, *ADDED)
+    assert not fails(SORTED, READABLE, *DELETED, "flush: b1", *ADDED)
+
+
+def test_the_index_is_read_before_the_memtable_until_the_memtable_is_flushed() -> None:
+    """Without a collection between, SortedLedgerStorage serves the old entry from its index."""
+    at_once = {**SORTED, "reuse": "at-once"}
+    steps = ["flush: b1", "delete ledger: ", *ADDED]
+    assert fails(at_once, READABLE, *steps)
+    assert not fails(at_once, READABLE, *steps, "flush: b1")
+
+
+def test_the_read_cache_serves_the_old_entry_until_a_restart() -> None:
+    steps = ["read old entry: b1 1", *DELETED, *ADDED, "flush: b1"]
+    assert fails({**DB, "read_cache": "kept"}, READABLE, *steps)
+    assert not fails({**DB, "read_cache": "kept"}, READABLE, *steps, *RESTARTED)
+    assert not fails(DB, READABLE, *steps)
+
+
+def test_old_entries_can_be_read_again_with_the_first_new_one_until_the_clean_up() -> None:
+    two = {**DB, "entries": 2, "deletion_mark": "until-swap"}
+    assert fails(two, OWN, *DELETED, *ADDED)
+    assert not fails(two, OWN, *DELETED, "pass over: b1", *ADDED)
+
+
+@pytest.mark.parametrize("change", [[], ["flush: b1"], RESTARTED], ids=str)
+def test_the_write_cache_drops_the_new_entry_unless_something_ended_the_mark(change: list[str]) -> None:
+    swap = {**DB, "deletion_mark": "until-swap"}
+    assert fails(swap, READABLE, *DELETED, *change, *ADDED, "flush: b1") == (not change)
+
+
+def test_the_write_of_a_re_replication_needs_the_version_that_it_has_read() -> None:
+    """The metadata of the old ledger was written once before the second re-replication read it."""
+    two = {**BY_ID, "bookies": 2, "reuse": "at-once"}
+    again = ["delete ledger: ", "create again: b2", "add again: b2 1", "close again: "]
+    copied = ["recover bookie: o1 1 1 b2", "copy entry: o1 1"]
+    assert fails(two, READABLE, *copied, "delete ledger: ", *ADDED, "close again: ", "update ensemble: o1 1")
+    moved = [*copied, "update ensemble: o1 1", "recover bookie: o1 1 1 b1", "copy entry: o1 1"]
+    assert not fails(two, READABLE, *moved, *again, "update ensemble: o1 1")
+
+
+# Planted mistakes in the mend `told-apart`: an update or a condition of it is left out.
+
+
+def violates(system: System) -> set[str]:
+    """Return the names of the properties that a reachable state violates."""
+    known, concrete = [], Concrete(system)
+    for prop in choose(system, (READABLE, OWN, WRITABLE)):
+        holds = concrete.predicate(prop.holds)
+        known.append((prop.name, holds))
+    found: set[str] = set()
+    for visit in explore(system):
+        found |= {name for name, holds in known if not holds(visit.state)}
+    return found
+
+
+def updates_of(system: System, action: str, target: str) -> list[Mutant]:
+    """Return the changes that leave out an update of that variable."""
+    return [
+        mutant
+        for mutant, text in mutants(system).items()
+        if isinstance(mutant, SkippedUpdate) and mutant.action == action and text.startswith(target)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("storage", "target", "broken"),
+    [
+        ("at-once", "returned[bookie]", {READABLE}),
+        ("write-cache", "dropping[bookie]", {READABLE}),
+        ("write-cache", "cleaning[bookie]", {READABLE}),
+        ("memtable", "cached_new[bookie, 1]", {READABLE, OWN}),
+    ],
+    ids=str,
+)
+def test_the_mend_needs_each_of_its_updates(storage: str, target: str, broken: set[str]) -> None:
+    settings = {**ONE, "reuse": "at-once", "storage": storage, "deletion_mark": "until-swap"}
+    system, _ = built(COPIES, settings)
+    assert not violates(system)
+    (mutant,) = updates_of(system, "add again", target)
+    assert violates(changed(system, mutant)) == broken
