@@ -86,6 +86,8 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
     """Return the settings that the bookies need; raise NoSeam if release or storage has no such setting."""
     if parameters.storage not in ("any", setting.storage):
         raise NoSeam(f"its trace is of {parameters.storage} storage")
+    if parameters.journals:
+        raise NoSeam("its trace moves the journal's mark")
     racks = {"racks": str(parameters.racks)} if parameters.racks else {}
     if not parameters.crashes or parameters.storage != "any":
         return {"journal": "yes", "checks": "no", **racks}
