@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import cache
 from types import new_class
 
-from fencepost.protocols.bookkeeper.layers import chained_changes, late_acks, old_rules, published
+from fencepost.protocols.bookkeeper.layers import (
+    chained_changes,
+    journal_mark,
+    late_acks,
+    old_rules,
+    published,
+)
 from fencepost.protocols.bookkeeper.layers.boot import Boot
 from fencepost.protocols.bookkeeper.layers.chained_changes import ChainedChanges
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes
@@ -55,6 +61,10 @@ RULES = in_order(
     chained_changes.Chains,
     late_acks.AcksAtNextAnswer,
     late_acks.IdleChanges,
+    journal_mark.MarkMovesBack,
+    journal_mark.OneDirectoryMovesMark,
+    journal_mark.SkipsByEveryJournal,
+    journal_mark.FailedFlushFirst,
 )
 """All rules. A later one replaces what an earlier one says."""
 

@@ -12,6 +12,7 @@ from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import TODAY, BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import Selection, in_order, only_if, rule, rule_of
 from fencepost.protocols.bookkeeper.state import RULES, ledger_state
+from fencepost.protocols.bookkeeper.switches import JOURNAL_MARK
 from fencepost.protocols.bookkeeper.today import Today
 
 
@@ -74,6 +75,9 @@ def test_each_value_but_todays_has_a_rule_or_is_read_where_it_is_needed() -> Non
 STRIPED = {"bookies": 4, "write_quorum": 2, "ack_quorum": 2, "entries": 2, "fragments": 3}
 """A spare bookie, write sets that differ, and three fragments: each rule changes something here."""
 
+MARKED = {"journals": 2, "other_dirs": 1, "failed_flushes": 1}
+"""What the rules of the journal's mark need besides."""
+
 
 @pytest.mark.parametrize(
     "found",
@@ -81,7 +85,8 @@ STRIPED = {"bookies": 4, "write_quorum": 2, "ack_quorum": 2, "entries": 2, "frag
     ids=lambda found: f"{found.switch}={found.value}",
 )
 def test_each_rule_changes_the_model(found: Selection) -> None:
-    settings = {name: str(value) for name, value in STRIPED.items()}
+    sizes = {**STRIPED, **(MARKED if found.switch in JOURNAL_MARK else {})}
+    settings = {name: str(value) for name, value in sizes.items()}
     changed = {**settings, str(found.switch): str(found.value)}
     assert digest(ledger(assign(TODAY, changed.items()))) != digest(ledger(assign(TODAY, settings.items())))
 

@@ -36,6 +36,7 @@ from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, 
 from fencepost.protocols.bookkeeper import today
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
 from fencepost.protocols.bookkeeper.values import NOTHING, Stage, Status
 
 
@@ -79,6 +80,76 @@ class JournalMark(Crashes):
         """Return whether the entry is in the cache that the next flush writes."""
         return self.has(bookie, entry) & ~self.flushed[bookie, entry] & ~self.aside[bookie, entry]
 
+    def passed_by_sync(self, bookie: TermLike, entry: TermLike) -> Term:
+        """Return whether the mark has passed the record once the SyncThread's checkpoint has ended.
+
+        The mark never moves back.
+        """
+        return self.covered_by_sync[bookie, entry] | self.passed[bookie, entry]
+
+    def is_file_of_sync_gone(self, bookie: TermLike) -> Term:
+        """Return whether the SyncThread's checkpoint may name a file that is deleted: it does not."""
+        return FALSE
+
+    @property
+    def own_flush_moves_mark(self) -> bool:
+        """Whether a flush of the write cache moves the mark: with one ledger directory."""
+        return not self.parameters.other_dirs
+
+    def noted_when_sampled(self, bookie: TermLike) -> list[Update]:
+        """Return more updates for the sample of the last journal."""
+        return []
+
+    def noted_when_flush_fails(self, bookie: TermLike) -> list[Update]:
+        """Set the entries of the write cache aside: the next flush leaves them out."""
+        return [self.aside[bookie, e].set(self.in_write_cache(bookie, e)) for e in self.entry]
+
+
+def has_journals(parameters: BookKeeperParameters) -> bool:
+    """Return whether the journal's mark is modelled."""
+    return parameters.journals > 0
+
+
+@rule("mark_order", "as-completed", has_journals)
+class MarkMovesBack(JournalMark):
+    """The checkpoint that ends last writes the mark."""
+
+    def passed_by_sync(self, bookie: TermLike, entry: TermLike) -> Term:
+        """Return whether the SyncThread's position is after the record: the mark may move back."""
+        return self.covered_by_sync[bookie, entry]
+
+    def is_file_of_sync_gone(self, bookie: TermLike) -> Term:
+        """Return whether the file that the SyncThread's checkpoint names is deleted."""
+        return self.sync_file_gone[bookie]
+
+
+@rule("mark_scope", "one-directory", has_journals)
+class OneDirectoryMovesMark(JournalMark):
+    """A flush of any ledger directory moves the mark for all."""
+
+    @property
+    def own_flush_moves_mark(self) -> bool:
+        """Whether a flush of the write cache moves the mark: always."""
+        return True
+
+
+@rule("checkpoint_skip", "by-every-journal", has_journals)
+class SkipsByEveryJournal(JournalMark):
+    """A flush counts as later than a checkpoint only if it was not earlier in any journal."""
+
+    def noted_when_sampled(self, bookie: TermLike) -> list[Update]:
+        """Forget the flushes before the sample: they do not count as later."""
+        return [*super().noted_when_sampled(bookie), self.overtaken_sync[bookie].set(False)]
+
+
+@rule("failed_flush", "flushed-first", has_journals)
+class FailedFlushFirst(JournalMark):
+    """After a flush that failed the next one writes its entries."""
+
+    def noted_when_flush_fails(self, bookie: TermLike) -> list[Update]:
+        """Set nothing aside."""
+        return []
+
 
 def handle_add(
     s: JournalMark, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
@@ -113,19 +184,15 @@ def begin_checkpoint(s: JournalMark, bookie: Parameter) -> Action:
 def sample_journal(s: JournalMark, bookie: Parameter) -> Action:
     """Sample the position in the ledger's journal, which is the last one.
 
-    With `by-every-journal` flushes before this do not count as later than the checkpoint.
-
     Code: CheckpointSourceList.newCheckpoint, Journal.newCheckpoint.
     """
-    p = s.parameters
-    before = Sync.BEGUN if p.journals > 1 else Sync.IDLE
-    by_every = p.checkpoint_skip == "by-every-journal"
+    before = Sync.BEGUN if s.parameters.journals > 1 else Sync.IDLE
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE) & (s.sync[bookie] == before),
         then=[
             s.sync[bookie].set(Sync.SAMPLED),
             *(s.covered_by_sync[bookie, e].set(s.has(bookie, e)) for e in s.entry),
-            *([s.overtaken_sync[bookie].set(False)] if by_every else []),
+            *s.noted_when_sampled(bookie),
         ],
         actor=bookie,
         note="has the position of its checkpoint",
@@ -138,21 +205,12 @@ def end_checkpoint(s: JournalMark, bookie: Parameter) -> Action:
     Code: SyncThread.checkpoint, SingleDirectoryDbLedgerStorage.checkpoint, Journal.checkpointComplete.
     """
     flushes = ~s.overtaken_sync[bookie]
-    forward = s.parameters.mark_order == "forward"
-    gone = FALSE if forward else s.sync_file_gone[bookie]
     return Action(
         when=s.serves(bookie) & (s.sync[bookie] == Sync.SAMPLED),
         then=[
             *_flushes(s, bookie, flushes),
-            *(
-                s.passed[bookie, e].set(
-                    s.covered_by_sync[bookie, e] | s.passed[bookie, e]
-                    if forward
-                    else s.covered_by_sync[bookie, e]
-                )
-                for e in s.entry
-            ),
-            s.mark_file_gone[bookie].set(gone),
+            *(s.passed[bookie, e].set(s.passed_by_sync(bookie, e)) for e in s.entry),
+            s.mark_file_gone[bookie].set(s.is_file_of_sync_gone(bookie)),
             *_forgets_sync(s, bookie),
         ],
         actor=bookie,
@@ -190,8 +248,7 @@ def flush_cache(s: JournalMark, bookie: Parameter) -> Action:
     Code: SingleDirectoryDbLedgerStorage.flush, SingleDirectoryDbLedgerStorage.checkpoint,
     Journal.checkpointComplete.
     """
-    p = s.parameters
-    moves = not p.other_dirs or p.mark_scope == "one-directory"
+    moves = s.own_flush_moves_mark
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE),
         then=[
@@ -244,12 +301,11 @@ def fail_flush(s: JournalMark, bookie: Parameter) -> Action:
 
     Code: SingleDirectoryDbLedgerStorage.swapWriteCache, SingleDirectoryDbLedgerStorage.checkpoint.
     """
-    sets_aside = s.parameters.failed_flush == "set-aside"
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE) & (s.flushes_failed < s.parameters.failed_flushes),
         then=[
             s.flushes_failed.set(s.flushes_failed + 1),
-            *([s.aside[bookie, e].set(s.in_write_cache(bookie, e)) for e in s.entry] if sets_aside else []),
+            *s.noted_when_flush_fails(bookie),
         ],
         actor=bookie,
         note="fails to flush its write cache",
