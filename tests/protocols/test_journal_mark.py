@@ -10,9 +10,9 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import ALL_ONE
-from fencepost.protocols.bookkeeper.values import Stage
 from fencepost.protocols.bookkeeper.releases import as_in
 from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import Stage
 from support.instances import built, checked
 
 Settings = tuple[tuple[str, object], ...]
