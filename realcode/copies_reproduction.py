@@ -14,6 +14,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.metadata import WRITER
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
@@ -68,6 +69,8 @@ def must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
         raise NoSeam("the harness makes a ledger of one fragment")
     if parameters.storage == "write-cache" and setting.storage != "db":
         raise NoSeam("its trace is of db storage")
+    if parameters.storage == "memtable" and setting.storage != "sorted":
+        raise NoSeam("its trace is of sorted storage")
 
 
 def _said_by(system: System, trace: Trace) -> list[Observations]:
@@ -91,6 +94,9 @@ def copies_observations(copies: Copies, concrete: Concrete, state: State) -> Obs
         found[f"live[{b}]"] = value(copies.live[b])
         if found[f"live[{b}]"]:
             found |= {f"copy[{b}, {e}]": value(copies.copy[b, e]) for e in copies.entry}
+            if copies.reuses:
+                kept = [e for e in copies.entry if value(copies.copy[b, e])]
+                found |= {f"new[{b}, {e}]": value(copies.is_new[b, e]) for e in kept}
     if copies.worker_names:
         found["locked"] = value(copies.lock) != NOBODY
     return found
@@ -145,8 +151,27 @@ def _unreadable(code: CopiesCode) -> bool:
     seen, named = code.observations(code.seen), _named(code)
     if len(_lost(code)) >= code.parameters.ack_quorum or not all(seen[f"live[{b}]"] for b in named):
         return False
+    if _is_again(code):
+        return any(not any(seen.get(f"new[{b}, {e}]") for b in named) for e in code.added())
     entries = range(1, code.parameters.entries + 1)
     return any(not any(seen[f"copy[{b}, {e}]"] for b in named) for e in entries)
+
+
+def _is_again(code: CopiesCode) -> bool:
+    return any(step.action == "create again" for step in code.steps)
+
+
+def _reads_old(code: CopiesCode) -> bool:
+    """Return whether a client recovers more entries of the new ledger than its writer has added."""
+    return _is_again(code) and code.recover_ledger("r2") > len(code.pushed)
+
+
+def _refuses_new(code: CopiesCode) -> bool:
+    """Return whether a bookie of the new ledger refuses an entry of it."""
+    for entry in range(1, code.parameters.entries + 1):
+        code.add_again(entry)
+    adds = [r for r in code.unclaimed if (r["client"], r["kind"]) == (WRITER, "add")]
+    return any(code.ask("deliver", id=request["id"])["answer"] != "OK" for request in adds)
 
 
 def _twice(code: CopiesCode) -> bool:
@@ -170,6 +195,8 @@ def _stuck(code: CopiesCode) -> bool:
 JUDGES: Mapping[str, Callable[[CopiesCode], bool]] = {
     "acked-copies-readable": _unreadable,
     "copies-complete": _incomplete,
+    "entries-are-of-the-ledger": _reads_old,
+    "new-ledger-writable": _refuses_new,
     "no-bookie-twice": _twice,
     "re-replication-can-finish": _stuck,
 }

@@ -17,6 +17,9 @@ from fencepost.realcode.drive.code import DrivenCode, NoSeam, Parted, RefusedByC
 from fencepost.realcode.harness_session import Answer, CodeFailed
 from fencepost.realcode.observations import Observations
 
+NEW = 100
+"""Entry n of the first ledger has the content n, that of a new ledger with the same id 100 + n."""
+
 
 @dataclass
 class CopiesCode(DrivenCode[CopiesParameters]):
@@ -26,6 +29,8 @@ class CopiesCode(DrivenCode[CopiesParameters]):
     """The bookies whose collector waits before it deletes the ledger."""
     cached: set[Json] = field(default_factory=set)
     """The bookies with entries of the ledger that were not flushed."""
+    pushed: set[Json] = field(default_factory=set)
+    """The entries that the writer of the new ledger has sent."""
     shut_down: set[Json] = field(default_factory=set)
     """The workers that were shut down after the end of their session."""
 
@@ -40,6 +45,9 @@ class CopiesCode(DrivenCode[CopiesParameters]):
                 stored = {item["entry"] + 1 for item in inside["entries"]}
                 for entry in range(1, self.parameters.entries + 1):
                     found[f"copy[{name}, {entry}]"] = entry in stored
+                if self.parameters.reuse != "never":
+                    for item in inside["entries"]:
+                        found[f"new[{name}, {item['entry'] + 1}]"] = int(item["content"]) > NEW
         if "locked" in answer:
             found["locked"] = answer["locked"]
         return found
@@ -54,13 +62,45 @@ class CopiesCode(DrivenCode[CopiesParameters]):
             self.ask("push", client=WRITER, content=entry)
         for request in list(self.unclaimed):
             self._exchange(request)
-        self.ask("close", client=WRITER)
-        self.ask("metadata", client=WRITER)
-        for bookie in p.first_ensemble(1):
+        if p.closed_by == "recovery":
+            self.recover_ledger("r1")
+        else:
+            self.close()
+        for bookie in p.first_ensemble(1) if p.storage != "memtable" else ():
             self.ask("flush", bookie=bookie)
         for number in range(1, p.workers + 1):
             self.ask("start-worker", client=f"w{number}")
         self.notes = []
+
+    def close(self) -> None:
+        """Let the writer close its ledger."""
+        self.ask("close", client=WRITER)
+        self.ask("metadata", client=WRITER)
+
+    def recover_ledger(self, client: str) -> int:
+        """Let a client recover the ledger, and return its number of entries. Raises Parted if it cannot."""
+        told = len(self.seen["told"])
+        self.ask("open", client=client)
+        self.ask("metadata", client=client)
+        while own := [request for request in self.unclaimed if request["client"] == client]:
+            for request in own:
+                self._exchange(request)
+            self.ask("metadata", client=client)
+        opened = [line for line in self.seen["told"][told:] if line.startswith(f"{client}: opened: OK at ")]
+        if not opened:
+            raise Parted(f"{client} has not recovered the ledger")
+        return int(opened[-1].split()[-1]) + 1
+
+    def add_again(self, entry: Json) -> None:
+        """Let the writer of the new ledger send an entry, if it has not."""
+        if entry not in self.pushed:
+            self.pushed.add(entry)
+            self.ask("push", client=WRITER, entry=entry, content=NEW + int(str(entry)))
+
+    def added(self) -> list[int]:
+        """Return the entries of the new ledger that its writer knows to be acknowledged."""
+        entries = range(1, self.parameters.entries + 1)
+        return [entry for entry in entries if f"{WRITER}: add {NEW + entry}: OK" in self.seen["told"]]
 
     def exchange(self, client: Json, kind: str, to: Sequence[Json], entry: Json) -> str:
         """Deliver a request of the client to one of these bookies, hand it the answer, and return this.
@@ -211,6 +251,32 @@ def _lose_disks(code: CopiesCode, step: TraceStep) -> None:
         code.ask("boot", bookie=step.actor)
 
 
+def _delete_ledger(code: CopiesCode, step: TraceStep) -> None:
+    code.ask("delete")
+
+
+def _create_again(code: CopiesCode, step: TraceStep) -> None:
+    p = code.parameters
+    names = [f"b{i + 1}" for i in range(p.bookies)]
+    first = names.index(str(step.arguments["bookie"]))
+    ensemble = ",".join((names[first:] + names[:first])[: p.ensemble])
+    code.ask("create-again", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
+
+
+def _add_again(code: CopiesCode, step: TraceStep) -> None:
+    entry = step.arguments["entry"]
+    code.add_again(entry)
+    answer = code.exchange(WRITER, "add", [step.actor], entry)
+    if answer != "OK":
+        raise RefusedByCode(answer)
+    code.cached.add(step.actor)
+    code.store_at_once(step.actor)
+
+
+def _close_again(code: CopiesCode, step: TraceStep) -> None:
+    code.close()
+
+
 def _asked(command: str) -> Callable[[CopiesCode, TraceStep], None]:
     def ask(code: CopiesCode, step: TraceStep) -> None:
         code.ask(command, bookie=step.actor)
@@ -244,6 +310,16 @@ COPIES_DRIVEN: Mapping[str, tuple[str, Callable[[CopiesCode, TraceStep], None]]]
         _begin_collecting,
     ),
     "collect": ("the GarbageCleaner deletes the ledger", _collect),
+    "delete ledger": ("BookKeeper.deleteLedger, by a client of its own", _delete_ledger),
+    "find deleted": (
+        "ScanAndCompareGarbageCollector.gc; its GarbageCleaner waits before it deletes the ledger",
+        _begin_collecting,
+    ),
+    "delete copies": ("the GarbageCleaner deletes the ledger", _collect),
+    "create again": ("BookKeeper.asyncCreateLedgerAdv with the id and the password", _create_again),
+    "add again": ("LedgerHandleAdv.asyncAddEntry; the held add is delivered and answered", _add_again),
+    "close again": ("LedgerHandle.asyncClose", _close_again),
+    "read old entry": ("the harness reads it; the read cache is no longer emptied", _asked("keep-reads")),
     "flush": (
         "SyncThread.requestFlush; with an entry of another ledger, if none of this one waits",
         _flush,

@@ -47,6 +47,7 @@ final class Bookie {
     private AutoCloseable driver;    // the metadata driver of a boot without its check, which the server does not close
     private CountDownLatch readable = new CountDownLatch(0);
     private CountDownLatch down = new CountDownLatch(0);    // while it is up, phase two waits
+    boolean keepsReads;    // whether its read cache keeps what was read
     private CountDownLatch deletion = new CountDownLatch(0);    // while it is up, the collector does not delete
     private Future<?> collection;
     private boolean holdsJournal;
@@ -377,7 +378,7 @@ final class Bookie {
      * <p>It keeps entries that have been read, also those that the bookie has deleted or dropped since.
      */
     void emptyReadCache() throws Exception {
-        if (!isDb()) {
+        if (!isDb() || keepsReads) {
             return;
         }
         Object cache = field(folderStorage(), "readCache");

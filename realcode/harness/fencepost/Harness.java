@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.bookkeeper.bookie.LedgerStorage;
 import org.apache.bookkeeper.client.AsyncCallback.AddCallback;
@@ -25,6 +26,7 @@ import org.apache.bookkeeper.client.BookKeeperAdmin;
 import org.apache.bookkeeper.client.DefaultEnsemblePlacementPolicy;
 import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.client.LedgerHandle;
+import org.apache.bookkeeper.client.LedgerHandleAdv;
 import org.apache.bookkeeper.client.Racks;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
@@ -114,6 +116,12 @@ public final class Harness {
                 return start(given);
             case "create":
                 create(given);
+                break;
+            case "create-again":
+                createAgain(given);
+                break;
+            case "keep-reads":
+                bookies.get(given.get("bookie")).keepsReads = true;
                 break;
             case "forget":
                 forget();
@@ -349,6 +357,23 @@ public final class Harness {
         }
     }
 
+    /** Creates a ledger with the id of the deleted one. */
+    private void createAgain(Map<String, String> given) throws Exception {
+        String name = given.get("client");
+        HeldClient client = client(name);
+        client.ensemble = List.of(given.get("ensemble").split(","));
+        CompletableFuture<Integer> made = new CompletableFuture<>();
+        client.asyncCreateLedgerAdv(ledger, client.ensemble.size(), Integer.parseInt(given.get("wq")),
+            Integer.parseInt(given.get("aq")), BookKeeper.DigestType.CRC32, PASSWORD, (rc, handle, ctx) -> {
+                if (handle != null) {
+                    handles.put(name, handle);
+                }
+                made.complete(rc);
+            }, null, Map.of());
+        post.tell(name + ": created again: " + name(made.get(seconds, TimeUnit.SECONDS)));
+        deleted = null;
+    }
+
     private void created(String name, int rc, LedgerHandle handle) {
         handles.put(name, handle);
         ledger = handle.getId();
@@ -403,6 +428,9 @@ public final class Harness {
         Runnable waiting = made.remove(given.get("client") + " " + given.get("content"));
         if (waiting != null) {
             waiting.run();
+        } else if (given.containsKey("entry")) {
+            ((LedgerHandleAdv) handles.get(given.get("client"))).asyncAddEntry(
+                Long.parseLong(given.get("entry")) - 1, content(given), added(given), null);
         } else {
             handles.get(given.get("client")).asyncAddEntry(content(given), added(given), null);
         }

@@ -39,6 +39,23 @@ ENDINGS = {
     ("refused-copies", "4.17.4", "db"): (Ending.REPRODUCED, None),
     ("refused-copies", "4.17.4", "interleaved"): (Ending.REPRODUCED, None),
     ("refused-copies", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
+    **{
+        (f"reused-{name}", release, storage): (Ending.REPRODUCED, None)
+        for name, storage in (
+            ("old-entry", "sorted"),
+            ("fence", "sorted"),
+            ("collector", "sorted"),
+            ("version", "sorted"),
+            ("dropped", "db"),
+            ("read-cache", "db"),
+        )
+        for release in ("4.13.0", "4.17.4", "4.18.0")
+    },
+    ("reused-memtable", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
+    ("reused-memtable", "4.17.4", "sorted"): (Ending.REFUSED, 5),
+    ("reused-refused", "4.13.0", "sorted"): (Ending.REFUSED, 4),
+    ("reused-refused", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
+    ("reused-refused", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
 }
 """By script, release and storage: how the real run ended, and the step at which the code refused it."""
 
@@ -145,6 +162,26 @@ def test_a_worker_that_is_shut_down_removes_the_lock_of_another(release: str) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "release", "storage", "told", "planted"),
+    [
+        ("old-entry", "4.17.4", "sorted", "r2: opened: OK at 0", "r2: opened: OK at -1"),
+        ("fence", "4.17.4", "sorted", '"answer": "LedgerFencedException"', '"answer": "OK"'),
+        ("memtable", "4.13.0", "sorted", '"content": "1"', '"content": "101"'),
+        ("read-cache", "4.17.4", "db", '"content": "1"', '"content": "101"'),
+    ],
+)
+def test_what_the_code_does_right_with_a_used_id_is_no_finding(
+    name: str, release: str, storage: str, told: str, planted: str
+) -> None:
+    """Planted in the code's answers: the new ledger is empty, takes its adds, or gives its own entries."""
+    transcript = kept(f"reused-{name}", release, storage)
+    assert any(told in answer for _, answer in transcript.lines)
+    lines = [(line, answer.replace(told, planted)) for line, answer in transcript.lines]
+    run = reproduce_copies(trace_of(f"reused-{name}"), transcript.setting, Playback(tuple(lines)))
+    assert run.ending is Ending.PARTED
+
+
 def test_a_copy_that_is_still_there_is_no_loss() -> None:
     """Planted: the judge does not look at the copies."""
     transcript = kept("collector-beside-recover", "4.17.4", "sorted")
@@ -191,6 +228,7 @@ def test_each_action_of_the_copies_is_driven_or_has_a_reason() -> None:
     instances: tuple[dict[str, str], ...] = (
         {},
         {"storage": "write-cache", "session": "lost", "update_checks": "old-bookie"},
+        {"storage": "write-cache", "reuse": "collected"},
     )
     found = {
         s.name
@@ -202,5 +240,6 @@ def test_each_action_of_the_copies_is_driven_or_has_a_reason() -> None:
 
 
 def test_each_property_of_the_copies_has_a_judge() -> None:
-    assert {p.name for p in find("ledger-copies").instance().system.properties} == {*JUDGES}
+    with_reuse = find("ledger-copies").instance({"reuse": "at-once"}.items())
+    assert {p.name for p in with_reuse.system.properties} == {*JUDGES}
     assert is_of_copies(trace_of("collector-beside-recover"))
