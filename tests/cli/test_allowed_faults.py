@@ -12,7 +12,10 @@ from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
 from fencepost.properties.instances import INSTANCES
 
-LACKING = "without silent bookies, crashes, restarts, losses of power, failed flushes, lost disks or re-imaged bookies"
+LACKING = (
+    "without silent bookies, crashes, restarts, losses of power, failed flushes, lost disks "
+    "or re-imaged bookies"
+)
 
 
 @pytest.mark.parametrize(
