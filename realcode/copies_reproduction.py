@@ -14,7 +14,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.properties.catalogue import find
-from fencepost.protocols.bookkeeper.metadata import WRITER
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
