@@ -28,9 +28,6 @@ _V4_13: tuple[Settings, ...] = (
 )
 """The default instance, and two with a spare bookie. One of the two has two entries."""
 
-_MARK: Settings = {**ALL_ONE, "crashes": 1, "journals": 2, "other_dirs": 1, "failed_flushes": 1}
-"""Two journals, of which the mark has a position each, and two ledger directories."""
-
 _SWITCHES: tuple[Settings, ...] = (
     {**TWO_OF_ONE, "fence_atomic": "no"},
     {**ONE_OF_TWO, "lac_read_in_change": "racing"},
@@ -41,7 +38,6 @@ _SWITCHES: tuple[Settings, ...] = (
     {**TWO_OF_ONE, "silent": 1},
     {**ALL_ONE, "forces": 1, "power_losses": 1},
     {**_STRIPES, "bookies": 3, "readers": 1},
-    {**_MARK, "mark_order": "as-completed", "mark_scope": "one-directory"},
 )
 """Settings of switches that add actions."""
 

@@ -40,7 +40,6 @@ OF_OTHERS = {
         "FileInfo",
         "IndexPersistenceMgr",
         "KeyValueStorageRocksDB",
-        "LedgerMetadataIndex",
     ),
     *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
     *(
