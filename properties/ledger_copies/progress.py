@@ -53,8 +53,7 @@ def re_replication_can_finish(system: System) -> Property:
         return is_refused & takes
 
     stuck = exists(s.replicator, lambda r: s.busy[r] & may_succeed(r) & ~may_try_another(r))
-    if s.reuses:
-        stuck &= s.exists()  # a ledger that is deleted is not copied to its end
+    stuck &= s.exists()  # a ledger that is deleted is not copied to its end
     return Property(
         name="re-replication-can-finish",
         meaning="while a fragment is re-replicated whose entries can be read, some action that advances this "

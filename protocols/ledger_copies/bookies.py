@@ -58,15 +58,14 @@ def begin_collecting(s: Copies, bookie: Parameter) -> Action:
     ScanAndCompareGarbageCollector.removeOverReplicatedledgers.
     """
     has_something = exists(s.entry, lambda e: s.copy[bookie, e])
-    may = (
-        s.live[bookie]
+    return Action(
+        when=s.live[bookie]
         & ~s.collecting[bookie]
         & has_something
         & (s.lock == NOBODY)
         & ~s.is_named_at_all(bookie)
-    )
-    return Action(
-        when=may & s.exists() & ~s.condemned[bookie] if s.reuses else may,
+        & s.exists()
+        & (~s.condemned[bookie] if s.reuses else TRUE),
         then=[
             s.collecting[bookie].set(True),
             s.lock.set(bookie),

@@ -62,7 +62,7 @@ def deletes_if(s: Copies, bookie: TermLike, of_new: TermLike) -> list[Update]:
 
     With the mend a bookie that knows the new ledger carries out no deletion of the old one.
     """
-    if not (s.reuses and s.tells_apart):
+    if not s.tells_apart:
         return deletes(s, bookie)
     meant = ~s.returned[bookie] | lift(of_new)
     return [replace(update, when=update.when & meant) for update in deletes(s, bookie)]

@@ -11,15 +11,14 @@ from dataclasses import replace
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, forall_over
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update
 from fencepost.protocols.ledger_copies.deletion import takes, takes_content
 from fencepost.protocols.ledger_copies.state import MOST_WRITES, NOBODY, Copies, Life
 
 
 def _may_replace(s: Copies, replicator: Parameter, fragment: Parameter, target: Parameter) -> Term:
     """Return whether the bookie is live and not in the ensemble (BookKeeperAdmin.getReplacementBookies)."""
-    may = ~s.busy[replicator] & s.live[target] & ~s.is_named(fragment, target)
-    return may & s.exists() if s.reuses else may
+    return ~s.busy[replicator] & s.live[target] & ~s.is_named(fragment, target) & s.exists()
 
 
 def take_ledger(
@@ -99,7 +98,7 @@ def _taken(s: Copies, replicator: TermLike, bookie: TermLike, entry: TermLike) -
 def _answers(s: Copies, replicator: TermLike, bookie: TermLike, entry: TermLike) -> Term:
     """Return whether the bookie gives the entry to the replicator; with the mend, only one of its ledger."""
     has = s.is_read_from(replicator, bookie, entry) & s.live[bookie] & s.copy[bookie, entry]
-    if s.reuses and s.tells_apart:
+    if s.tells_apart:
         return has & (s.is_new[bookie, entry] == s.own_new[replicator])
     return has
 
@@ -125,9 +124,11 @@ def _finished(s: Copies, replicator: TermLike) -> Term:
 def read_again(s: Copies, replicator: Parameter) -> Action:
     """Read the metadata again after a conflict (MetadataUpdateLoop.updateLocalValueFromStore)."""
     own = s.own_fragment[replicator]
-    conflict = _finished(s, replicator) & ~s.is_latest[replicator] & _still_named(s, replicator)
     return Action(
-        when=conflict & _finds_its_ledger(s, replicator) if s.reuses else conflict,
+        when=_finished(s, replicator)
+        & ~s.is_latest[replicator]
+        & _still_named(s, replicator)
+        & _finds_its_ledger(s, replicator),
         then=[
             s.is_latest[replicator].set(True),
             *s.reads_version(replicator),
@@ -140,8 +141,9 @@ def read_again(s: Copies, replicator: Parameter) -> Action:
 
 def _finds_its_ledger(s: Copies, replicator: TermLike) -> Term:
     """Return whether the metadata has a closed ledger, with the mend the one that is copied."""
-    is_same = s.own_new[replicator] == (s.life == Life.CLOSED)
-    return s.exists() & is_same if s.tells_apart else s.exists()
+    if not s.tells_apart:
+        return s.exists()
+    return s.exists() & (s.own_new[replicator] == (s.life == Life.CLOSED))
 
 
 def _writes_version(s: Copies, replicator: TermLike) -> list[Update]:
@@ -179,14 +181,13 @@ def update_ensemble(s: Copies, replicator: Parameter, fragment: Parameter) -> Ac
     own, failed = s.own_ensemble, s.failed[replicator]
     replaced = {i: own[replicator, i] == failed for i in s.position}
     target = s.target[replicator]
-    may = (
-        _finished(s, replicator)
+    return Action(
+        when=_finished(s, replicator)
         & (s.own_fragment[replicator] == fragment)
         & s.is_latest[replicator]
         & _still_named(s, replicator)
-    )
-    return Action(
-        when=may & s.exists() & (s.writes < MOST_WRITES) if s.reuses else may,
+        & s.exists()
+        & (s.writes < MOST_WRITES if s.reuses else TRUE),
         then=[
             *(s.ensemble[fragment, i].set(if_(replaced[i], target, own[replicator, i])) for i in s.position),
             *(s.vouched[fragment, i].set(~s.spoilt[replicator], when=replaced[i]) for i in s.position),
@@ -226,7 +227,7 @@ def find_replicated(s: Copies) -> Action:
     )
     idle = ~exists(s.replicator, lambda r: s.busy[r]) & exists(s.bookie, lambda b: s.lost[b])
     return Action(
-        when=named_pass & idle & s.exists() if s.reuses else named_pass & idle,
+        when=named_pass & idle & s.exists(),
         then=[s.lost[b].set(False) for b in s.bookie],
         actor="auditor",
         note="finds every fragment fully replicated",

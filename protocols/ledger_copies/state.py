@@ -161,8 +161,8 @@ class Copies(StateSpace):
 
     @property
     def tells_apart(self) -> bool:
-        """Whether requests, deletions and writes of metadata name the creation of the ledger (a mend)."""
-        return self.parameters.lives == "told-apart"
+        """Whether requests, deletions and writes of metadata name the creation of a ledger with a used id."""
+        return self.reuses and self.parameters.lives == "told-apart"
 
     @property
     def has_memtable(self) -> bool:
@@ -268,7 +268,7 @@ class Copies(StateSpace):
 
         def is_found(e: Term) -> Term:
             has = self.copy[bookie, e]
-            if self.reuses and self.tells_apart:
+            if self.tells_apart:
                 return has & (self.is_new[bookie, e] == (self.life == Life.CLOSED))
             return has
 
