@@ -1,7 +1,7 @@
 """Rules that a switch selects, and parts of layers that only some instances have.
 
 A rule is a class that stands on today's protocol, or on the state of a layer, and replaces definitions of it.
-What it replaces it calls by `super()`. An instance has the rules that apply to its parameters (`state`).
+It calls a replaced definition by `super()`. An instance has the rules that apply to its parameters (`state`).
 """
 
 from __future__ import annotations

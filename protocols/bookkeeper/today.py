@@ -1025,6 +1025,14 @@ def push(s: Today, fragment: Parameter, entry: Parameter) -> Action:
     )
 
 
+def is_refused(s: Today, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter) -> Term:
+    """Return whether the bookie refuses the add. It never refuses one of a recoverer."""
+    fenced_out = (s.fenced[bookie] & ~s.add_admitted[client, fragment, entry, bookie]) | s.refuses_adds(
+        bookie
+    )
+    return fenced_out if client.sort is s.writer else lift(False)
+
+
 def handle_add(
     s: Today, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
@@ -1035,8 +1043,7 @@ def handle_add(
     Code: BookieImpl.addEntry, BookieImpl.recoveryAddEntry.
     """
     index = client, fragment, entry, bookie
-    fenced_out = (s.fenced[bookie] & ~s.add_admitted[index]) | s.refuses_adds(bookie)
-    refused = fenced_out if client.sort is s.writer else lift(False)
+    refused = is_refused(s, *index)
     stores = ~refused & s.takes_copy(bookie, entry)
     return Action(
         when=s.serves(bookie) & s.next_add(*index),

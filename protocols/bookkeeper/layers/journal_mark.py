@@ -49,7 +49,7 @@ class Sync(Enum):
 
 
 class JournalMark(Crashes):
-    """What each bookie has flushed, what its mark has passed, and its SyncThread's checkpoint."""
+    """The flushed entries of each bookie, the records that its mark has passed, and its checkpoint."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
         """Declare the state variables of the mark. There are none unless `journals` is above 0."""
@@ -159,9 +159,8 @@ def handle_add(
     Code: BookieImpl.addEntryInternal, SingleDirectoryDbLedgerStorage.addEntry, Journal.logAddEntry.
     """
     action = today.handle_add(s, client, fragment, entry, bookie)
-    index = bookie, entry
-    refused = s.fenced[bookie] if client.sort is s.writer else FALSE
-    noted = [flag[index].set(False, when=~refused) for flag in (s.passed, s.aside, s.covered_by_sync)]
+    stores = ~today.is_refused(s, client, fragment, entry, bookie)
+    noted = [flag[bookie, entry].set(False, when=stores) for flag in (s.passed, s.aside, s.covered_by_sync)]
     return replace(action, then=[*action.then, *noted])
 
 
