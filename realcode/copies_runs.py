@@ -33,7 +33,7 @@ WITH_WORKER: Settings = {"workers": 1, "entries": 2}
 INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2}, STRIPED, WITH_WORKER)
 """The settings of the instances. Each has one spare bookie, so the code chooses the model's target."""
 ONE_OPERATOR: Settings = {"workers": 0, "operators": 1, "session": "kept"}
-"""What an instance has unless it says otherwise."""
+"""The settings of an instance that does not change them."""
 
 FAULTS = 4
 """The largest number of stops and of lost disks in a run."""
@@ -102,7 +102,7 @@ CERTAIN: Mapping[str, Callable[..., Term]] = {
     "recover bookie": _recovers,
     "update ensemble": _brings_none_back,
 }
-"""What must hold in a state, beside the model's guard, so that the code is certain to take the same step."""
+"""Conditions beside the model's guard, by action. Where one holds, the code takes the same step."""
 
 
 class CopiesGround(Ground):

@@ -76,7 +76,7 @@ STRIPED = {"bookies": 4, "write_quorum": 2, "ack_quorum": 2, "entries": 2, "frag
 """A spare bookie, write sets that differ, and three fragments: each rule changes something here."""
 
 MARKED = {"journals": 2, "other_dirs": 1, "failed_flushes": 1}
-"""What the rules of the journal's mark need besides."""
+"""Further settings that the rules of the journal's mark need."""
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ class Sending:
 
 
 class MailState(StateSpace):
-    """What a network reads of the state: the kinds of messages, and who sends and receives them."""
+    """The kinds of messages of a network, and who sends and receives them, as its state has them."""
 
     node: Sort
     entry: Sort

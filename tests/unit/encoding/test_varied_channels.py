@@ -29,7 +29,7 @@ from support.exploration import explore
 from support.varied import MOST_STATES, by_rounds
 
 Reached: TypeAlias = Mapping[tuple[object, ...], int]
-"""What can be seen of the reachable states, with the fewest steps; empty if a step is badly defined."""
+"""The visible parts of the reachable states, with the fewest steps. Empty if a step is badly defined."""
 
 
 def reached(system: System, names: Collection[str]) -> Reached | None:
