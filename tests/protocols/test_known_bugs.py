@@ -36,6 +36,7 @@ def marks(run: Run) -> list[pytest.MarkDecorator]:
 RUNS = [pytest.param(run, marks=marks(run), id=title(run)) for known in KNOWN for run in known.runs()]
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("run", RUNS)
 def test_a_known_bug_comes_out_as_the_table_says(run: Run) -> None:
     result = found(run)

@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ import pytest
 FILE = Path(__file__).parents[1] / "durations.json"
 LIMITS = {"long": 2, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
+SHARE = 2
+"""Seconds that the cases of one test may take together before its other cases are long."""
 LEAST = 0.2
 """Seconds up to which a case needs no record."""
 STEPS = (0.3, 0.5, 0.7, 1, 1.5, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
@@ -67,14 +69,32 @@ def sort_into_tiers(items: list[pytest.Item], durations: Durations) -> None:
     """Mark each case whose record is over the limit of a tier, and put the longest first.
 
     A mark in the code is the least tier of its case: a record moves a case to a longer tier, never to a
-    shorter one.
+    shorter one. Of a test with many cases the shortest stay, as many as come to `SHARE`.
     """
     for item in items:
         seconds = durations.get(name(item.nodeid), 0)
         tier = next((mark for mark, limit in LIMITS.items() if seconds > limit), None)
         if tier is not None:
             item.add_marker(tier)
+    for item in _over_their_share(items, durations):
+        item.add_marker("long")
     items.sort(key=lambda item: _expected(item, durations), reverse=True)
+
+
+def _over_their_share(items: Iterable[pytest.Item], durations: Durations) -> Iterator[pytest.Item]:
+    """Yield the cases that are not long and that their test has no seconds left for.
+
+    A test marked `each` keeps all its cases. Each row of a file of expected verdicts is a test of its own.
+    """
+    by_test: dict[str, list[tuple[float, str, pytest.Item]]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("long") is None and item.get_closest_marker("each") is None:
+            case = name(item.nodeid)
+            by_test[case.partition("[")[0]].append((durations.get(case, 0), case, item))
+    for cases in by_test.values():
+        ordered = sorted(cases, key=lambda case: case[:2])
+        spent = itertools.accumulate(seconds for seconds, _, _ in ordered)
+        yield from (item for seconds, (_, _, item) in zip(spent, ordered, strict=True) if seconds > SHARE)
 
 
 def _expected(item: pytest.Item, durations: Durations) -> float:

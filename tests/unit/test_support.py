@@ -166,6 +166,33 @@ def test_the_tier_of_a_case_is_the_longer_of_its_mark_and_its_record(pytester: p
     )
 
 
+def test_of_many_cases_the_shortest_stay_until_their_share_is_spent(pytester: pytest.Pytester) -> None:
+    """One case stays whatever it takes; a test marked `each` keeps all; another test has its own share."""
+    pytester.makeini("[pytest]\nmarkers =\n    slow\n    long\n    each\n")
+    items = pytester.getitems(TABLES)
+    seconds = {"few": 1.5, "many": 0.7, "one": 2, "kept": 1.5}
+    sort_into_tiers(items, {item.nodeid: seconds[item.name[5:].partition("[")[0]] for item in items})
+    long = {item.name for item in items if item.get_closest_marker("long")}
+    assert long == {"test_few[1]", "test_many[2]", "test_many[3]"}
+
+
+TABLES = """
+import pytest
+
+def test_one(): pass
+
+@pytest.mark.parametrize("case", range(2))
+def test_few(case): pass
+
+@pytest.mark.parametrize("case", range(4))
+def test_many(case): pass
+
+@pytest.mark.each
+@pytest.mark.parametrize("case", range(3))
+def test_kept(case): pass
+"""
+
+
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Path:
     """Return a suite of five cases with a file of durations, and that file."""
