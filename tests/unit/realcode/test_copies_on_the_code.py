@@ -45,9 +45,12 @@ ENDINGS = {
             ("old-entry", "sorted"),
             ("fence", "sorted"),
             ("collector", "sorted"),
+            ("late-copy", "sorted"),
             ("version", "sorted"),
             ("dropped", "db"),
             ("read-cache", "db"),
+            ("uncleaned", "db"),
+            ("restart", "db"),
         )
         for release in ("4.13.0", "4.17.4", "4.18.0")
     },
@@ -169,6 +172,9 @@ def test_a_worker_that_is_shut_down_removes_the_lock_of_another(release: str) ->
         ("fence", "4.17.4", "sorted", '"answer": "LedgerFencedException"', '"answer": "OK"'),
         ("memtable", "4.13.0", "sorted", '"content": "1"', '"content": "101"'),
         ("read-cache", "4.17.4", "db", '"content": "1"', '"content": "101"'),
+        ("late-copy", "4.17.4", "sorted", '"content": "1"', '"content": "101"'),
+        ("uncleaned", "4.17.4", "db", "r2: opened: OK at 1", "r2: opened: OK at 0"),
+        ("restart", "4.17.4", "db", '"answer": "LedgerFencedException"', '"answer": "OK"'),
     ],
 )
 def test_what_the_code_does_right_with_a_used_id_is_no_finding(
