@@ -19,7 +19,7 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.patterns import conjuncts, plain_index
-from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.sorts import Value, explain_text, show
 from fencepost.encoding.language.state import Variable, named
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
@@ -336,9 +336,10 @@ class Concrete:
                     f"{action.name} sets {variable.name} twice; make the conditions exclude each other"
                 )
             if value not in positions[place]:
+                remedy = explain_text(value, variable.domain) or "widen the domain or tighten the guard"
                 raise BadlyDefined(
-                    f"{action.name} sets {variable.name} to {show(value)}, outside {variable.domain.name}; "
-                    "widen the domain or tighten the guard"
+                    f"{action.name} sets {variable.name} to {show(value)}, "
+                    f"outside {variable.domain.name}; {remedy}"
                 )
             if variable.is_choice:
                 raise ModelError(

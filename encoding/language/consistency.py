@@ -10,7 +10,7 @@ from enum import Enum
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in, sorts_of
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import Sort, Value, show
+from fencepost.encoding.language.sorts import Sort, Value, explain_text, show
 from fencepost.encoding.language.terms import (
     Constant,
     Equal,
@@ -108,6 +108,9 @@ def _may_be_equal(where: str, equal: Equal, term: Term, value: Value, related: I
     found = list(sorts_of(term))
     if not found or any(sort is None or not sort.counted or value in sort for sort in (*found, *related)):
         return
+    text = next((said for sort in found if sort and (said := explain_text(value, sort))), "")
+    if text:
+        raise ModelError(f"{where} compares {_shown(equal)}, and {text}")
     valid = one_line(", ".join(show(v) for sort in found if sort for v in sort), 60)
     own = f"a member of another {type(value).__name__}" if isinstance(value, Enum) else show(value)
     raise ModelError(

@@ -206,6 +206,14 @@ def explain_no_sort(given: object) -> str:
     )
 
 
+def explain_text(value: object, sort: Sort) -> str:
+    """Return the remedy for a string that stands for a member of an Enum; empty if it stands for none."""
+    for member in sort.listed or ():
+        if isinstance(member, Enum) and type(value) is str and value in (show(member), member.name):
+            return f"{value!r} is a string; write {type(member).__name__}.{member.name}"
+    return ""
+
+
 def type_of(value: Value) -> str:
     """Return the type of a plain value. A string has the type `label`, which fits any sort of labels.
 

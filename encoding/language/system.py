@@ -29,7 +29,7 @@ from fencepost.encoding.language.consistency import (
     nothing_leaks,
 )
 from fencepost.encoding.language.definedness import total
-from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.sorts import Value, explain_text, show
 from fencepost.encoding.language.state import StateSpace, Variable
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace
@@ -252,9 +252,10 @@ class System:
                     "write one value of its domain, one_of(…), or a function of the index",
                 )
                 if value not in variable.domain:
+                    text = explain_text(value, variable.domain)
                     raise ModelError(
                         f"{variable.name}: initial value {show(value)} "
-                        f"is not in its domain {variable.domain.name}"
+                        f"is not in its domain {variable.domain.name}{text and f'; {text}'}"
                     )
         return tuple(tuple(dict.fromkeys(own)) for own in values)
 

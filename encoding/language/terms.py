@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, assert_never, cast
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, type_of
+from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, explain_text, type_of
 from fencepost.encoding.language.wholes import Whole
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
@@ -156,7 +156,8 @@ class Family(RefusesPython):
         terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
         for term, sort in zip(terms, self.over, strict=True):
             if isinstance(term, Constant) and not (sort.counted and term.value in sort):
-                raise refusal(f"{self.name}: {term.value} is not in {sort.name}")
+                text = explain_text(term.value, sort)
+                raise refusal(f"{self.name}: {term.value} is not in {sort.name}{text and f'; {text}'}")
         return Read(self.domain.type, self, terms)
 
     __iter__ = None

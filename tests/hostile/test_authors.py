@@ -72,6 +72,16 @@ MISTAKES = {
     "and": ("] & (s.phase", "] and (s.phase", "a term has no truth value: use & | ~"),
     "a chain": ("(s.phase == Phase.OPEN)", "(0 < s.phase < 2)", "a term of type int is needed here"),
     "not": ("~s.sent[entry] &", "(not s.sent[entry]) &", "a term has no truth value: use & | ~"),
+    "a string is the initial value where a member is needed": (
+        "variable(members(Phase))",
+        'variable(members(Phase), initial="closed")',
+        "initial value closed is not in its domain Phase; 'closed' is a string; write Phase.CLOSED",
+    ),
+    "a string is the index where a member is needed": (
+        "self.closed = variable(BOOL)",
+        "self.closed = variable(BOOL); self.by_phase = family(BOOL, members(Phase)); self.by_phase['open']",
+        "by_phase: open is not in Phase; 'open' is a string; write Phase.OPEN",
+    ),
     "no each": (
         "each(send, s, s.entry),",
         "send,",
@@ -422,7 +432,7 @@ MISTAKES = {
     "a label for a member": (
         "(s.phase == Phase.OPEN)",
         '(s.phase == "open")',
-        "open is not a value of phase",
+        "send compares phase == open, and 'open' is a string; write Phase.OPEN",
     ),
     "a member of another Enum of that name": (
         "(s.phase == Phase.OPEN)",
@@ -642,6 +652,15 @@ def test_a_mistake_is_explained_with_what_to_write_instead(
     line = refused(capsys, "simulate", path, "--runs", "1")
     assert says in line
     assert "quiet" in line
+
+
+def test_a_step_that_sets_a_string_names_the_member(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "quiet.py"
+    path.write_text(RIGHT.replace(".set(True)]", '.set(True), s.phase.set("CLOSED")]'), encoding="utf-8")
+    line = refused(capsys, "simulate", path, "--runs", "1")
+    assert "sets phase to CLOSED, outside Phase; 'CLOSED' is a string; write Phase.CLOSED" in line
 
 
 def test_an_argument_that_may_be_missing_is_compared_with_none(
