@@ -158,6 +158,7 @@ def test_a_question_that_cannot_be_put_is_noticed(reader: Path, monkeypatch: pyt
         assert puts_its_question(command, monkeypatch) is expected
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("command", BY_TIER, ids=str)
 def test_a_command_ends_as_its_page_says(
     command: PageCommand, reader: Path, capsys: pytest.CaptureFixture[str]
