@@ -5,7 +5,7 @@ from __future__ import annotations
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.terms import TRUE, Parameter
-from fencepost.protocols.ledger_copies.deletion import deletes_if, forgets, restarts
+from fencepost.protocols.ledger_copies.deletion import deletes_if, flushes, forgets, restarts
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies, Life
 
 
@@ -21,10 +21,13 @@ def stop(s: Copies, bookie: Parameter) -> Action:
 
 
 def come_back(s: Copies, bookie: Parameter) -> Action:
-    """Start a bookie again, with the copies that it had."""
+    """Start a bookie again, with the copies that it had.
+
+    BookieImpl.start replays the journal, and flushes the entries that were in it.
+    """
     return Action(
         when=~s.live[bookie],
-        then=[s.live[bookie].set(True)],
+        then=[s.live[bookie].set(True), *flushes(s, bookie)],
         actor=bookie,
         note="is back",
     )

@@ -197,8 +197,23 @@ def flush(s: Copies, bookie: Parameter) -> Action:
 
     SingleDirectoryDbLedgerStorage.checkpoint, WriteCache.forEach, EntryLocationIndex
     .removeOffsetFromDeletedLedgers. The clean-up may come later in the code; here it is the same step.
+    """
+    has_work = exists(s.entry, lambda e: s.cached[bookie, e]) | s.dropping[bookie] | s.cleaning[bookie]
+    return Action(
+        when=s.live[bookie] & has_work,
+        then=flushes(s, bookie),
+        actor=bookie,
+        note="flushes its write cache, without the entries of ledgers marked as deleted",
+    )
+
+
+def flushes(s: Copies, bookie: TermLike) -> list[Update]:
+    """Return the updates of a flush; none if the bookie stores at once.
+
     EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know.
     """
+    if not is_buffered(s):
+        return []
     known = exists(s.entry, lambda e: s.copy[bookie, e]) if s.has_memtable else TRUE
 
     def is_written(entry: TermLike) -> Term:
@@ -218,20 +233,14 @@ def flush(s: Copies, bookie: Parameter) -> Action:
             *(s.is_new[bookie, e].set(after[e] & ~s.read_old[bookie, e]) for e in s.entry),
         ]
 
-    has_work = exists(s.entry, lambda e: s.cached[bookie, e]) | s.dropping[bookie] | s.cleaning[bookie]
-    return Action(
-        when=s.live[bookie] & has_work,
-        then=[
-            *(s.flushed[bookie, e].set(is_kept(e)) for e in s.entry),
-            *(s.copy[bookie, e].set(s.copy[bookie, e] & is_kept(e)) for e in s.entry),
-            *(s.cached[bookie, e].set(False) for e in s.entry),
-            s.dropping[bookie].set(False),
-            s.cleaning[bookie].set(False),
-            *contents(),
-        ],
-        actor=bookie,
-        note="flushes its write cache, without the entries of ledgers marked as deleted",
-    )
+    return [
+        *(s.flushed[bookie, e].set(is_kept(e)) for e in s.entry),
+        *(s.copy[bookie, e].set(s.copy[bookie, e] & is_kept(e)) for e in s.entry),
+        *(s.cached[bookie, e].set(False) for e in s.entry),
+        s.dropping[bookie].set(False),
+        s.cleaning[bookie].set(False),
+        *contents(),
+    ]
 
 
 def pass_over(s: Copies, bookie: Parameter) -> Action:
