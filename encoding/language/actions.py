@@ -68,7 +68,13 @@ class Action:
         must_be("then=", self.then, (list, tuple), "write a list of updates, such as [s.closed.set(True)]")
         object.__setattr__(self, "then", tuple(_flat(self.then)))
         for update in self.then:
-            must_be("then=: one item", update, Update, "write s.closed.set(True); == only compares")
+            instead = "write s.closed.set(True); == only compares"
+            if isinstance(update, Message | Broadcast):
+                instead = "a message stands in sent= or in received="
+            must_be("then=: one item", update, Update, instead)
+        must_be(
+            "received=", self.received, (Message, NoneType), "write one message, such as s.ask.deliver(…)"
+        )
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
         if self.received is not None and isinstance(self.actor, str) and not self.actor:
             object.__setattr__(self, "actor", self.received.receiver)

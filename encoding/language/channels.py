@@ -99,6 +99,14 @@ class Channel(RefusesPython):
             names, position = self.about[end], len(self.over) - len(self.about) + list(self.about).index(end)
         return Process(names, lambda *index: index[position], position)
 
+    def __getitem__(self, _: object) -> Term:
+        """Raise TypeError: a channel is no family."""
+        raise refusal(
+            f"{self.kind} is a channel: write s.{self.name}.is_sent(…), is_received(…) or under_way(…)"
+        )
+
+    __iter__ = None
+
     def is_sent(self, *index: TermLike) -> Term:
         """Return the term that says: the message was sent."""
         if self._sent is None:

@@ -1,14 +1,15 @@
-"""Refusal of the Python operators that would leave the language without a word.
+"""Refusal of the Python operators that have no meaning in the language.
 
-A term has no value while the author's code runs. Most operators of Python can be given a meaning on terms, or
-fail on them by themselves. The ones here would return a plain value: a set compares hashes, `str` describes
-the tree, and `is` compares objects. A guard that uses one is always true or always false.
+A term has no value while the author's code runs. Some operators would return a plain value: a set compares
+hashes, `str` describes the tree, and `is` compares objects. A guard that uses one is always true or always
+false. Others, such as `%`, fail on terms by themselves. They are refused with what to write instead.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from fencepost.encoding.errors import refusal
 
@@ -34,8 +35,9 @@ class RefusesPython:
     def __bool__(self) -> NoReturn:
         """Raise TypeError: a term has no truth value."""
         raise refusal(
-            "a term has no truth value: use & | ~, if_, forall or exists instead of and, or, not, if; "
-            "write is_one_of(x, (A, B)) instead of x in (A, B)"
+            "a term has no truth value: use & | ~, if_, forall or exists instead of and, or, not, if, min "
+            "and max; write is_one_of(x, (A, B)) instead of x in (A, B), and (a < b) & (b < c) instead of "
+            "a < b < c"
         )
 
     def __hash__(self) -> int:
@@ -43,7 +45,8 @@ class RefusesPython:
         if not _asked_by_engine():
             raise refusal(
                 "a term cannot be looked up in a set or a dict, because it has no value yet: "
-                "write is_one_of(x, (A, B)) instead of x in {A, B}, and if_ instead of a dict"
+                "write is_one_of(x, (A, B)) instead of x in {A, B}, if_ instead of a dict, and "
+                "set_of(sort, x) instead of {x}"
             )
         return object.__hash__(self)
 
@@ -59,3 +62,71 @@ class RefusesPython:
         """Raise TypeError: a term has no text."""
         str(self)
         raise AssertionError
+
+
+class NeedsIndex(RefusesPython):
+    """A base class of families. A family at an index is a term, and the family itself is none."""
+
+    name: str
+    over: tuple[Any, ...]
+
+    def needs_index(self, used: str, after: str = "") -> TypeError:
+        """Return the error for a family that is used without an index; `after` follows the index."""
+        return refusal(f"{self.name} is {used} without its index; write {self._at_index}{after}")
+
+    @property
+    def _at_index(self) -> str:
+        return f"{self.name}[{', '.join(sort.name for sort in self.over)}]"
+
+
+_TABLE = (
+    "write a table, self.next = family(self.node, self.node, initial=lambda n: …), and read it as s.next[n]"
+)
+_INSTEAD = {
+    "%": ("mod rmod divmod rdivmod", _TABLE),
+    "division": ("truediv rtruediv floordiv rfloordiv", _TABLE),
+    "**": ("pow rpow", _TABLE),
+    "unary -": ("neg", "write 0 - x"),
+    "abs()": ("abs", "write if_(x < 0, 0 - x, x)"),
+    "^": ("xor rxor", "write a != b, and of sets (a - b) | (b - a)"),
+    "len()": ("len", "write size(s.quorum) for a set, length(s.log) for a sequence"),
+    ">>": ("rshift rrshift", "write implies(a, b)"),
+}
+"""The operators that terms do not have: the names of their methods, and what to write instead."""
+
+
+def _refusing(operator: str, instead: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object) -> NoReturn:
+        raise refusal(f"{operator} is not defined on terms: {instead}")
+
+    return refuse
+
+
+def _used_without_index(family: NeedsIndex, *_: object) -> NoReturn:
+    raise family.needs_index("used")
+
+
+def _updating_without_index(update: str) -> Callable[..., NoReturn]:
+    def refuse(family: NeedsIndex, *_: object, **__: object) -> NoReturn:
+        raise family.needs_index("updated", f".{update}(…)")
+
+    return refuse
+
+
+def _assigned(family: NeedsIndex, *_: object) -> NoReturn:
+    raise refusal(f"{family.name}[…] = … is no update; write {family._at_index}.set(…) in then=")
+
+
+_OPERATORS = ["and", "rand", "or", "ror", "invert", "lt", "le", "gt", "ge", "add", "radd", "sub", "rsub"]
+_WITHOUT_INDEX = {
+    "__setitem__": _assigned,
+    **{f"__{name}__": _used_without_index for name in _OPERATORS},
+    **{name: _updating_without_index(name) for name in ("set", "add", "remove", "append", "truncate")},
+}
+
+# They are no methods in the text of the classes, so type checkers go on reporting these uses.
+for _operator, (_names, _instead) in _INSTEAD.items():
+    for _name in _names.split():
+        setattr(RefusesPython, f"__{_name}__", _refusing(_operator, _instead))
+for _name, _refuse in _WITHOUT_INDEX.items():
+    setattr(NeedsIndex, _name, _refuse)

@@ -11,7 +11,7 @@ from math import comb
 from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
-from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.refused_operators import NeedsIndex, RefusesPython
 from fencepost.encoding.safe_text import is_name
 
 Value: TypeAlias = bool | int | str | Enum
@@ -227,6 +227,8 @@ def type_of(value: Value) -> str:
             if kind is str and not str(value).isprintable():
                 raise refusal(f"{value!r:.80} is no label: write a word of printable characters")
             return name
+    if isinstance(value, NeedsIndex):
+        raise value.needs_index("used")
     raise refusal(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}")
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
-from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.refused_operators import NeedsIndex, RefusesPython
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, explain_text, type_of
 from fencepost.encoding.language.wholes import Whole
 
@@ -126,7 +126,7 @@ class Parameter(Term):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Family(RefusesPython):
+class Family(NeedsIndex):
     """State variables of one kind, one for each index: `stored[bookie, entry]`.
 
     `domain` has the values that each may hold. `initial` is the initial value, several of them (`OneOf`), or
@@ -166,8 +166,7 @@ class Family(RefusesPython):
         """Return whether the two are the same family. Raises TypeError for any other comparison."""
         if isinstance(other, Family):
             return self is other
-        indices = ", ".join(sort.name for sort in self.over)
-        raise refusal(f"{self.name} is compared without its index; write {self.name}[{indices}]")
+        raise self.needs_index("compared")
 
     __hash__ = object.__hash__
 

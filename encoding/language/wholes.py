@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from fencepost.encoding.errors import refusal
-from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.refused_operators import NeedsIndex
 from fencepost.encoding.language.sorts import Sort, Value
 
 Part = TypeVar("Part")
 """The families that have the parts; the module of terms has the class."""
 
 
-class Whole(RefusesPython, ABC, Generic[Part]):
+class Whole(NeedsIndex, ABC, Generic[Part]):
     """A set, a sequence or a record for each index, which several variables of the state make up together.
 
     Terms read its parts. Traces show it whole, as one value.

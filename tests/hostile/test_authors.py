@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.encoding.language import (
-    BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, choice, definition, each,
-    exists, family, forall, if_, integers, is_prefix, labels, members, message, one_of, optional, parameter,
-    sequence_of, sequences, subsets, switch, variable,
+    BOOL, Action, Invariant, Property, Protocol, Sort, StateSpace, System, at_least, channel, choice,
+    definition, each, exists, family, forall, if_, integers, is_prefix, labels, members, message, one_of,
+    optional, parameter, sequence_of, sequences, subsets, switch, variable,
 )
 
 
@@ -81,6 +81,81 @@ MISTAKES = {
         "self.closed = variable(BOOL)",
         "self.closed = variable(BOOL); self.by_phase = family(BOOL, members(Phase)); self.by_phase['open']",
         "by_phase: open is not in Phase; 'open' is a string; write Phase.OPEN",
+    ),
+    "a family beside a term": ("~s.sent[entry] &", "~s.closed & s.sent &", "sent is used without its index"),
+    "a family is set": (
+        "s.sent[entry].set(True)",
+        "s.sent.set(True)",
+        "sent is updated without its index; write sent[1..1].set(…)",
+    ),
+    "a family of sets is updated": (
+        "variable(BOOL)",
+        "variable(BOOL); self.late = family(subsets(self.entry), self.entry); self.late.add(1)",
+        "late is updated without its index; write late[1..1].add(…)",
+    ),
+    "an index is assigned to": (
+        "def build(p):",
+        "def build(p):\n    State(p).sent[1] = True",
+        "sent[…] = … is no update; write sent[1..1].set(…) in then=",
+    ),
+    "a remainder": (
+        "(s.phase == Phase.OPEN)",
+        "(entry % 2 == 1)",
+        "% is not defined on terms: write a table, self.next = family(",
+    ),
+    "a remainder by a term": ("(s.phase == Phase.OPEN)", "(3 % entry == 1)", "% is not defined on terms"),
+    "a quotient": ("(s.phase == Phase.OPEN)", "(entry // 2 == 0)", "division is not defined on terms"),
+    "a power": ("(s.phase == Phase.OPEN)", "(entry**2 == 1)", "** is not defined on terms: write a table"),
+    "a negative term": (
+        "(s.phase == Phase.OPEN)",
+        "(-entry == -1)",
+        "unary - is not defined on terms: write 0 - x",
+    ),
+    "an absolute value": ("(s.phase == Phase.OPEN)", "(abs(entry) == 1)", "write if_(x < 0, 0 - x, x)"),
+    "exclusive or": (
+        "~s.sent[entry] &",
+        "(s.sent[entry] ^ s.closed) &",
+        "^ is not defined on terms: write a != b",
+    ),
+    "an arrow": (
+        "~s.sent[entry] &",
+        "(s.sent[entry] >> s.closed) &",
+        ">> is not defined on terms: write implies(a, b)",
+    ),
+    "the larger one": (
+        "(s.phase == Phase.OPEN)",
+        "(max(entry, 0) == 1)",
+        "instead of and, or, not, if, min and max",
+    ),
+    "a chain of numbers": (
+        "(s.phase == Phase.OPEN)",
+        "(0 < entry < 2)",
+        "(a < b) & (b < c) instead of a < b < c",
+    ),
+    "the length of a set": (
+        "variable(BOOL)",
+        "variable(BOOL); self.late = variable(subsets(self.entry)); len(self.late)",
+        "len() is not defined on terms: write size(s.quorum) for a set",
+    ),
+    "the length of a sequence": (
+        "variable(BOOL)",
+        "variable(BOOL); self.log = variable(sequences(self.entry, most=1)); len(self.log)",
+        "length(s.log) for a sequence",
+    ),
+    "a channel as a family": (
+        "variable(BOOL)",
+        "variable(BOOL); self.ask = channel('ask', 'w', 'b'); self.ask[1]",
+        "ask is a channel: write s.ask.is_sent(…), is_received(…) or under_way(…)",
+    ),
+    "a message in then": (
+        "then=[s.sent[entry].set(True)]",
+        'then=[message("add", "w", "b")]',
+        "then=: one item is a Message; a message stands in sent= or in received=",
+    ),
+    "received is a list": (
+        'actor="w")',
+        'actor="w", received=[message("add", "b", "w")])',
+        "received= is a list; write one message",
     ),
     "no each": (
         "each(send, s, s.entry),",
@@ -311,7 +386,7 @@ MISTAKES = {
         "variable(BOOL, initial=3)",
         "closed: initial value 3 is not in",
     ),
-    "an index too few": ("~s.sent[entry] &", "~s.sent &", "bad operand type for unary ~"),
+    "an index too few": ("~s.sent[entry] &", "~s.sent &", "sent is used without its index; write sent[1..1]"),
     "an index too many": ("~s.sent[entry] &", "~s.sent[entry, 1] &", "sent has 1 indices, not 2"),
     "an index outside": ("holds=~s.sent[1]", "holds=~s.sent[9]", "sent: 9 is not in 1..1"),
     "syntax": ("def build(p):", "def build(p:", "line 40: "),
