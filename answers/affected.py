@@ -37,20 +37,24 @@ def family(name: str) -> Bug:
     return next((bug for bug in bugs_of_releases() if bug[0].name == name), ())
 
 
+def _rules(known: Expectation) -> Mapping[str, Rule]:
+    return of_copies.RULES if known.protocol == OF_COPIES else RULES
+
+
 def rule(known: Expectation) -> Rule | None:
     """Return the rule of the bug's switch; None if no switch fixes it."""
-    if known.switch is None:
-        return None
-    return (of_copies.RULES if known.protocol == OF_COPIES else RULES)[known.switch]
+    return None if known.switch is None else _rules(known)[known.switch]
 
 
 def has(known: Expectation, release: str) -> bool:
     """Return whether the release has the bug, at least with some of its settings.
 
-    The answer comes from the bug's switch. A bug that no switch fixes is in every release.
+    It has the bug if it has the value of the bug's switch. It must also have the code of the other switches
+    that the bug's row names, with any value. A bug that no switch fixes needs only these.
     """
-    found = rule(known)
-    return found is None or known.broken in found.settings(release)
+    found, rules = rule(known), _rules(known)
+    has_code = all(rules[name].settings(release) for name in known.settings if name in rules)
+    return has_code and (found is None or known.broken in found.settings(release))
 
 
 def unless(known: Expectation, release: str) -> str:

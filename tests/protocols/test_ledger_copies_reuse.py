@@ -12,6 +12,7 @@ from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.system import System
 from fencepost.properties.catalogue import find
+from fencepost.protocols.ledger_copies.state import Copies
 from support.exploration import explore
 from support.instances import actions, built, happens
 
@@ -78,6 +79,18 @@ def test_the_memtable_drops_the_entry_unless_it_was_flushed_before() -> None:
     assert fails(SORTED, READABLE, *DELETED, *ADDED)
     assert stays(SORTED, READABLE, "flush: b1", *DELETED, *ADDED)
     assert stays(SORTED, READABLE, *DELETED, "flush: b1", *ADDED)
+
+
+@pytest.mark.parametrize("remembers", ["no", "yes"])
+def test_the_memory_of_deleted_ledgers_keeps_the_memtable_from_dropping_entries_of_an_owner_that_waits(
+    remembers: str,
+) -> None:
+    """Seen in all states, with restarts: b1 has taken the entry, and its memtable has the old one."""
+    system, _ = built(COPIES, {**SORTED, "remembers_deleted": remembers})
+    s = system.state
+    assert isinstance(s, Copies)
+    is_dropped = Concrete(system).predicate(s.took["b1", 1] & s.cached["b1", 1] & ~s.cached_new["b1", 1])
+    assert any(is_dropped(visit.state) for visit in explore(system)) == (remembers == "no")
 
 
 @pytest.mark.parametrize("flushed", [["flush: b1"], RESTARTED], ids=["flush", "restart"])

@@ -237,6 +237,12 @@ def test_a_bug_is_found_with_all_the_switches_of_a_release_that_has_it(name: str
     assert verdict(known, as_in(release, instance(known))) is Verdict.VIOLATED
 
 
+def test_a_release_without_the_code_of_a_switch_that_the_row_of_a_bug_names_lacks_the_bug() -> None:
+    """DbLedgerStorage came with 4.7.0, and the switch of these two bugs is older."""
+    for known in chosen(KNOWN, ["reused-uncleaned", "reused-restart"]):
+        assert (has(known, "4.6.2"), has(known, "4.7.0"), has(known, NEWEST)) == (False, True, True)
+
+
 def test_a_bug_may_depend_on_what_is_set_up() -> None:
     (known,) = chosen(KNOWN, ["BP-46-1"])
     assert (has(known, "4.14.8"), unless(known, "4.14.8")) == (True, "")

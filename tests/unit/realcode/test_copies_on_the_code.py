@@ -46,6 +46,7 @@ ENDINGS = {
             ("fence", "sorted"),
             ("collector", "sorted"),
             ("late-copy", "sorted"),
+            ("memtable", "sorted"),
             ("version", "sorted"),
             ("dropped", "db"),
             ("read-cache", "db"),
@@ -54,8 +55,6 @@ ENDINGS = {
         )
         for release in ("4.13.0", "4.17.4", "4.18.0")
     },
-    ("reused-memtable", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
-    ("reused-memtable", "4.17.4", "sorted"): (Ending.REFUSED, 5),
     ("reused-refused", "4.13.0", "sorted"): (Ending.REFUSED, 4),
     ("reused-refused", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
     ("reused-refused", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
