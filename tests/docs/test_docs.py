@@ -18,6 +18,7 @@ from fencepost.answers.known import KNOWN
 from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
+from fencepost.encoding import language as authors
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
@@ -135,6 +136,33 @@ def test_the_code_in_the_page_for_tla_is_that_of_its_example() -> None:
     parts = blocks(ROOT / "docs" / "from-tla.md", "python")
     assert len(parts) > 5
     assert [part for part in parts if part not in source] == []
+
+
+class AtAGlance(authors.StateSpace):
+    """The names that the table of the page for TLA+ uses. Its `a` is an index and a condition."""
+
+    def __init__(self) -> None:
+        self.acceptor, self.few = authors.BOOL, authors.integers(1, 5)
+        self.x, self.f = authors.variable(self.few), authors.family(self.few, self.acceptor)
+        self.a, self.b, self.c = (authors.variable(authors.BOOL) for _ in "abc")
+        self.r = authors.family(authors.BOOL, self.acceptor, self.acceptor)
+        self.q = authors.variable(authors.sequences(self.few, most=3))
+        self.quorum = authors.variable(authors.subsets(self.few))
+        self.entry = authors.records(term=self.few, value=self.few)
+
+
+def test_the_terms_in_the_table_for_tla_are_terms_of_the_language() -> None:
+    """Planted: `everywhere(lambda …, sort)`, `sum` of the family, `implies` of one condition."""
+    page = (ROOT / "docs" / "from-tla.md").read_text(encoding="utf-8")
+    table = page.partition("## At a glance")[2].partition("\n## ")[0]
+    terms = [code for row in table.splitlines() for code in re.findall("`([^`]+)`", row.rpartition(" | ")[2])]
+    s = AtAGlance()
+    few = {"S": s.few, "T": s.few, "Q": s.quorum, "e": 3, "t": 3, "v": 3, "argument": 3}
+    names = {**vars(authors), **vars(s), **few, "s": s, "act": lambda s, a: authors.Action(actor="w")}
+    called = [term for term in terms if "(" in term and "…" not in term]
+    assert len(called) > 15
+    for term in called:
+        eval(term, names)
 
 
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
