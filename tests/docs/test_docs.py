@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -20,6 +21,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
 from fencepost.encoding import language as authors
 from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot_ways import BOOT
@@ -28,6 +30,7 @@ from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
+from support.exploration import explore
 from support.instances import differences
 from support.names import DOTTED, FILE, OF_OTHERS, PLACED, code, dead_names, pages
 from support.shown import shows
@@ -163,6 +166,38 @@ def test_the_terms_in_the_table_for_tla_are_terms_of_the_language() -> None:
     assert len(called) > 15
     for term in called:
         eval(term, names)
+
+
+def test_the_rule_about_parameters_in_the_reference_is_printed_as_the_page_says() -> None:
+    page = LANGUAGE.read_text(encoding="utf-8")
+    call, printed = re.search(r"`(require\(.+\))`\. With one server it prints `(.+)`\.", page).groups()  # type: ignore[union-attr]
+    for servers, says in ((2, ""), (1, printed)):
+        try:
+            eval(call, vars(authors), {"self": SimpleNamespace(servers=servers)})
+            said = ""
+        except BadInput as error:
+            said = str(error)
+        assert said == says
+
+
+class Asking(authors.StateSpace):
+    """Nodes that ask one another."""
+
+    def __init__(self) -> None:
+        self.node = authors.labels("node", "n", 3)
+        self.ask = authors.channel("ask", self.node, self.node)
+
+
+def test_a_message_to_all_others_as_the_reference_writes_it_does_not_go_to_its_sender() -> None:
+    (code,) = re.findall(r"`sent=(\[s\.ask\.send.+?\])`", LANGUAGE.read_text(encoding="utf-8"))
+
+    def ask(s: Asking, node: authors.Parameter) -> authors.Action:
+        return authors.Action(actor=node, sent=eval(code, {"s": s, "node": node}))
+
+    s = Asking()
+    _, after, *_ = explore(authors.System(s, (authors.each(ask, s, s.node),)))
+    sent = {v.index for v in s.variables if v.family.name == "ask_sent" and after.state[v.place]}
+    assert sent == {("n1", "n2"), ("n1", "n3")}
 
 
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
