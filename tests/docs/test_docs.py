@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +19,9 @@ from fencepost.answers.known import KNOWN
 from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
+from fencepost.encoding import language as authors
 from fencepost.encoding.engine.verdicts import Verdict
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot_ways import BOOT
@@ -27,6 +30,7 @@ from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
+from support.exploration import explore
 from support.instances import differences
 from support.names import DOTTED, FILE, OF_OTHERS, PLACED, code, dead_names, pages
 from support.shown import shows
@@ -135,6 +139,65 @@ def test_the_code_in_the_page_for_tla_is_that_of_its_example() -> None:
     parts = blocks(ROOT / "docs" / "from-tla.md", "python")
     assert len(parts) > 5
     assert [part for part in parts if part not in source] == []
+
+
+class AtAGlance(authors.StateSpace):
+    """The names that the table of the page for TLA+ uses. Its `a` is an index and a condition."""
+
+    def __init__(self) -> None:
+        self.acceptor, self.few = authors.BOOL, authors.integers(1, 5)
+        self.x, self.f = authors.variable(self.few), authors.family(self.few, self.acceptor)
+        self.a, self.b, self.c = (authors.variable(authors.BOOL) for _ in "abc")
+        self.r = authors.family(authors.BOOL, self.acceptor, self.acceptor)
+        self.q = authors.variable(authors.sequences(self.few, most=3))
+        self.quorum = authors.variable(authors.subsets(self.few))
+        self.entry = authors.records(term=self.few, value=self.few)
+
+
+def test_the_terms_in_the_table_for_tla_are_terms_of_the_language() -> None:
+    """Planted: `everywhere(lambda …, sort)`, `sum` of the family, `implies` of one condition."""
+    page = (ROOT / "docs" / "from-tla.md").read_text(encoding="utf-8")
+    table = page.partition("## At a glance")[2].partition("\n## ")[0]
+    terms = [code for row in table.splitlines() for code in re.findall("`([^`]+)`", row.rpartition(" | ")[2])]
+    s = AtAGlance()
+    few = {"S": s.few, "T": s.few, "Q": s.quorum, "e": 3, "t": 3, "v": 3, "argument": 3}
+    names = {**vars(authors), **vars(s), **few, "s": s, "act": lambda s, a: authors.Action(actor="w")}
+    called = [term for term in terms if "(" in term and "…" not in term]
+    assert len(called) > 15
+    for term in called:
+        eval(term, names)
+
+
+def test_the_rule_about_parameters_in_the_reference_is_printed_as_the_page_says() -> None:
+    page = LANGUAGE.read_text(encoding="utf-8")
+    call, printed = re.search(r"`(require\(.+\))`\. With one server it prints `(.+)`\.", page).groups()  # type: ignore[union-attr]
+    for servers, says in ((2, ""), (1, printed)):
+        try:
+            eval(call, vars(authors), {"self": SimpleNamespace(servers=servers)})
+            said = ""
+        except BadInput as error:
+            said = str(error)
+        assert said == says
+
+
+class Asking(authors.StateSpace):
+    """Nodes that ask one another."""
+
+    def __init__(self) -> None:
+        self.node = authors.labels("node", "n", 3)
+        self.ask = authors.channel("ask", self.node, self.node)
+
+
+def test_a_message_to_all_others_as_the_reference_writes_it_does_not_go_to_its_sender() -> None:
+    (code,) = re.findall(r"`sent=(\[s\.ask\.send.+?\])`", LANGUAGE.read_text(encoding="utf-8"))
+
+    def ask(s: Asking, node: authors.Parameter) -> authors.Action:
+        return authors.Action(actor=node, sent=eval(code, {"s": s, "node": node}))
+
+    s = Asking()
+    _, after, *_ = explore(authors.System(s, (authors.each(ask, s, s.node),)))
+    sent = {v.index for v in s.variables if v.family.name == "ask_sent" and after.state[v.place]}
+    assert sent == {("n1", "n2"), ("n1", "n3")}
 
 
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
