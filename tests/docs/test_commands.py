@@ -17,7 +17,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from support.page_commands import PAGES, ROOT, PageCommand, click_commands, commands, needed, unknown_options
 from support.shown import SHOWN, shows
-from support.tiers import FILE, each_third, read
+from support.tiers import FILE, LIMITS, each_third, read
 
 ALL = [command for page in PAGES for command in commands(page)]
 
@@ -108,14 +108,14 @@ def lay_out(command: PageCommand, folder: Path) -> None:
             (folder / word).write_text(shown[0], encoding="utf-8")
 
 
-SLOW = 2
-"""The recorded seconds up to which `make test` runs a command; `make test-long` runs all."""
+ASKS = ("check", "known", "count", "invariants", "weaken")
+"""Commands that never take so little that they need no record. One without a record is taken for long."""
 
 
 def is_long(command: PageCommand) -> bool:
     """Return whether only `make test-long` runs the command to its end."""
     case = f"tests/docs/test_commands.py::test_a_command_ends_as_its_page_says[{command}]"
-    return read(FILE).get(case, 0) > SLOW
+    return read(FILE).get(case, LIMITS["long"] + 1 if command.arguments[0] in ASKS else 0) > LIMITS["long"]
 
 
 BY_TIER = [pytest.param(c, marks=pytest.mark.long if is_long(c) else pytest.mark.slow) for c in to_run()]

@@ -225,7 +225,7 @@ def test_a_recording_of_one_case_changes_no_other_line(suite: Path, pytester: py
     assert read(suite) == DURATIONS | {"test_a.py::test_quick": 60}
 
 
-MOST = 700
+MOST = 650
 """The most CPU seconds that the records of `make test` may come to: under eight minutes on two cores."""
 
 
