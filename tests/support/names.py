@@ -46,6 +46,7 @@ OF_OTHERS = {
         "HADOOP_CONF_DIR",
         "PYSPARK_SUBMIT_ARGS",
         "nohup",
+        "Tail",
         "updr",
         "SequenceReadRequest",
         "ClientClosedException",

@@ -20,7 +20,7 @@ import pytest
 FILE = Path(__file__).parents[1] / "durations.json"
 LIMITS = {"long": 2, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
-SHARE = 2
+SHARE = 1
 """Seconds that the cases of one test may take together before its other cases are long."""
 LEAST = 0.2
 """Seconds up to which a case needs no record."""
@@ -82,7 +82,7 @@ def sort_into_tiers(items: list[pytest.Item], durations: Durations) -> None:
 
 
 def _over_their_share(items: Iterable[pytest.Item], durations: Durations) -> Iterator[pytest.Item]:
-    """Yield the cases that are not long and that their test has no seconds left for.
+    """Yield the cases that are not long and that their test has no seconds left for, never its shortest.
 
     A test marked `each` keeps all its cases. Each row of a file of expected verdicts is a test of its own.
     """
@@ -94,7 +94,8 @@ def _over_their_share(items: Iterable[pytest.Item], durations: Durations) -> Ite
     for cases in by_test.values():
         ordered = sorted(cases, key=lambda case: case[:2])
         spent = itertools.accumulate(seconds for seconds, _, _ in ordered)
-        yield from (item for seconds, (_, _, item) in zip(spent, ordered, strict=True) if seconds > SHARE)
+        over = [item for seconds, (_, _, item) in zip(spent, ordered, strict=True) if seconds > SHARE]
+        yield from (item for item in over if item is not ordered[0][2])
 
 
 def _expected(item: pytest.Item, durations: Durations) -> float:
