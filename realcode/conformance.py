@@ -173,6 +173,8 @@ def start(grounds: Sequence[Ground], setting: Setting, session: HarnessSession) 
         for parameters in of_copies:
             must_be_drivable(parameters, setting)
         return started(session, setting, max(p.bookies for p in of_copies), AS_WRITTEN)
+    if any(parameters_of(ground.instance).journals for ground in grounds):
+        raise NoSeam("runs do not move the journal's mark; `reproduce` does")
     needed = [needs(parameters_of(ground.instance), setting) for ground in grounds]
     if any(other != needed[0] for other in needed):
         raise NoSeam("these instances need bookies that are set up differently")

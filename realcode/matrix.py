@@ -25,7 +25,14 @@ from fencepost.realcode.drive.actions import UNDRIVABLE
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.drive.writers import AT_REST
 from fencepost.realcode.release_behaviour import is_of_other_rules, is_there, refused_at
-from fencepost.realcode.reproduction import Reproduction, Setting, as_code_can, needs, without_needless
+from fencepost.realcode.reproduction import (
+    Reproduction,
+    Setting,
+    as_code_can,
+    needs,
+    storage_of,
+    without_needless,
+)
 
 
 class Mark(Enum):
@@ -113,7 +120,7 @@ def without_running(known: Expectation, setting: Setting) -> Cell | None:
         why = why or str(reason)
     if not why:
         return None
-    of_storage = parameters.storage in ("any", setting.storage)
+    of_storage = storage_of(parameters) in ("any", setting.storage)
     if of_storage and not is_there(known, setting.release, setting.storage):
         return Cell(known.name, setting, Mark.NOT_OF)
     return Cell(known.name, setting, Mark.UNDRIVABLE, why)

@@ -31,6 +31,15 @@ TOLD_LAC = "lac told"
 UNANSWERED = "unanswered"
 """An entry that the writer's application has pushed and that no result has come for yet."""
 
+UP = "up"
+"""Whether a bookie serves. It is compared if the journal's mark is modelled, and its boot may fail."""
+
+UNSAFE = "lost by a crash"
+"""An entry whose record the journal's mark has passed, and that no flush has written."""
+
+FILE_GONE = "marked file gone"
+"""Whether the journal file that the mark of a bookie names is deleted."""
+
 OWN_LAC = f"lac[{WRITER}]"
 """The writer's last add confirmed.
 
@@ -76,6 +85,8 @@ def code_observations(
     for name, inside in look["bookies"].items():
         if inside["up"] and int(name[1:]) <= bookies:
             found |= _inside(name, inside, entries)
+        if parameters.journals:
+            found[f"{UP}[{name}]"] = inside["up"]
     for entry in range(1, entries + 1):
         results = {
             told.split(": ")[-1] for told in look["told"] if told.startswith(f"{WRITER}: add {entry}:")
@@ -138,6 +149,10 @@ def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Jso
         found[f"stored[{name}, {entry}]"] = NOTHING if item is None else int(item["content"])
         if item is not None:
             found[f"stored lac[{name}, {entry}]"] = item["lac"] + 1
+    if "unsafe" in inside:
+        for entry in range(1, entries + 1):
+            found[f"{UNSAFE}[{name}, {entry}]"] = entry - 1 in inside["unsafe"]
+        found[f"{FILE_GONE}[{name}]"] = inside["mark file gone"]
     return found
 
 
@@ -153,7 +168,9 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     if found["status"] != Status.NONE.value:
         found |= _fragments(ledger, value, value(ledger.last_fragment))
     for bookie in ledger.bookie:
-        if ledger.parameters.boots_in_steps and value(ledger.stage[bookie]) != Stage.SERVING.value:
+        if ledger.parameters.journals:
+            found |= _of_mark(ledger, bookie, value)
+        if not _serves(ledger, bookie, value):
             continue
         found[f"fenced[{bookie}]"] = value(ledger.fenced[bookie])
         found[f"limbo[{bookie}]"] = value(ledger.limbo[bookie]) if ledger.parameters.crashes else False
@@ -182,6 +199,24 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     for reader in ledger.reader if ledger.parameters.readers else ():
         found |= _known_to(ledger, reader, value)
     return found
+
+
+def _serves(ledger: Ledger, bookie: Value, value: Any) -> bool:
+    """Return whether the bookie is up: always, unless crashes leave it down in the model."""
+    p = ledger.parameters
+    return not (p.boots_in_steps or p.journals) or value(ledger.stage[bookie]) == Stage.SERVING.value
+
+
+def _of_mark(ledger: Ledger, bookie: Value, value: Any) -> dict[str, Json]:
+    """Return whether the bookie is up, what a crash would take from it, and whether it would boot."""
+    found: dict[str, Json] = {
+        f"{UNSAFE}[{bookie}, {e}]": value(
+            ledger.has(bookie, e) & ledger.passed[bookie, e] & ~ledger.flushed[bookie, e]
+        )
+        for e in ledger.entry
+    }
+    is_up = _serves(ledger, bookie, value)
+    return {**found, f"{UP}[{bookie}]": is_up, f"{FILE_GONE}[{bookie}]": value(ledger.mark_file_gone[bookie])}
 
 
 def _compares_lac(ledger: Ledger, value: Any) -> bool:
@@ -248,7 +283,7 @@ def differences(model: Observations, code: Observations) -> dict[str, tuple[Json
     for name in {**model, **code}:
         if name in model and name in code and model[name] == code[name]:
             continue
-        bookie = _bookie(name)
+        bookie = None if name.startswith(f"{UP}[") else _bookie(name)
         if bookie is not None and not (f"fenced[{bookie}]" in model and f"fenced[{bookie}]" in code):
             continue
         if name.startswith(TOLD_LAC) or (name == f"closed at[{WRITER}]" and name not in code):

@@ -23,6 +23,7 @@ from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.course import CodeStep, Course, Ending
 from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam
+from fencepost.realcode.drive.marks import settings as marked
 from fencepost.realcode.drive.recoverers import drive_on
 from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import CodeFailed, HarnessSession
@@ -82,12 +83,17 @@ def bookkeeper_of(trace: Trace) -> tuple[System, BookKeeperParameters]:
     return instance.system, instance.parameters
 
 
+def storage_of(parameters: BookKeeperParameters) -> str:
+    """Return the storage that the instance is about; `any` if it is about none."""
+    return "db" if parameters.journals else parameters.storage
+
+
 def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
     """Return the settings that the bookies need; raise NoSeam if release or storage has no such setting."""
-    if parameters.storage not in ("any", setting.storage):
-        raise NoSeam(f"its trace is of {parameters.storage} storage")
+    if storage_of(parameters) not in ("any", setting.storage):
+        raise NoSeam(f"its trace is of {storage_of(parameters)} storage")
     if parameters.journals:
-        raise NoSeam("its trace moves the journal's mark")
+        return {"journal": "yes", "checks": "no", **marked(parameters.journals, parameters.other_dirs)}
     racks = {"racks": str(parameters.racks)} if parameters.racks else {}
     if not parameters.crashes or parameters.storage != "any":
         return {"journal": "yes", "checks": "no", **racks}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.values import WRITER
-from fencepost.realcode.drive import bookies, forces, readers, recoverers, writers
+from fencepost.realcode.drive import bookies, forces, marks, readers, recoverers, writers
 from fencepost.realcode.drive.bookies import PHASE_ONE
 from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about
 from fencepost.realcode.harness_session import CodeFailed
@@ -33,6 +33,10 @@ def _metadata(code: Code, step: TraceStep) -> None:
     code.ask("metadata", client=step.arguments["client"])
 
 
+def _crash(code: Code, step: TraceStep) -> None:
+    (marks.crash if code.parameters.journals else bookies.crash)(code, step)
+
+
 def _nothing(code: Code, step: TraceStep) -> None:
     """Do nothing."""
 
@@ -40,6 +44,7 @@ def _nothing(code: Code, step: TraceStep) -> None:
 NOTHING_NEW = "nothing new"
 DOWN = "nothing of the bookie, which is down"
 BOOTED = "entries, LACs, fences and limbo as after the boot"
+OF_MARK = "the entries that a crash would lose; whether the journal file that the mark names is gone"
 _AT_BOOT = Drive("part of the boot, which is one call at `serve`", NOTHING_NEW, _nothing)
 
 
@@ -205,7 +210,11 @@ DRIVEN: Mapping[str, Drive] = {
         BOOTED,
         bookies.crash_in_first_add,
     ),
-    "crash": Drive("the bookie's folders are as a killed process leaves them", DOWN, bookies.crash),
+    "crash": Drive(
+        "the bookie's folders are as a killed process leaves them. With the journal's mark it is then booted",
+        f"{DOWN}; with the mark, {BOOTED}, or that it does not boot",
+        _crash,
+    ),
     "lose disk": Drive("the folder of that disk is emptied", DOWN, bookies.lose_disk),
     "reimage": Drive("all folders are emptied, and the cookie in ZooKeeper deleted", DOWN, bookies.reimage),
     "serve": Drive(
@@ -237,6 +246,34 @@ DRIVEN: Mapping[str, Drive] = {
         "the records of the last sync",
         BOOTED,
         forces.lose_power,
+    ),
+    "begin checkpoint": Drive(
+        "CheckpointSourceList.newCheckpoint, in a thread that waits before it samples the last journal",
+        NOTHING_NEW,
+        marks.begin_checkpoint,
+    ),
+    "sample journal": Drive(
+        "that thread goes on; with one journal, CheckpointSourceList.newCheckpoint",
+        NOTHING_NEW,
+        marks.sample_journal,
+    ),
+    "end checkpoint": Drive("SyncThread.checkpoint with that checkpoint", OF_MARK, marks.end_checkpoint),
+    "flush cache": Drive(
+        "SingleDirectoryDbLedgerStorage.flush of the ledger's directory", OF_MARK, marks.flush_cache
+    ),
+    "flush other directory": Drive(
+        "SingleDirectoryDbLedgerStorage.flush of another directory", OF_MARK, marks.flush_other_directory
+    ),
+    "delete journals": Drive(
+        "nothing: the flush before has deleted them. Before that flush, large entries of another ledger make "
+        "the journal begin a new file",
+        "whether the journal file that the checkpoint names is gone",
+        marks.delete_journals,
+    ),
+    "fail flush": Drive(
+        "the same flush; KeyValueStorage.Batch.flush of the locations throws an IOException",
+        OF_MARK,
+        marks.fail_flush,
     ),
     "open for reading": Drive(
         "BookKeeper.asyncOpenLedgerNoRecovery; its read of the metadata is delivered",

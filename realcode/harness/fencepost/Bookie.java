@@ -12,6 +12,7 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Iterator;
@@ -39,6 +40,7 @@ import org.apache.bookkeeper.stats.StatsLogger;
 
 /** One real bookie, which is started as by `bookkeeper bookie`, crashed, restarted and observed. */
 final class Bookie {
+    private static final int HEADER = 512;    // bytes of a journal file
     final String name;
     private final File folder;
     private final int port;
@@ -53,9 +55,15 @@ final class Bookie {
     private boolean holdsJournal;
     private Thread syncs;    // the thread that syncs the journal, while it is held
     private long others;
+    final JournalMark mark = new JournalMark(this);
 
-    /** The settings that all bookies have in common. */
-    record Settings(String metadata, String storage, boolean journal, boolean checks) { }
+    /**
+     * The settings that all bookies have in common.
+     *
+     * <p>With `journals` above 0 the journal's mark is driven: there are as many journals, files of the smallest size,
+     * and no file is kept behind the mark.
+     */
+    record Settings(String metadata, String storage, boolean journal, boolean checks, int journals, int directories) { }
 
     Bookie(String name, File folder, int port, Settings settings) {
         this.name = name;
@@ -134,7 +142,7 @@ final class Bookie {
         });
     }
 
-    private static <T> T proxy(Class<T> type, java.lang.reflect.InvocationHandler handler) {
+    static <T> T proxy(Class<T> type, java.lang.reflect.InvocationHandler handler) {
         return type.cast(java.lang.reflect.Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
     }
 
@@ -240,6 +248,7 @@ final class Bookie {
         copy(folder.toPath(), kept);
         holdJournal(false);
         letSync();
+        mark.forget();
         stop();
         delete(folder.toPath());
         Files.move(kept, folder.toPath());
@@ -325,18 +334,33 @@ final class Bookie {
 
     /** Returns the position of the record of the ledger's first entry in a journal file, or of the end of the records. */
     private static int firstEntry(ByteBuffer journal, long ledger) {
-        int at = 512;    // the header
+        int end = HEADER;
+        for (Record found : records(journal)) {
+            if (found.ledger() == ledger && found.entry() >= 0) {
+                return found.start();
+            }
+            end = found.end();
+        }
+        return end;
+    }
+
+    /** A record in a journal file: its ledger, its entry (below 0 if it is something else) and its place. */
+    record Record(long ledger, long entry, int start, int end) { }
+
+    /** Returns the records of a journal file in their order. */
+    static List<Record> records(ByteBuffer journal) {
+        List<Record> found = new ArrayList<>();
+        int at = HEADER;
         while (at + 4 <= journal.capacity() && journal.getInt(at) != 0) {
             int length = journal.getInt(at);
             if (length == -0x100) {    // padding
                 at += 8 + journal.getInt(at + 4);
-            } else if (journal.getLong(at + 4) == ledger && journal.getLong(at + 4 + 8) >= 0) {
-                return at;
             } else {
+                found.add(new Record(journal.getLong(at + 4), journal.getLong(at + 4 + 8), at, at + 4 + length));
                 at += 4 + length;
             }
         }
-        return at;
+        return found;
     }
 
     /** Waits until the journal has written its queue. */
@@ -350,7 +374,12 @@ final class Bookie {
 
     /** Stores an entry of another ledger, so that the bookie is busy. */
     void storeOther() throws Exception {
-        ByteBuf entry = Unpooled.buffer().writeLong(Integer.MAX_VALUE).writeLong(others++).writeLong(-1).writeBytes(new byte[16]);
+        storeOther(Integer.MAX_VALUE, 16);
+    }
+
+    /** Stores an entry of another ledger, with so many bytes of content. */
+    void storeOther(long other, int size) throws Exception {
+        ByteBuf entry = Unpooled.buffer().writeLong(other).writeLong(others++).writeLong(-1).writeBytes(new byte[size]);
         CountDownLatch stored = new CountDownLatch(1);
         service().getServer().getBookie().addEntry(entry, false,
             (rc, ledger, id, address, ctx) -> stored.countDown(), null, new byte[20]);
@@ -381,7 +410,12 @@ final class Bookie {
         if (!isDb() || keepsReads) {
             return;
         }
-        Object cache = field(folderStorage(), "readCache");
+        for (Object directory : (List<?>) field(storage(), "ledgerStorageList")) {
+            emptyReadCache(field(directory, "readCache"));
+        }
+    }
+
+    private static void emptyReadCache(Object cache) throws Exception {
         Method put = cache.getClass().getMethod("put", long.class, long.class, ByteBuf.class);
         ByteBuf other = Unpooled.wrappedBuffer(new byte[(int) field(cache, "segmentSize")]);
         for (long entry = 0; entry < ((List<?>) field(cache, "cacheSegments")).size(); entry++) {
@@ -469,6 +503,18 @@ final class Bookie {
         return field(folderStorage(), "gcThread");
     }
 
+    Object real() throws Exception {
+        return service().getServer().getBookie();
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    Path folder() {
+        return folder.toPath();
+    }
+
     private boolean isDb() {
         return settings.storage().endsWith("DbLedgerStorage");
     }
@@ -517,9 +563,13 @@ final class Bookie {
         conf.setListeningInterface("lo");
         conf.setAllowLoopback(true);
         conf.setAdvertisedAddress("127.0.0.1");
-        conf.setJournalDirsName(new String[] {path("journal")});
-        conf.setLedgerDirNames(new String[] {path("ledger")});
-        conf.setIndexDirName(new String[] {path("index")});
+        conf.setJournalDirsName(paths("journal", settings.journals()));
+        conf.setLedgerDirNames(paths("ledger", settings.directories()));
+        conf.setIndexDirName(paths("index", settings.directories()));
+        if (settings.journals() > 0) {
+            conf.setProperty("journalMaxSizeMB", 1);
+            conf.setProperty("journalMaxBackups", 0);
+        }
         conf.setLedgerStorageClass(settings.storage());
         conf.setProperty("journalWriteData", settings.journal());
         conf.setProperty("dataIntegrityCheckingEnabled", settings.checks());
@@ -532,7 +582,7 @@ final class Bookie {
         conf.setAllowMultipleDirsUnderSameDiskPartition(true);
         conf.setEntryLogFilePreAllocationEnabled(false);
         conf.setProperty("journalPreAllocSizeMB", 1);
-        conf.setProperty("dbStorage_writeCacheMaxSizeMb", 4);
+        conf.setProperty("dbStorage_writeCacheMaxSizeMb", settings.journals() > 0 ? 64 : 4);
         conf.setProperty("dbStorage_readAheadCacheMaxSizeMb", 4);
         conf.setProperty("serverNumIOThreads", 1);
         conf.setHttpServerEnabled(false);
@@ -541,10 +591,15 @@ final class Bookie {
         return conf;
     }
 
-    private String path(String part) {
-        File made = new File(folder, part);
-        made.mkdirs();
-        return made.getPath();
+    /** Makes the folders of a part, one if the number is 0: `journal`, `journal2` and so on. */
+    private String[] paths(String part, int number) {
+        String[] made = new String[Math.max(1, number)];
+        for (int i = 0; i < made.length; i++) {
+            File folderOfPart = new File(folder, i == 0 ? part : part + (i + 1));
+            folderOfPart.mkdirs();
+            made[i] = folderOfPart.getPath();
+        }
+        return made;
     }
 
     static Object field(Object object, String name) throws Exception {
@@ -558,6 +613,12 @@ final class Bookie {
             }
         }
         throw new NoSuchFieldException(object.getClass() + "." + name);
+    }
+
+    static void set(Object object, String name, Object value) throws Exception {
+        Field field = object.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        field.set(object, value);
     }
 
     static Object call(Object object, String name) throws Exception {

@@ -221,6 +221,24 @@ public final class Harness {
             case "checkpoint":
                 bookies.get(given.get("bookie")).checkpoint();
                 return Map.of();
+            case "begin-sample":
+                bookies.get(given.get("bookie")).mark.beginSample(seconds);
+                return Map.of();
+            case "sample":
+                bookies.get(given.get("bookie")).mark.sample(seconds);
+                return Map.of();
+            case "end-checkpoint":
+                bookies.get(given.get("bookie")).mark.endCheckpoint();
+                return Map.of();
+            case "flush-directory":
+                bookies.get(given.get("bookie")).mark.flush(
+                    "other".equals(given.get("directory")), ledger, "yes".equals(given.get("rolls")));
+                return Map.of();
+            case "fail-flush":
+                bookies.get(given.get("bookie")).mark.failFlush(ledger);
+                return Map.of();
+            case "marked-files":
+                return bookies.get(given.get("bookie")).mark.files();
             case "read-lac":
                 readLac(given);
                 break;
@@ -279,7 +297,8 @@ public final class Harness {
             throw new IllegalStateException("the metadata store cannot be set up");
         }
         Bookie.Settings settings = new Bookie.Settings(metadata, STORAGES.get(given.get("storage")),
-            !"no".equals(given.get("journal")), "yes".equals(given.get("checks")));
+            !"no".equals(given.get("journal")), "yes".equals(given.get("checks")),
+            Integer.parseInt(given.getOrDefault("journals", "0")), Integer.parseInt(given.getOrDefault("directories", "1")));
         String[] ports = given.getOrDefault("ports", "").split(",");
         for (int i = 1; i <= Integer.parseInt(given.get("bookies")); i++) {
             int port = ports.length >= i && !ports[i - 1].isEmpty() ? Integer.parseInt(ports[i - 1]) : freePort();
@@ -288,6 +307,9 @@ public final class Harness {
             bookie.start();
         }
         onlooker = new BookKeeper(clientConfiguration());
+        for (int i = 1; i < settings.journals(); i++) {
+            HeldClient.skipLedger(onlooker, seconds);    // a ledger's id chooses its journal; the first ledger is on the last one
+        }
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("zookeeper", org.apache.zookeeper.Version.getVersion());
         found.put("jdk", System.getProperty("java.version"));
@@ -690,6 +712,10 @@ public final class Harness {
         seen.put("fenced", fenced);
         seen.put("limbo", bookie.isInLimbo(ledger));
         seen.put("entries", entries);
+        if (bookie.settings().journals() > 0) {
+            seen.put("unsafe", bookie.mark.unsafe(ledger, entries.stream().map(e -> (Long) ((Map<?, ?>) e).get("entry")).toList()));
+            seen.put("mark file gone", bookie.mark.isFileGone());
+        }
         return seen;
     }
 

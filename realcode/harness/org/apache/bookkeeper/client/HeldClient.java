@@ -111,6 +111,13 @@ public final class HeldClient extends BookKeeper {
             .withPassword(password).withWriteFlags(WriteFlag.DEFERRED_SYNC).execute().thenApply(handle -> (LedgerHandle) handle);
     }
 
+    /** Takes the next ledger's id, so that no ledger has it. */
+    public static void skipLedger(BookKeeper client, long seconds) throws Exception {
+        CompletableFuture<Long> taken = new CompletableFuture<>();
+        client.getLedgerIdGenerator().generateLedgerId((rc, id) -> taken.complete(id));
+        taken.get(seconds, TimeUnit.SECONDS);
+    }
+
     /** Waits until the metadata store has told this version or a later one, and tells the handle. */
     public void learn(long ledger, Version version, long seconds) throws Exception {
         long end = System.nanoTime() + seconds * 1_000_000_000L;
