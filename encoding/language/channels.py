@@ -124,6 +124,8 @@ class Channel(RefusesPython):
 
     def said(self, field: str, *index: TermLike) -> Term:
         """Return the value of a field with which the message was sent; the first of its sort before."""
+        if not isinstance(field, str):
+            raise refusal(f'{self.kind}: write said("field", …): the name comes first, then the index')
         if field not in self.says:
             raise ModelError(f"{self.kind} says no {field}; valid: {', '.join(self.says) or 'nothing'}")
         domain = self.says[field]

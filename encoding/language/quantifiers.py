@@ -24,8 +24,13 @@ def bind(sort: Sort, name: str | None = None) -> Parameter:
 def argument(sort: Any, name: str | None = None) -> tuple[Parameter, Any]:
     """Return a new parameter over `sort`, and what a function of the author gets for it.
 
-    They are the same, but for the subsets of a sort (`sets`).
+    They are the same, but for the subsets of a sort (`sets`). Raises TypeError for anything but a sort.
     """
+    if not isinstance(sort, Sort):
+        raise refusal(
+            f"a {type(sort).__name__} is no sort: write a sort of the state, such as s.entry, and of several "
+            "forall_over((s.entry, s.copy), lambda e, c: …) or exists_over"
+        )
     bound = bind(sort, name)
     return bound, bound
 

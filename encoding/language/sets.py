@@ -7,7 +7,7 @@ sort. An argument of an action, and the variable of a quantifier, is one of all 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
@@ -226,6 +226,15 @@ def _members(of: Sort, given: OneOf | Iterable[Value]) -> OneOf | tuple[Value, .
         if of.counted and member not in of:
             raise ModelError(f"initial: {member!r:.80} is not in {of.name}; valid: {', '.join(map(str, of))}")
     return members
+
+
+@argument.register
+def _(sort: Subset, name: str | None = None) -> NoReturn:
+    """Raise TypeError: the values of a set are not known while the text is built."""
+    raise refusal(
+        "a set of the state is no sort: write exists(s.node, lambda n: is_in(n, s.quorum) & …), "
+        "or forall(s.node, lambda n: implies(is_in(n, s.quorum), …))"
+    )
 
 
 @argument.register

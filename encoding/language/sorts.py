@@ -229,7 +229,8 @@ def type_of(value: Value) -> str:
             return name
     if isinstance(value, NeedsIndex):
         raise value.needs_index("used")
-    raise refusal(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}")
+    nobody = '; for nobody, optional(…) has the label "none"' if value is None else ""
+    raise refusal(f"{value!r:.80} is a {type(value).__name__}; {_VALUES}{nobody}")
 
 
 _VALUES = "a value is a bool, an int, a label (a string) or a member of an Enum"

@@ -147,6 +147,37 @@ MISTAKES = {
         "variable(BOOL); self.ask = channel('ask', 'w', 'b'); self.ask[1]",
         "ask is a channel: write s.ask.is_sent(…), is_received(…) or under_way(…)",
     ),
+    "a quantifier over two sorts": (
+        "~s.sent[entry] &",
+        "exists((s.entry, s.entry), lambda e, f: s.sent[e]) &",
+        "a tuple is no sort: write a sort of the state, such as s.entry, and of several forall_over(",
+    ),
+    "a quantifier over a list": (
+        "~s.sent[entry] &",
+        "at_least(1, [1, 2], lambda e: s.sent[e]) &",
+        "a list is no sort: write a sort of the state",
+    ),
+    "a quantifier over a set of the state": (
+        "variable(BOOL)",
+        (
+            "variable(BOOL); self.late = variable(subsets(self.entry)); "
+            "self.quiet = exists(self.late, lambda e: ~self.sent[e])"
+        ),
+        "a set of the state is no sort: write exists(s.node, lambda n: is_in(n, s.quorum) & …)",
+    ),
+    "None for nobody": (
+        "variable(BOOL)",
+        "variable(BOOL); self.vote = variable(optional(labels('node', 'n', 2))); self.vote.set(None)",
+        'a member of an Enum; for nobody, optional(…) has the label "none"',
+    ),
+    "a field of a message after its index": (
+        "variable(BOOL)",
+        (
+            "variable(BOOL); self.ask = channel('ask', 'w', 'b', about={'e': self.entry}, says={'v': BOOL}); "
+            "self.ask.said(self.closed, 'v')"
+        ),
+        'ask: write said("field", …): the name comes first, then the index',
+    ),
     "a message in then": (
         "then=[s.sent[entry].set(True)]",
         'then=[message("add", "w", "b")]',
