@@ -200,6 +200,34 @@ def test_a_message_to_all_others_as_the_reference_writes_it_does_not_go_to_its_s
     assert sent == {("n1", "n2"), ("n1", "n3")}
 
 
+class Rounds(authors.StateSpace):
+    """A client that asks again once it was answered, with or without a number in its question."""
+
+    def __init__(self, numbered: bool) -> None:
+        self.round = authors.integers(1, 2)
+        self.asked = authors.variable(authors.integers(0, 2))
+        about = {"round": self.round} if numbered else {}
+        self.ask = authors.channel("ask", "client", "server", about=about)
+        self.waits = authors.variable(authors.BOOL)
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_channel_sends_an_equal_message_once_as_the_page_for_tla_says(numbered: bool) -> None:
+    def ask(s: Rounds, number: authors.Parameter) -> authors.Action:
+        then = [s.asked.set(number), s.waits.set(True)]
+        message = s.ask.send(number) if numbered else s.ask.send()
+        return authors.Action(~s.waits & (s.asked + 1 == number), then, "client", sent=[message])
+
+    def answer(s: Rounds, number: authors.Parameter) -> authors.Action:
+        message = s.ask.deliver(number) if numbered else s.ask.deliver()
+        return authors.Action(s.asked == number, [s.waits.set(False)], received=message)
+
+    s = Rounds(numbered)
+    system = authors.System(s, tuple(authors.each(act, s, s.round) for act in (ask, answer)))
+    happened = {visit.action.name for visit in explore(system) if visit.action is not None}
+    assert happened == {"ask(1)", "answer(1)"} | ({"ask(2)", "answer(2)"} if numbered else set())
+
+
 def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
     (grid,) = blocks(OWN, "toml")
     made = plan(tomllib.loads(grid), load(ROOT / EXAMPLE))
