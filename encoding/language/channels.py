@@ -107,6 +107,11 @@ class Channel(RefusesPython):
 
     __iter__ = None
 
+    @property
+    def caps(self) -> Mapping[str, int]:
+        """The bound on executions that the channel brings: a step that would send a message again waits."""
+        return {f"sendings of each {self.kind}": 1} if self.once and self._if_sent == "wait" else {}
+
     def is_sent(self, *index: TermLike) -> Term:
         """Return the term that says: the message was sent."""
         if self._sent is None:
@@ -265,7 +270,8 @@ def channel(
     - `sent` is a function from the index to the term that says that the message was sent. Without it, a
       variable does.
     - `notes_losses`: a variable remembers that the message was lost, so properties can read it.
-    - `if_sent`: an action that would send a message a second time is not enabled, or with "skip" sends none.
+    - `if_sent`: an action that would send a message a second time is not enabled, and every verdict says so;
+      or with "skip" it sends none.
 
     Raises ModelError.
     """

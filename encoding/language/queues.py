@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.channels import Channel, Process
@@ -43,6 +43,11 @@ class Queues(RefusesPython):
         domain = integers(0, max(following.values()) - 1)
         self.families = (Family(domain, (*over, self._places), None, None),)
 
+    @property
+    def caps(self) -> Mapping[str, int]:
+        """The bound on executions: how many messages a queue holds."""
+        return {self.name: len(self._places)}
+
     def _queued_of(self, channel: Channel) -> Callable[[tuple[TermLike, ...], Term], Queued]:
         """Return the function from a message, and the condition that it arrives, to its entry in a queue."""
 
@@ -79,7 +84,8 @@ def queues(
     """Declare a queue for each process: the messages of these channels arrive in the order sent to it.
 
     - `process` has all senders and receivers.
-    - `room`: a queue holds so many messages at most. A step whose messages do not fit is not enabled.
+    - `room`: a queue holds so many messages at most. A step whose messages do not fit is not enabled,
+      and every verdict says so.
     - `by_link`: each sender and receiver have a queue of their own.
     - `gone`: a function from a process to the term that says that no queue takes messages to it any more.
 

@@ -206,6 +206,12 @@ class StateSpace(metaclass=_Frozen):
         """All families, in order of declaration."""
         return tuple(self.__dict__.get("_families", ()))
 
+    @property
+    def caps(self) -> Mapping[str, int]:
+        """The bounds on executions that channels and queues bring. Every verdict names them."""
+        parts = [part for part in self.__dict__.values() if isinstance(part, Channel | Queues)]
+        return {name: most for part in parts for name, most in part.caps.items()}
+
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """All state variables and choices, in order of declaration. `place` counts from 0."""

@@ -130,7 +130,8 @@ class System:
 
     `actions` are in causal order, senders before receivers. This is the order of the slots of a round.
     `default_rounds` is set for systems with cycles, which no number of rounds covers. `caps` are bounds that
-    are part of the model, such as a largest number of fragments. Every verdict names them.
+    are part of the model, such as a largest number of fragments. Every verdict names them, and those that
+    channels and queues bring.
 
     The initial states are those in which each variable has one of its initial values, and in which
     `beginning` holds if it is given. There must be such a state.
@@ -165,6 +166,7 @@ class System:
         for name in ("axioms", "at_first"):
             must_be_list(f"{name}=", getattr(self, name), Axiom, "write a tuple: (Axiom(…),), with a comma")
         must_be_table("caps=", self.caps, int, 'write a table of numbers, such as {"entries": 2}')
+        object.__setattr__(self, "caps", {**self.caps, **self.state.caps})
         if self.default_rounds is not None:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:

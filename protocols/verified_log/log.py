@@ -31,7 +31,6 @@ def verified_log(parameters: LogParameters) -> System:
             "attempts": parameters.attempts,
             "resends": parameters.resends,
             **({"reads": parameters.reads} if parameters.consumers else {}),
-            **({"queue": parameters.queue} if parameters.network != "bag" else {}),
             **{name: most for name, most in faults.items() if most},
         },
     )

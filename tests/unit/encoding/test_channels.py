@@ -571,3 +571,28 @@ def test_a_mistake_of_an_author_is_refused(mistake: Callable[[], object], says: 
     with pytest.raises((ModelError, TypeError)) as refused:
         mistake()
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "caps"),
+    [
+        (lambda: channel("ask", "a", "b"), {"sendings of each ask": 1}),
+        (lambda: channel("ask", "a", "b", if_sent="skip"), {}),
+        (lambda: channel("ask", "a", "b", once=False), {}),
+    ],
+)
+def test_what_a_channel_bounds_is_named_with_every_verdict(
+    made: Callable[[], Channel], caps: Mapping[str, int]
+) -> None:
+    class One(StateSpace):
+        def __init__(self) -> None:
+            self.ask = made()
+
+    def ask(s: One) -> Action:
+        """Ask."""
+        return Action(actor="a", sent=[s.ask.send()])
+
+    s = One()
+    system = System(s, (each(ask, s),), caps={"rounds of talks": 3})
+    assert system.caps == {"rounds of talks": 3, **caps}
+    assert replace(system, caps={}).caps == caps

@@ -382,6 +382,7 @@ def test_an_answer_may_be_lost_where_the_question_may_not() -> None:
     s = Pair()
     asked = Property("p", "", ~s.ask.is_received(), TRUE, "always")
     made = System(s, (each(ask, s), each(reply, s)), (asked,))
+    assert made.caps == {"sendings of each ask": 1, "sendings of each answer": 1, "queue": 1}
     (result,) = check(Bare(made, Subject("pair", {}, {})), made.properties, Limits(jobs=1)).results
     assert (result.verdict, result.steps) == (Verdict.VIOLATED, 2)
 
