@@ -210,7 +210,8 @@ def flush(s: Copies, bookie: Parameter) -> Action:
 def flushes(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates of a flush; none if the bookie stores at once.
 
-    EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know.
+    EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know. With files as index the
+    deletion takes the fence that was flushed (IndexPersistenceMgr.removeLedger).
     """
     if not is_buffered(s):
         return []
@@ -228,7 +229,7 @@ def flushes(s: Copies, bookie: TermLike) -> list[Update]:
             return []
         after = {e: if_(is_written(e), s.cached_new[bookie, e], s.flushed_new[bookie, e]) for e in s.entry}
         return [
-            s.kept_fence[bookie].set(s.fence[bookie]),
+            s.kept_fence[bookie].set(FALSE if s.has_memtable else s.fence[bookie]),
             *(s.flushed_new[bookie, e].set(after[e]) for e in s.entry),
             *(s.is_new[bookie, e].set(after[e] & ~s.read_old[bookie, e]) for e in s.entry),
         ]
