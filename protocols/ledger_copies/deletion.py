@@ -124,7 +124,9 @@ def takes_content(s: Copies, bookie: TermLike, entry: TermLike, new: TermLike) -
     if is_buffered(s):
         for e in s.entry:
             taken += [
-                s.copy[bookie, e].set(cached(e) | (entry == e) | flushed(e)),
+                s.copy[bookie, e].set(
+                    cached(e) | (entry == e) | flushed(e) | (s.read_old[bookie, e] & ~gone)
+                ),
                 s.cached[bookie, e].set(cached(e) | (entry == e)),
                 s.cached_new[bookie, e].set(cached_new(e)),
                 s.flushed[bookie, e].set(flushed(e)),
@@ -192,6 +194,11 @@ def forgets(s: Copies, bookie: TermLike) -> list[Update]:
     return empty
 
 
+def _in_read_cache(s: Copies, bookie: TermLike, entry: TermLike) -> Term:
+    """Return whether the read cache has the entry, for a ledger that the bookie knows."""
+    return s.read_old[bookie, entry] if s.reuses else FALSE
+
+
 def flush(s: Copies, bookie: Parameter) -> Action:
     """Write the cache or the memtable to disk, this ledger's entries or others, and clean up.
 
@@ -236,7 +243,10 @@ def flushes(s: Copies, bookie: TermLike) -> list[Update]:
 
     return [
         *(s.flushed[bookie, e].set(is_kept(e)) for e in s.entry),
-        *(s.copy[bookie, e].set(s.copy[bookie, e] & is_kept(e)) for e in s.entry),
+        *(
+            s.copy[bookie, e].set(s.copy[bookie, e] & (is_kept(e) | _in_read_cache(s, bookie, e)))
+            for e in s.entry
+        ),
         *(s.cached[bookie, e].set(False) for e in s.entry),
         s.dropping[bookie].set(False),
         s.cleaning[bookie].set(False),
@@ -255,7 +265,12 @@ def pass_over(s: Copies, bookie: Parameter) -> Action:
         when=s.live[bookie] & is_empty & (s.cleaning[bookie] if stays else s.dropping[bookie]),
         then=[
             *(s.flushed[bookie, e].set(s.flushed[bookie, e] & ~s.cleaning[bookie]) for e in s.entry),
-            *(s.copy[bookie, e].set(s.copy[bookie, e] & ~s.cleaning[bookie]) for e in s.entry),
+            *(
+                s.copy[bookie, e].set(
+                    s.copy[bookie, e] & (~s.cleaning[bookie] | _in_read_cache(s, bookie, e))
+                )
+                for e in s.entry
+            ),
             s.cleaning[bookie].set(False),
             *([] if stays else [s.dropping[bookie].set(False)]),
             *([s.kept_fence[bookie].set(s.fence[bookie])] if s.reuses else []),

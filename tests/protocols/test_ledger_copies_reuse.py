@@ -120,6 +120,14 @@ def test_the_read_cache_serves_the_old_entry_until_a_restart() -> None:
     assert stays(DB, READABLE, *steps)
 
 
+def test_the_read_cache_serves_the_old_entry_in_place_of_one_that_the_flush_has_dropped() -> None:
+    """Seen on 4.13.0. Planted: a dropped entry cannot be read."""
+    dropped = {**DB, "read_cache": "kept", "deletion_mark": "until-checkpoint"}
+    steps = ["read old entry: b1 1", *DELETED, *ADDED]
+    assert stays(dropped, OWN, *steps)
+    assert fails(dropped, OWN, *steps, "flush: b1")
+
+
 def test_old_entries_can_be_read_again_with_the_first_new_one_until_the_clean_up() -> None:
     two = {**DB, "entries": 2, "deletion_mark": "until-swap"}
     assert fails(two, OWN, *DELETED, *ADDED)
