@@ -47,6 +47,7 @@ class Setup:
             "checks": self.checks,
             "no-checks": not self.checks,
             "db": self.storage == "db",
+            "sorted": self.storage == "sorted",
             "index-files": STORAGES[self.storage].index == "files",
             "unsynced": self.unsynced,
         }
@@ -69,6 +70,7 @@ TRAITS = {
     "checks": "dataIntegrityChecking on",
     "no-checks": "dataIntegrityChecking off",
     "db": "DbLedgerStorage",
+    "sorted": "SortedLedgerStorage",
     "index-files": "sorted or interleaved storage",
     "unsynced": "journalSyncData off",
     "deferred-sync": "writers with DEFERRED_SYNC",

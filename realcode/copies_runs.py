@@ -13,7 +13,7 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.terms import TRUE, Term, all_of
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
@@ -32,8 +32,19 @@ STRIPED: Settings = {"bookies": 4, "ensemble": 3, "entries": 3}
 WITH_WORKER: Settings = {"workers": 1, "entries": 2}
 INSTANCES: tuple[Settings, ...] = ({}, ONE_COPY, {"entries": 2}, STRIPED, WITH_WORKER)
 """The settings of the instances. Each has one spare bookie, so the code chooses the model's target."""
+ONE_BOOKIE: Settings = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+REUSED: tuple[Settings, ...] = (
+    ONE_BOOKIE,
+    {**ONE_BOOKIE, "entries": 2, "closed_by": "recovery"},
+    {**ONE_BOOKIE, "bookies": 2},
+    {**ONE_BOOKIE, "bookies": 2, "entries": 2, "closed_by": "recovery"},
+)
+"""The same for a used id. With one copy of each entry there is no choice of the bookie that is read."""
 ONE_OPERATOR: Settings = {"workers": 0, "operators": 1, "session": "kept"}
 """The settings of an instance that does not change them."""
+
+STORES: Mapping[str, str] = {"db": "write-cache", "sorted": "memtable"}
+"""The model's storage by that of the bookies."""
 
 FAULTS = 4
 """The largest number of stops and of lost disks in a run."""
@@ -44,7 +55,12 @@ CONFLICTS = {"read again", "find replaced"}
 
 def _not_collecting(s: Copies, bookie: Value) -> Term:
     """Return whether the collector of the bookie does not run. It would keep the lock."""
-    return ~s.collecting[bookie]
+    return ~s.collecting[bookie] & (~s.condemned[bookie] if s.reuses else TRUE)
+
+
+def _reads_all(s: Copies, bookie: Value, entry: Value) -> Term:
+    """Return whether the ledger has no other entry. The harness reads all entries each time it looks."""
+    return TRUE if s.parameters.entries == 1 else FALSE
 
 
 def _takes(s: Copies, worker: Value, fragment: Value, position: Value, target: Value) -> Term:
@@ -101,6 +117,7 @@ CERTAIN: Mapping[str, Callable[..., Term]] = {
     "take ledger": _takes,
     "recover bookie": _recovers,
     "update ensemble": _brings_none_back,
+    "read old entry": _reads_all,
 }
 """Conditions beside the model's guard, by action. Where one holds, the code takes the same step."""
 
@@ -190,9 +207,14 @@ class CopiesGround(Ground):
 
 
 def copies_grounds(settings: Settings, storage: str, release: str) -> list[CopiesGround]:
-    """Return the instances to run, with the rules of that release and storage."""
+    """Return the instances to run, with the rules of that release and storage.
+
+    With `reuse` they are those of a used id, with the memtable on sorted storage.
+    """
     found = find("ledger-copies")
-    stores = "write-cache" if storage == "db" else "at-once"
+    reuses = settings.get("reuse", "never") != "never"
+    stores = STORES.get(storage, "at-once") if reuses or storage == "db" else "at-once"
+    several = REUSED if reuses else INSTANCES
 
     def ground(asked: Settings) -> CopiesGround:
         parameters = found.instance(asked.items()).parameters
@@ -203,7 +225,7 @@ def copies_grounds(settings: Settings, storage: str, release: str) -> list[Copie
 
     return [
         ground({**ONE_OPERATOR, **instance, **settings})
-        for instance in (({},) if "bookies" in settings else INSTANCES)
+        for instance in (({},) if "bookies" in settings else several)
     ]
 
 
@@ -219,7 +241,11 @@ def begun(
     """
     code = CopiesCode(session, parameters, steps)
     code.write_ledger()
-    for bookie in list(code.look()["bookies"])[parameters.bookies :]:
+    bookies = list(code.look()["bookies"])
+    if parameters.storage == "write-cache":
+        for bookie in bookies:
+            code.ask("flush", bookie=bookie)  # entries of earlier ledgers are no work for a checkpoint
+    for bookie in bookies[parameters.bookies :]:
         code.ask("crash", bookie=bookie)
     return course_of(code, observations)
 

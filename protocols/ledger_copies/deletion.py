@@ -124,7 +124,9 @@ def takes_content(s: Copies, bookie: TermLike, entry: TermLike, new: TermLike) -
     if is_buffered(s):
         for e in s.entry:
             taken += [
-                s.copy[bookie, e].set(cached(e) | (entry == e) | flushed(e)),
+                s.copy[bookie, e].set(
+                    cached(e) | (entry == e) | flushed(e) | (s.read_old[bookie, e] & ~gone)
+                ),
                 s.cached[bookie, e].set(cached(e) | (entry == e)),
                 s.cached_new[bookie, e].set(cached_new(e)),
                 s.flushed[bookie, e].set(flushed(e)),
@@ -192,6 +194,11 @@ def forgets(s: Copies, bookie: TermLike) -> list[Update]:
     return empty
 
 
+def _in_read_cache(s: Copies, bookie: TermLike, entry: TermLike) -> Term:
+    """Return whether the read cache has the entry, for a ledger that the bookie knows."""
+    return s.read_old[bookie, entry] if s.reuses else FALSE
+
+
 def flush(s: Copies, bookie: Parameter) -> Action:
     """Write the cache or the memtable to disk, this ledger's entries or others, and clean up.
 
@@ -210,7 +217,8 @@ def flush(s: Copies, bookie: Parameter) -> Action:
 def flushes(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates of a flush; none if the bookie stores at once.
 
-    EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know.
+    EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know. With files as index the
+    deletion takes the fence that was flushed (IndexPersistenceMgr.removeLedger).
     """
     if not is_buffered(s):
         return []
@@ -228,14 +236,17 @@ def flushes(s: Copies, bookie: TermLike) -> list[Update]:
             return []
         after = {e: if_(is_written(e), s.cached_new[bookie, e], s.flushed_new[bookie, e]) for e in s.entry}
         return [
-            s.kept_fence[bookie].set(s.fence[bookie]),
+            s.kept_fence[bookie].set(FALSE if s.has_memtable else s.fence[bookie]),
             *(s.flushed_new[bookie, e].set(after[e]) for e in s.entry),
             *(s.is_new[bookie, e].set(after[e] & ~s.read_old[bookie, e]) for e in s.entry),
         ]
 
     return [
         *(s.flushed[bookie, e].set(is_kept(e)) for e in s.entry),
-        *(s.copy[bookie, e].set(s.copy[bookie, e] & is_kept(e)) for e in s.entry),
+        *(
+            s.copy[bookie, e].set(s.copy[bookie, e] & (is_kept(e) | _in_read_cache(s, bookie, e)))
+            for e in s.entry
+        ),
         *(s.cached[bookie, e].set(False) for e in s.entry),
         s.dropping[bookie].set(False),
         s.cleaning[bookie].set(False),
@@ -254,7 +265,12 @@ def pass_over(s: Copies, bookie: Parameter) -> Action:
         when=s.live[bookie] & is_empty & (s.cleaning[bookie] if stays else s.dropping[bookie]),
         then=[
             *(s.flushed[bookie, e].set(s.flushed[bookie, e] & ~s.cleaning[bookie]) for e in s.entry),
-            *(s.copy[bookie, e].set(s.copy[bookie, e] & ~s.cleaning[bookie]) for e in s.entry),
+            *(
+                s.copy[bookie, e].set(
+                    s.copy[bookie, e] & (~s.cleaning[bookie] | _in_read_cache(s, bookie, e))
+                )
+                for e in s.entry
+            ),
             s.cleaning[bookie].set(False),
             *([] if stays else [s.dropping[bookie].set(False)]),
             *([s.kept_fence[bookie].set(s.fence[bookie])] if s.reuses else []),

@@ -142,7 +142,7 @@ class Copies(StateSpace):
         self.fence = family(BOOL, self.bookie, initial=self.fenced_first)
         """Whether the bookie has the fence of the old ledger."""
         self.kept_fence = family(BOOL, self.bookie, initial=self.fenced_first)
-        """Whether a restart brings the fence back: from the ledger index on disk, or from the journal."""
+        """Whether a restart after a deletion brings the fence back, from DbLedgerStorage or the journal."""
         self.condemned = family(BOOL, self.bookie)
         """Whether the collector has found the ledger on the bookie and not in the metadata."""
         self.returned = family(BOOL, self.bookie)

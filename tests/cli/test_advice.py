@@ -154,6 +154,13 @@ def test_the_bugs_that_bite_are_those_of_the_release_whose_conditions_are_met(
     assert [name for name in found if name in DELETED] == [DELETED[remembers]]
 
 
+@pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
+def test_only_a_storage_with_a_memtable_drops_entries_there(storage: str) -> None:
+    """Planted: interleaved storage, whose index is in files too."""
+    asked = replace(setup((2, 2, 2), 2, "4.17.4", storage=storage), features=frozenset({"reused-ids"}))
+    assert ("reused-memtable" in {risk.bug.name for risk in risks(asked)}) == (storage == "sorted")
+
+
 def looked_for(bug: str, asked: Setup) -> RiskFinding:
     """Return the finding about a bug at the sizes of the setup, with the other known bugs fixed."""
     losing = [risk for risk in risks(asked) if risk.loses]

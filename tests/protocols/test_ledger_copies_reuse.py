@@ -75,6 +75,14 @@ def test_a_fence_that_was_collected_is_back_after_a_restart_before_the_next_chec
     assert stays({**COLLECTED, "closed_by": "recovery"}, WRITABLE, *DELETED, *CREATED, *RESTARTED)
 
 
+def test_the_fence_in_an_index_file_goes_with_the_deletion_and_that_in_the_journal_does_not() -> None:
+    """With SortedLedgerStorage; a bookie that comes back has flushed. Planted: as with DbLedgerStorage."""
+    fenced = {**SORTED, "closed_by": "recovery"}
+    assert fails(fenced, WRITABLE, *DELETED, *CREATED, *RESTARTED)
+    assert stays(fenced, WRITABLE, "flush: b1", *DELETED, *CREATED, *RESTARTED)
+    assert stays(fenced, WRITABLE, *RESTARTED, *DELETED, *CREATED, *RESTARTED)
+
+
 def test_the_memtable_drops_the_entry_unless_it_was_flushed_before() -> None:
     assert fails(SORTED, READABLE, *DELETED, *ADDED)
     assert stays(SORTED, READABLE, "flush: b1", *DELETED, *ADDED)
@@ -110,6 +118,14 @@ def test_the_read_cache_serves_the_old_entry_until_a_restart() -> None:
     assert fails({**DB, "read_cache": "kept"}, READABLE, *steps)
     assert stays({**DB, "read_cache": "kept"}, READABLE, *steps, *RESTARTED)
     assert stays(DB, READABLE, *steps)
+
+
+def test_the_read_cache_serves_the_old_entry_in_place_of_one_that_the_flush_has_dropped() -> None:
+    """Seen on 4.13.0. Planted: a dropped entry cannot be read."""
+    dropped = {**DB, "read_cache": "kept", "deletion_mark": "until-checkpoint"}
+    steps = ["read old entry: b1 1", *DELETED, *ADDED]
+    assert stays(dropped, OWN, *steps)
+    assert fails(dropped, OWN, *steps, "flush: b1")
 
 
 def test_old_entries_can_be_read_again_with_the_first_new_one_until_the_clean_up() -> None:

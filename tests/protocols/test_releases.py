@@ -182,13 +182,18 @@ def instance(known: Expectation) -> BookKeeperParameters:
 
 
 def values() -> list[tuple[Expectation, str, str]]:
-    """Yield each bug with each value that its switch has in some release, and the first such release."""
+    """Return each bug with each value that its switch has in some release, and the first such release.
+
+    A value that brings another bug with the same property is tried with that bug alone.
+    """
+    others = {(known.switch, known.property, known.broken) for known in KNOWN}
     found: dict[tuple[str, str], tuple[Expectation, str, str]] = {}
     for known in KNOWN:
         if known.protocol in OF_BOOKKEEPER and known.switch is not None and known.mended_bound is None:
             for release in TAGS:
                 value = RULES[known.switch].value(release)
-                if value is not None:
+                is_own = value in (known.broken, known.mended)
+                if value is not None and (is_own or (known.switch, known.property, value) not in others):
                     found.setdefault((known.name, value), (known, value, release))
     return list(found.values())
 

@@ -38,7 +38,6 @@ DIGEST = re.compile(r"[0-9a-f]{12,64}")
 OF_OTHERS = {
     *(
         "FileInfo",
-        "IndexPersistenceMgr",
         "KeyValueStorageRocksDB",
     ),
     *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),

@@ -153,6 +153,7 @@ final class Bookie {
      */
     private void start(LifecycleComponentStack built) throws Exception {
         server = built;
+        keepsReads = false;
         boolean runs = false;
         try {
             holdPhaseTwo();

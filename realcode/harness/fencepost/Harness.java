@@ -425,6 +425,7 @@ public final class Harness {
         for (Bookie bookie : bookies.values()) {
             bookie.holdJournal(false);
             bookie.letSync();
+            bookie.keepsReads = false;
         }
         for (Map.Entry<String, HeldWorker> worker : workers.entrySet()) {
             worker.getValue().stop();

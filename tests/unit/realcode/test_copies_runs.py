@@ -20,6 +20,7 @@ from support.realcode import TRANSCRIPTS
 
 KEPT_RUNS = TRANSCRIPTS.parent / "runs" / "copies.4.17.4.sorted.jsonl"
 WITH_WORKER = KEPT_RUNS.with_name("copies-workers.4.18.0.sorted.jsonl")
+REUSED = tuple(KEPT_RUNS.with_name(f"copies-reused.4.17.4.{storage}.jsonl") for storage in ("sorted", "db"))
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +37,11 @@ def ground_with(one: RecordedRun) -> CopiesGround:
 
 
 class Departing(Playback):
-    """A session of a run that departs: bookies and collectors are then as they were last seen."""
+    """A session of a run that departs: bookies and collectors are then as they were last seen, or end."""
 
     def ask(self, command: str, **arguments: object) -> Answer:
+        if command in ("boot", "collect") and not self.lines[self.at][0].startswith(command):
+            return {}
         if command == "look" and self.lines[self.at][0] != "look":
             return opened(next(answer for line, answer in reversed(self.lines[: self.at]) if line == "look"))
         return super().ask(command, **arguments)
@@ -174,3 +177,53 @@ def test_a_model_whose_collector_deletes_nothing_departs(
     departure = drive(Departing(one.lines), ground, replace(one.run, actions=actions))[1]
     assert departure is not None
     assert departure.kind == "collect: copy"
+
+
+# Used ids.
+
+
+@pytest.mark.parametrize(
+    ("storage", "stores", "more"),
+    [
+        ("sorted", "memtable", {"flush"}),
+        ("db", "write-cache", {"flush", "pass over", "read old entry"}),
+        ("interleaved", "at-once", set()),
+    ],
+)
+def test_runs_with_a_used_id_reach_its_actions(storage: str, stores: str, more: set[str]) -> None:
+    used = grounds("ledger-copies", {"reuse": "at-once"}, storage, "4.17.4")
+    assert {ground.instance.subject.switches["storage"] for ground in used} == {stores}
+    of_layer = {"delete ledger", "find deleted", "delete copies", "create again", "add again", "close again"}
+    plain = {*none_fired(grounds("ledger-copies", {}, storage, "4.17.4"))}
+    reached = {*none_fired(used)}
+    assert of_layer | more <= reached
+    assert not (of_layer | {"read old entry"}) & plain
+
+
+def test_a_bookie_that_is_about_to_delete_does_not_stop() -> None:
+    """Planted: it stops, and the harness lets its old collector delete."""
+    (ground,) = grounds("ledger-copies", {"bookies": 3, "reuse": "at-once"}, "sorted", "4.17.4")
+    chance, ends = random.Random(4), 0
+    for _ in range(8):
+        condemned = set()
+        for action in ground.random_run(chance).actions:
+            name = action.schema.name
+            if name in ("stop", "lose disks"):
+                assert action.arguments[0] not in condemned
+            elif name == "find deleted":
+                condemned.add(action.arguments[0])
+            elif name == "delete copies":
+                condemned.discard(action.arguments[0])
+                ends += 1
+    assert ends
+
+
+@pytest.mark.parametrize("path", REUSED, ids=lambda path: path.name)
+def test_runs_with_a_used_id_agree_and_an_entry_of_the_wrong_ledger_departs(path: Path) -> None:
+    """Planted in the code's answers: bookies have the old ledger's entry in place of the new one's."""
+    for one in read_run_file(path).runs:
+        assert drive(one.playback(), one.ground, one.run)[1] is None
+        lines = [(line, answer.replace('"content": "101"', '"content": "1"')) for line, answer in one.lines]
+        departure = drive(Departing(tuple(lines)), one.ground, one.run)[1]
+        assert departure is not None
+        assert departure.kind == "add again: new"
