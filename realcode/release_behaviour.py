@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fencepost.answers.affected import has, rule
+from fencepost.answers.affected import OF_COPIES, has, rule
 from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -96,11 +96,15 @@ def is_of_other_rules(known: Expectation, release: str) -> bool:
 
 
 @cache
-def seen() -> Mapping[str, Mapping[str, str]]:
-    """Return the result of each counterexample by release and bug, from `seen.toml`."""
-    name = "seen.toml"
+def seen(name: str = "seen.toml") -> Mapping[str, Mapping[str, str]]:
+    """Return the result of each counterexample by release and bug, from one of the tables of results."""
     text = files("fencepost.realcode").joinpath(name).read_text(encoding="utf-8")
     return parse_toml(text, name, "it is part of this package")
+
+
+def seen_of(known: Expectation) -> Mapping[str, Mapping[str, str]]:
+    """Return the results by release and bug, from the table that has this bug."""
+    return seen("seen_of_copies.toml" if known.protocol == OF_COPIES else "seen.toml")
 
 
 @dataclass(frozen=True)

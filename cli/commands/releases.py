@@ -19,7 +19,7 @@ from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
 from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
-from fencepost.realcode.release_behaviour import driven, seen
+from fencepost.realcode.release_behaviour import driven, seen_of
 
 
 @grouped_command(example="fencepost releases 4.16.6")
@@ -43,7 +43,7 @@ def command(release: str | None, form: str, output: str | None) -> int:
 def on_real_code(bug: Bug) -> dict[str, str]:
     """Return the outcome on real bookies by release, where the bug could be driven."""
     name = bug[0].name
-    return {release: cells[name] for release, cells in seen().items() if driven(cells.get(name, ""))}
+    return {release: cells[name] for release, cells in seen_of(bug[0]).items() if driven(cells.get(name, ""))}
 
 
 def needs(bug: Bug) -> list[str]:

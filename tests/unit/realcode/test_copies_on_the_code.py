@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from fencepost.answers.known import KNOWN
 from fencepost.encoding.language.traces import Json, Trace
 from fencepost.explore.scripts import run_script, script_in
 from fencepost.properties.catalogue import find
@@ -15,30 +16,35 @@ from fencepost.realcode.copies_reproduction import JUDGES, is_of_copies, reprodu
 from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.copies import COPIES_DRIVEN, COPIES_UNDRIVABLE
 from fencepost.realcode.harness_session import Playback
+from fencepost.realcode.release_behaviour import driven, seen
 from fencepost.realcode.reproduction import Reproduction, Setting
 from fencepost.realcode.transcripts import Transcript, read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS
 
 ENDINGS = {
-    ("collector-beside-recover", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
-    ("collector-beside-recover", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
-    ("recover-twice", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
-    ("recover-twice", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
-    ("recover-other-position", "4.13.0", "sorted"): (Ending.REPRODUCED, None),
-    ("recover-other-position", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
     **{
         (name, release, "sorted"): (Ending.REPRODUCED, None)
-        for name in ("lost-session", "lost-session-twice", "removed-lock")
+        for name in (
+            "collector-beside-recover",
+            "recover-twice",
+            "recover-other-position",
+            "lost-session",
+            "lost-session-twice",
+            "removed-lock",
+        )
         for release in ("4.13.0", "4.17.4", "4.18.0")
     },
     ("returned-copy", "4.13.0", "db"): (Ending.REFUSED, 12),
     ("returned-copy", "4.17.4", "db"): (Ending.REPRODUCED, None),
+    ("returned-copy", "4.18.0", "db"): (Ending.REPRODUCED, None),
     ("returned-copy-checkpoint", "4.13.0", "db"): (Ending.REPRODUCED, None),
     ("returned-copy-checkpoint", "4.17.4", "db"): (Ending.REFUSED, 7),
+    ("returned-copy-checkpoint", "4.18.0", "db"): (Ending.REFUSED, 7),
     ("refused-copies", "4.13.0", "sorted"): (Ending.REFUSED, 6),
     ("refused-copies", "4.17.4", "db"): (Ending.REPRODUCED, None),
     ("refused-copies", "4.17.4", "interleaved"): (Ending.REPRODUCED, None),
     ("refused-copies", "4.17.4", "sorted"): (Ending.REPRODUCED, None),
+    ("refused-copies", "4.18.0", "sorted"): (Ending.REPRODUCED, None),
     **{
         (f"reused-{name}", release, storage): (Ending.REPRODUCED, None)
         for name, storage in (
@@ -248,3 +254,16 @@ def test_each_property_of_the_copies_has_a_judge() -> None:
     with_reuse = find("ledger-copies").instance({"reuse": "at-once"}.items())
     assert {p.name for p in with_reuse.system.properties} == {*JUDGES}
     assert is_of_copies(trace_of("collector-beside-recover"))
+
+
+def test_the_table_of_what_was_seen_has_each_bug_that_was_driven_as_it_ended() -> None:
+    marks = {Ending.REPRODUCED: "has it", Ending.REFUSED: "refuses it"}
+    bugs = {known.name for known in KNOWN if known.protocol == "ledger-copies"}
+    table = seen("seen_of_copies.toml")
+    assert {
+        (bug, release, storage): (one.mark, one.step)
+        for release, cells in table.items()
+        for bug, cell in cells.items()
+        for one in driven(cell)
+        for storage in one.storages
+    } == {key: (marks[ending], step) for key, (ending, step) in ENDINGS.items() if key[0] in bugs}
