@@ -59,6 +59,8 @@ STRIPED = ["recover-twice", "recover-other-position", "collector-beside-recover"
 RETURNED = "returned-copy"
 DELETED = ["deleted-ledger", "deleted-ledger-restart"]
 """The losses of deleted ledgers, before and after bookies remembered deletions. Each setup has one."""
+FAILED = "failed-flush"
+"""The loss of DbLedgerStorage with a journal that every release has."""
 DB = ["flushed-fence-db", "unawaited-fence", "key-without-entry-db"]
 
 
@@ -93,8 +95,11 @@ def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
     [
         (setup((2, 2, 2), 2, "4.17.4"), ["bare-fence", "#4812", *SORTED]),
         (setup((2, 2, 2), 2, "4.17.3"), ["#4701", "bare-fence", "#4812", *SORTED]),
-        (setup((2, 2, 2), 2, "4.17.4", storage="db"), ["bare-fence", "#4812", *DB]),
-        (setup((2, 2, 2), 2, "4.15.0", storage="db"), ["#4701", "bare-fence", "#4812", "unawaited-fence"]),
+        (setup((2, 2, 2), 2, "4.17.4", storage="db"), [FAILED, "bare-fence", "#4812", *DB]),
+        (
+            setup((2, 2, 2), 2, "4.15.0", storage="db"),
+            [FAILED, "#4701", "bare-fence", "#4812", "unawaited-fence"],
+        ),
         (
             setup((3, 3, 2), 4, "4.18.0"),
             ["#4651", "stale-ensemble", "bare-fence", "#4812", *SORTED, *COPIES],
@@ -107,6 +112,7 @@ def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
             setup((2, 2, 2), 3, "4.15.0", storage="db"),
             [
                 "stale-ensemble",
+                FAILED,
                 "#4701",
                 "bare-fence",
                 "#4812",
@@ -117,7 +123,7 @@ def test_each_loss_has_its_coincidence_and_the_events_in_words() -> None:
         ),
         (
             setup((2, 2, 2), 3, "4.17.4", storage="db"),
-            ["#4651", "stale-ensemble", "bare-fence", "#4812", *DB, *COPIES, RETURNED],
+            ["#4651", "stale-ensemble", FAILED, "bare-fence", "#4812", *DB, *COPIES, RETURNED],
         ),
         (setup((3, 3, 2), 3, "4.13.0"), ["#2614", "#4701", "bare-fence", "#4812", *SORTED]),
         (setup((2, 2, 1), 2, "4.13.0"), ["#4701", "bare-fence", "#4812", *SORTED]),
@@ -356,6 +362,7 @@ def test_losses_are_ranked_by_what_must_coincide() -> None:
         "deleted-ledger",
         "#4701",
         "chained-changes",
+        FAILED,
         "bare-fence",
         "unawaited-fence",
         "PR 4607",
