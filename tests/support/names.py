@@ -37,11 +37,9 @@ DIGEST = re.compile(r"[0-9a-f]{12,64}")
 
 OF_OTHERS = {
     *(
-        "FileInfo",
-        "IndexPersistenceMgr",
         "KeyValueStorageRocksDB",
     ),
-    *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
+    *("ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
     *(
         "HADOOP_CONF_DIR",
         "PYSPARK_SUBMIT_ARGS",
