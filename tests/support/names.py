@@ -36,9 +36,7 @@ DIGEST = re.compile(r"[0-9a-f]{12,64}")
 """Digests, as pages show them."""
 
 OF_OTHERS = {
-    *(
-        "KeyValueStorageRocksDB",
-    ),
+    *("KeyValueStorageRocksDB",),
     *("ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
     *(
         "HADOOP_CONF_DIR",
