@@ -16,11 +16,12 @@ from fencepost.protocols.ledger_copies.state import Copies
 def copies_invariants(s: Copies) -> tuple[Invariant, ...]:
     """Return the invariants.
 
-    There are none if somebody may work without the lock, a flush may drop a copy, or the id is used again.
+    There are none if somebody may work without the lock, a flush or a replay may drop a copy, or the id is
+    used again.
     """
     p = s.parameters
     locked = p.session == "kept" and (p.recover_lock == "yes" or not p.operators)
-    flushed = not has_write_cache(s) or p.deletion_mark == "until-return"
+    flushed = not has_write_cache(s) or (p.deletion_mark == "until-return" and not s.records_keys_once)
     return mended_invariants(s) if locked and flushed and not s.reuses else ()
 
 

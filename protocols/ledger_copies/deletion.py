@@ -21,18 +21,13 @@ def has_write_cache(s: Copies) -> bool:
     return s.parameters.storage == "write-cache"
 
 
-def is_buffered(s: Copies) -> bool:
-    """Return whether entries are in memory and in the journal before a flush writes them."""
-    return has_write_cache(s) or s.has_memtable
-
-
 def _remembers(s: Copies) -> bool:
     return s.parameters.remembers_deleted == "yes"
 
 
 def _ends_collecting(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates that end the collector with its process, if a layer has a process that restarts."""
-    if not (is_buffered(s) or _remembers(s) or s.reuses):
+    if not (s.is_buffered or _remembers(s) or s.reuses):
         return []
     return [s.collecting[bookie].set(False), s.lock.set(NOBODY, when=s.lock == bookie)]
 
@@ -50,6 +45,8 @@ def deletes(s: Copies, bookie: TermLike) -> list[Update]:
         gone += [s.dropping[bookie].set(True), s.cleaning[bookie].set(True)]
     if s.has_memtable:  # the index file goes, and EntryMemTable is not told
         gone += [s.flushed[bookie, e].set(False) for e in s.entry]
+    if s.has_memtable and s.records_keys_once:
+        gone.append(s.key_stored[bookie].set(False))
     if s.reuses:
         gone += [s.fence[bookie].set(False), s.returned[bookie].set(False)]
         if s.parameters.read_cache == "cleared":
@@ -73,7 +70,7 @@ def takes(s: Copies, bookie: TermLike, entry: TermLike) -> list[Update]:
 
     The entry is in the journal and in the write cache. With the mend the deletion is carried out before.
     """
-    taken = [s.copy[bookie, entry].set(True)]
+    taken = [s.copy[bookie, entry].set(True), *_records_key(s, bookie)]
     if _remembers(s):
         taken.append(s.opened[bookie].set(True))
     if not has_write_cache(s):
@@ -87,6 +84,16 @@ def takes(s: Copies, bookie: TermLike, entry: TermLike) -> list[Update]:
         s.cleaning[bookie].set(False),
         *(s.cached[bookie, e].set((s.cached[bookie, e] & ~again) | (entry == e)) for e in s.entry),
         *(s.flushed[bookie, e].set(s.flushed[bookie, e] & ~s.cleaning[bookie]) for e in s.entry),
+    ]
+
+
+def _records_key(s: Copies, bookie: TermLike, gone: Term = FALSE) -> list[Update]:
+    """Return the updates by which an add journals the key, unless it is in memory since an earlier add."""
+    if not s.records_keys_once:
+        return []
+    return [
+        s.key_journaled[bookie].set(True, when=~s.key_cached[bookie] | gone),
+        s.key_cached[bookie].set(True),
     ]
 
 
@@ -119,9 +126,10 @@ def takes_content(s: Copies, bookie: TermLike, entry: TermLike, new: TermLike) -
         return if_(cached(e) | (entry == e), cached_new(e), on_disk)
 
     taken = [s.fence[bookie].set(False, when=gone), s.kept_fence[bookie].set(False, when=gone)]
+    taken += _records_key(s, bookie, gone)
     if _remembers(s):
         taken += [s.opened[bookie].set(True), s.refuses[bookie].set(False, when=gone)]
-    if is_buffered(s):
+    if s.is_buffered:
         for e in s.entry:
             taken += [
                 s.copy[bookie, e].set(
@@ -152,21 +160,26 @@ def takes_content(s: Copies, bookie: TermLike, entry: TermLike, new: TermLike) -
 def restarts(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates of a restart: memory is lost, and the journal is replayed (BookieImpl.readJournal).
 
-    A deletion that no checkpoint has carried out is undone.
+    A deletion that no checkpoint has carried out is undone. The replay passes over the entries of a ledger
+    without a key, as of one that was deleted (NoLedgerException).
     """
-    replays = exists(s.entry, lambda e: s.cached[bookie, e]) if is_buffered(s) else FALSE
+    found = s.finds_key(bookie)
+    replays = exists(s.entry, lambda e: s.cached[bookie, e]) & found if s.is_buffered else FALSE
     lost = _ends_collecting(s, bookie)
     if _remembers(s):
         lost += [s.refuses[bookie].set(False), s.opened[bookie].set(replays)]
-    if is_buffered(s):
+    if s.is_buffered:
         lost += [
             s.dropping[bookie].set(False),
             s.cleaning[bookie].set(False),
-            *(s.copy[bookie, e].set(s.cached[bookie, e] | s.flushed[bookie, e]) for e in s.entry),
+            *(s.copy[bookie, e].set((s.cached[bookie, e] | s.flushed[bookie, e]) & found) for e in s.entry),
         ]
+    if s.records_keys_once:
+        lost += [s.cached[bookie, e].set(s.cached[bookie, e] & found) for e in s.entry]
+        lost.append(s.key_cached[bookie].set(s.key_journaled[bookie]))
     if s.reuses:
         lost.append(s.condemned[bookie].set(False))
-    if s.reuses and is_buffered(s):
+    if s.reuses and s.is_buffered:
         lost += [s.fence[bookie].set(s.fence[bookie] | s.kept_fence[bookie])]
         lost += [s.is_new[bookie, e].set(_content(s, bookie, e)) for e in s.entry]
         lost += [s.read_old[bookie, e].set(False) for e in s.entry]
@@ -188,10 +201,26 @@ def forgets(s: Copies, bookie: TermLike) -> list[Update]:
     if s.reuses:
         empty += [flag[bookie].set(False) for flag in (s.condemned, s.fence, s.kept_fence, s.returned)]
         empty += [s.read_old[bookie, e].set(False) for e in s.entry]
-    if is_buffered(s):
+    if s.records_keys_once:
+        empty += [key[bookie].set(False) for key in (s.key_cached, s.key_journaled, s.key_stored)]
+    if s.is_buffered:
         empty += [s.dropping[bookie].set(False), s.cleaning[bookie].set(False)]
         empty += [family[bookie, e].set(False) for family in (s.cached, s.flushed) for e in s.entry]
     return empty
+
+
+def _stores_key(s: Copies, bookie: TermLike) -> list[Update]:
+    """Return the updates of the key at a checkpoint: written for a ledger that is there, or cleaned up.
+
+    LedgerMetadataIndex.flush and removeDeletedLedgers; FileInfo has the key in the header of an index file.
+    """
+    if not s.records_keys_once:
+        return []
+    is_there = exists(s.entry, lambda e: s.copy[bookie, e])
+    return [
+        s.key_stored[bookie].set(is_there | (s.key_stored[bookie] & ~s.cleaning[bookie])),
+        s.key_journaled[bookie].set(False),
+    ]
 
 
 def _in_read_cache(s: Copies, bookie: TermLike, entry: TermLike) -> Term:
@@ -220,7 +249,7 @@ def flushes(s: Copies, bookie: TermLike) -> list[Update]:
     EntryMemTable.flushSnapshot passes over a ledger that the bookie does not know. With files as index the
     deletion takes the fence that was flushed (IndexPersistenceMgr.removeLedger).
     """
-    if not is_buffered(s):
+    if not s.is_buffered:
         return []
     known = exists(s.entry, lambda e: s.copy[bookie, e]) if s.has_memtable else TRUE
 
@@ -250,6 +279,7 @@ def flushes(s: Copies, bookie: TermLike) -> list[Update]:
         *(s.cached[bookie, e].set(False) for e in s.entry),
         s.dropping[bookie].set(False),
         s.cleaning[bookie].set(False),
+        *_stores_key(s, bookie),
         *contents(),
     ]
 
@@ -273,6 +303,7 @@ def pass_over(s: Copies, bookie: Parameter) -> Action:
             ),
             s.cleaning[bookie].set(False),
             *([] if stays else [s.dropping[bookie].set(False)]),
+            *_stores_key(s, bookie),
             *([s.kept_fence[bookie].set(s.fence[bookie])] if s.reuses else []),
         ],
         actor=bookie,

@@ -64,6 +64,13 @@ class CopiesParameters:
         "HandleFactoryImpl.recentlyFencedAndDeletedLedgers (PR 4462): yes in 4.16.7, and since 4.17.2, for "
         "seven days; the first value is also a mend, by which re-replication passes",
     )
+    key_record: str = switch(
+        ("at-return", "once"),
+        "a bookie journals the master key of a ledger with the first add after each deletion, or once while "
+        "it runs (which matters with a write cache or a memtable)",
+        "BookieImpl.addEntryInternal: up to 4.15.5 masterKeyCache keeps the ledgers that were deleted, since "
+        "4.16.0 it does not (PR 3522)",
+    )
     reuse: str = switch(
         ("never", "collected", "at-once"),
         "the owner deletes the ledger and creates another with the same id and password: never, after each "

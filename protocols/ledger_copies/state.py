@@ -91,6 +91,7 @@ class Copies(StateSpace):
         """Whether the bookie has a handle for adds (HandleFactoryImpl.ledgers)."""
         self.refuses = family(BOOL, self.bookie)
         """Whether the bookie remembers that it has deleted the ledger."""
+        self._declare_keys()
         self._declare_reuse()
 
         # Replicators: the re-replication of one fragment, and the metadata as the replicator has read it.
@@ -120,6 +121,17 @@ class Copies(StateSpace):
         """Whether the target has lost its disks since the re-replication began."""
         self.vouched = family(BOOL, self.fragment, self.position, initial=True)
         """Whether the bookie was copied to, or is of the writer, and has not lost its disks since."""
+
+    def _declare_keys(self) -> None:
+        """Declare the state variables of the ledger's key. There are none with `key_record=at-return`."""
+        if not self.records_keys_once:
+            return
+        self.key_cached = family(BOOL, self.bookie, initial=self.opened_first)
+        """Whether the bookie has the key of the ledger in memory (BookieImpl.masterKeyCache)."""
+        self.key_journaled = family(BOOL, self.bookie, initial=self.key_journaled_first)
+        """Whether the journal has a record of the key since the last flush."""
+        self.key_stored = family(BOOL, self.bookie, initial=self.key_stored_first)
+        """Whether the storage has the key on disk."""
 
     def _declare_reuse(self) -> None:
         """Declare the state variables of a new ledger with the same id. There are none with `reuse=never`."""
@@ -168,6 +180,30 @@ class Copies(StateSpace):
     def has_memtable(self) -> bool:
         """Whether the bookies have SortedLedgerStorage, whose memtable matters if the id is used again."""
         return self.reuses and self.parameters.storage == "memtable"
+
+    @property
+    def is_buffered(self) -> bool:
+        """Whether entries are in memory and in the journal before a flush writes them."""
+        return self.parameters.storage == "write-cache" or self.has_memtable
+
+    @property
+    def records_keys_once(self) -> bool:
+        """Whether a ledger that comes back to a bookie may have no key in the journal."""
+        return self.is_buffered and self.parameters.key_record == "once"
+
+    def key_journaled_first(self, bookie: str) -> bool:
+        """Return whether the journal had the key when the ledger was closed."""
+        return self.has_memtable and self.opened_first(bookie)
+
+    def key_stored_first(self, bookie: str) -> bool:
+        """Return whether the storage had the key on disk when the ledger was closed."""
+        return not self.has_memtable and self.opened_first(bookie)
+
+    def finds_key(self, bookie: TermLike) -> Term:
+        """Return whether a restart finds the key; without it the replay passes over the entries."""
+        if not self.records_keys_once:
+            return TRUE
+        return self.key_journaled[bookie] | self.key_stored[bookie]
 
     def cached_first(self, bookie: str, entry: int) -> bool:
         """Return whether the memtable had the entry when the ledger was closed."""

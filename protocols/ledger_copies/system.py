@@ -12,7 +12,7 @@ from fencepost.protocols.ledger_copies.bookies import (
     lose_disks,
     stop,
 )
-from fencepost.protocols.ledger_copies.deletion import flush, has_write_cache, is_buffered, pass_over
+from fencepost.protocols.ledger_copies.deletion import flush, has_write_cache, pass_over
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.replication import (
     copy_entry,
@@ -56,7 +56,7 @@ def copies(parameters: CopiesParameters) -> System:
                 if p.collector == "yes"
                 else []
             ),
-            *([each(flush, s, s.bookie)] if is_buffered(s) else []),
+            *([each(flush, s, s.bookie)] if s.is_buffered else []),
             *([each(pass_over, s, s.bookie)] if has_write_cache(s) else []),
             *(reuses(s) if s.reuses else []),
         ),

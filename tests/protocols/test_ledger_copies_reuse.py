@@ -150,6 +150,24 @@ def test_the_write_of_a_re_replication_needs_the_version_that_it_has_read() -> N
     assert not fails(two, READABLE, *moved, *again, "update ensemble: o1 1")
 
 
+@pytest.mark.parametrize("settings", [DB, SORTED], ids=["db", "sorted"])
+def test_a_replay_passes_over_the_entries_of_a_ledger_whose_key_was_not_journaled_again(
+    settings: Settings,
+) -> None:
+    """Seen on 4.13.0. A restart before the first new entry, or a flush after it, is enough for the entry.
+
+    A restart before the deletion is enough if the journal no longer has the old key.
+    """
+    once = {**settings, "key_record": "once"}
+    collected = [*DELETED, "flush: b1"]
+    assert fails(once, READABLE, *collected, *ADDED, "stop: b1")
+    assert stays(settings, READABLE, *collected, *ADDED, *RESTARTED)
+    assert stays(once, READABLE, *collected, *ADDED, "flush: b1", *RESTARTED)
+    assert stays(once, READABLE, *collected, *RESTARTED, *ADDED, *RESTARTED)
+    before = [*RESTARTED, *DELETED, *ADDED]
+    assert fails(once, READABLE, *before, "stop: b1") == (settings is SORTED)
+
+
 # Planted mistakes in the mend `told-apart`: an update or a condition of it is left out.
 
 

@@ -36,11 +36,8 @@ DIGEST = re.compile(r"[0-9a-f]{12,64}")
 """Digests, as pages show them."""
 
 OF_OTHERS = {
-    *(
-        "FileInfo",
-        "KeyValueStorageRocksDB",
-    ),
-    *("NoLedgerException", "ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
+    *("KeyValueStorageRocksDB",),
+    *("ComponentConfiguration", "ConcurrentConfiguration", "METAENTRY_ID_FENCE_KEY"),
     *(
         "HADOOP_CONF_DIR",
         "PYSPARK_SUBMIT_ARGS",
