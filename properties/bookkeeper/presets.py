@@ -39,12 +39,34 @@ _SOURCES = (
 )
 
 
+_LAYERS_LEAVE_OUT = {
+    "deletions": (
+        "deletion: the deletion of an open ledger, the seven days, a late write-back that a bookie refuses, "
+        "deletion together with crashes, forces or readers"
+    ),
+    "forces": (
+        "DEFERRED_SYNC: a fence that a loss of power takes, the order of two writes on one bookie's disk "
+        "beyond the journal's, several journals, LedgerHandleAdv"
+    ),
+    "readers": (
+        "readers: the writer's own handle as a reader, long-poll reads, readUnconfirmed, explicit LAC"
+    ),
+    "journals": (
+        "the journal's mark: fences and keys behind the mark, two flushes of the storage with the SyncThread "
+        "in between, clean stops, journalReuseFiles"
+    ),
+    "racks": ("racks: regions and zones, bookies whose rack changes, chains of changes together with racks"),
+}
+"""By parameter, a layer and what it leaves out. docs/bookkeeper.md has the same words."""
+
+
 def _unmodelled(parameters: BookKeeperParameters) -> str:
-    """Return the line of one ledger, without what a layer that is on has."""
+    """Return the line of one ledger: what it leaves out, and what each layer that is on leaves out."""
     sync = "" if parameters.forces else "DEFERRED_SYNC, "
     deletion = "" if parameters.deletions else "deletion, "
     left_out = f"{deletion}re-replication, {sync}two replacements in one change"
-    return f"not modelled of BookKeeper's client: {left_out}"
+    layers = "".join(f"; of {said}" for name, said in _LAYERS_LEAVE_OUT.items() if getattr(parameters, name))
+    return f"not modelled of BookKeeper's client: {left_out}{layers}"
 
 
 ADDS_UNMODELLED = (

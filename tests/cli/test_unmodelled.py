@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from fencepost.properties.catalogue import FAMILIES, find, unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
 from support.advising import smallest
 
+ROOT = Path(__file__).parents[2]
 LINE = (
     "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, two replacements in one "
     "change"
@@ -65,10 +67,42 @@ def test_deferred_sync_is_named_only_where_the_model_has_no_forces() -> None:
 
     Planted: one text for all parameters.
     """
-    without_it = LINE.replace("DEFERRED_SYNC, ", "")
-    assert find("bookkeeper").instance([("forces", 1)]).unmodelled == without_it
+    without_it = find("bookkeeper").instance([("forces", 1)]).unmodelled
+    assert without_it.startswith(f"{LINE.replace('DEFERRED_SYNC, ', '')}; of DEFERRED_SYNC: a fence")
     assert unmodelled([("bookkeeper", {"forces": "1"}), ("bookkeeper", {})]) == [without_it, LINE]
     assert unmodelled([("bookkeeper", {"of_another_version": "1"}), ("own", {})]) == [LINE]
+
+
+LAYERS = {
+    "Deferred sync": {"forces": 1},
+    "Readers without recovery": {"readers": 1},
+    "Deletion": {"deletions": 1},
+    "The journal's mark": {"journals": 1},
+    "Racks": {"racks": 2},
+}
+"""The sections of docs/bookkeeper.md that say what a layer leaves out, and settings that turn it on."""
+
+
+def left_out_by_section() -> dict[str, str]:
+    """Return the sentence *Not modelled* of each section that has one, without links and marks."""
+    text = (ROOT / "docs" / "bookkeeper.md").read_text(encoding="utf-8")
+    found = {}
+    for section in re.split(r"\n##+ ", text)[1:]:
+        title, _, body = section.partition("\n")
+        if match := re.search(r"Not modelled: ([a-z].*?)\. ", body.replace("\n", " ")):
+            found[title] = re.sub(r" \(\[.*?\]\(.*?\).*?\)|`", "", match[1])
+    return found
+
+
+def test_each_layer_that_is_on_names_what_it_leaves_out() -> None:
+    """Planted: one word of a layer that only the page has; a section of a layer that is not in the table."""
+    page = left_out_by_section()
+    assert page.keys() == LAYERS.keys()
+    for title, settings in LAYERS.items():
+        others = [words for other, words in page.items() if other != title]
+        line = find("bookkeeper").instance(settings.items()).unmodelled
+        assert line.endswith(f": {page[title]}")
+        assert not [words for words in others if words in line]
 
 
 def test_what_is_left_out_is_a_text() -> None:
