@@ -9,6 +9,16 @@ from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.realcode.drive.code import Code, Parted
 from fencepost.realcode.harness_session import HarnessFailed
 
+_OF_PLACE = (
+    "flush cache",
+    "flush other directory",
+    "delete journals",
+    "sample journal",
+    "end checkpoint",
+    "crash",
+)
+"""The actions that move the mark, and those that depend on where it is."""
+
 
 def begin_checkpoint(code: Code, step: TraceStep) -> None:
     """Sample the position in the first journal; the thread waits before the last one."""
@@ -45,19 +55,10 @@ def _deletes(code: Code, flush: TraceStep) -> bool:
 
     In the code the flush that moves the mark deletes the file. The file must not be the current one then.
     """
-    of_mark = (s.action for s in code.steps[flush.index :] if s.actor == flush.actor and s.action in OF_MARK)
+    of_mark = (
+        s.action for s in code.steps[flush.index :] if s.actor == flush.actor and s.action in _OF_PLACE
+    )
     return next(of_mark, "") == "delete journals"
-
-
-OF_MARK = (
-    "flush cache",
-    "flush other directory",
-    "delete journals",
-    "sample journal",
-    "end checkpoint",
-    "crash",
-)
-"""The actions that move the mark, and those that depend on where it is."""
 
 
 def delete_journals(code: Code, step: TraceStep) -> None:

@@ -6,12 +6,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.traces import Trace
+from fencepost.explore.scripts import run_script, script_in
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
 from fencepost.realcode.harness_session import Harness, answering
@@ -36,6 +38,14 @@ def transcript_of(bug: str, release: str, storage: str = "sorted") -> Transcript
     """Return the transcript of a real run of that bug's counterexample."""
     name = bug.removeprefix("#").replace("/", "-")
     return read_transcript(TRANSCRIPTS / f"{name}.{release}.{storage}.jsonl")
+
+
+@cache
+def script_trace(name: str, folder: Path = SCRIPTS) -> Trace:
+    """Return the trace of a script, as the model runs it."""
+    script = script_in(folder / f"{name}.txt")
+    assert script is not None
+    return run_script(script).trace
 
 
 JVM_CRASH = "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb)\n"

@@ -94,8 +94,8 @@ def _over_their_share(items: Iterable[pytest.Item], durations: Durations) -> Ite
     for cases in by_test.values():
         ordered = sorted(cases, key=lambda case: case[:2])
         spent = itertools.accumulate(seconds for seconds, _, _ in ordered)
-        over = [item for seconds, (_, _, item) in zip(spent, ordered, strict=True) if seconds > SHARE]
-        yield from (item for item in over if item is not ordered[0][2])
+        _, *others = zip(spent, ordered, strict=True)
+        yield from (item for seconds, (_, _, item) in others if seconds > SHARE)
 
 
 def _expected(item: pytest.Item, durations: Durations) -> float:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
 from fencepost.answers.known import KNOWN
 from fencepost.encoding.language.traces import Json, Trace
-from fencepost.explore.scripts import run_script, script_in
 from fencepost.properties.catalogue import find
 from fencepost.realcode.copies_reproduction import JUDGES, is_of_copies, reproduce_copies
 from fencepost.realcode.course import Ending
@@ -19,7 +17,7 @@ from fencepost.realcode.harness_session import Playback
 from fencepost.realcode.release_behaviour import driven, seen
 from fencepost.realcode.reproduction import Reproduction, Setting
 from fencepost.realcode.transcripts import Transcript, read_transcript
-from support.realcode import OF_SCRIPTS, SCRIPTS
+from support.realcode import OF_SCRIPTS, script_trace
 
 ENDINGS = {
     **{
@@ -72,13 +70,6 @@ ENDINGS = {
 """By script, release and storage: how the real run ended, and the step at which the code refused it."""
 
 
-@cache
-def trace_of(name: str) -> Trace:
-    script = script_in(SCRIPTS / f"{name}.txt")
-    assert script is not None
-    return run_script(script).trace
-
-
 def kept(name: str, release: str, storage: str) -> Transcript:
     return read_transcript(OF_SCRIPTS / f"{name}.{release}.{storage}.jsonl")
 
@@ -90,7 +81,7 @@ def played(trace: Trace, transcript: Transcript) -> Reproduction:
 @pytest.mark.parametrize(("name", "release", "storage"), ENDINGS)
 def test_a_loss_of_copies_ends_on_the_code_as_it_did(name: str, release: str, storage: str) -> None:
     transcript = kept(name, release, storage)
-    run = played(trace_of(name), transcript)
+    run = played(script_trace(name), transcript)
     assert (run.ending, run.step) == ENDINGS[name, release, storage]
     assert (transcript.ending, transcript.property) == (run.ending, run.trace.property)
     assert run.as_release is True
@@ -103,7 +94,7 @@ def test_a_loss_of_copies_ends_on_the_code_as_it_did(name: str, release: str, st
 def test_the_only_copy_returns_and_is_dropped(name: str, release: str) -> None:
     """Seen on the code alone: b1 answers the add, the metadata names b1, and the flush drops the entry."""
     transcript = kept(name, release, "db")
-    run = played(replace(trace_of(name), property="acked-copies-readable"), transcript)
+    run = played(replace(script_trace(name), property="acked-copies-readable"), transcript)
     assert run.ending is Ending.REPRODUCED
     assert "b1 answers recovery-add of o1: OK" in run.steps[-3].did
     assert run.steps[-2].observations["ensemble from 1"] == "b1"
@@ -123,7 +114,7 @@ def test_a_recovery_whose_adds_are_answered_is_not_stuck() -> None:
         (line, answer.replace("recovered: LedgerRecoveryException", "recovered: OK"))
         for line, answer in transcript.lines
     ]
-    run = reproduce_copies(trace_of("refused-copies"), transcript.setting, Playback(tuple(lines)))
+    run = reproduce_copies(script_trace("refused-copies"), transcript.setting, Playback(tuple(lines)))
     assert run.ending is Ending.PARTED
 
 
@@ -131,7 +122,9 @@ def test_a_recovery_whose_adds_are_answered_is_not_stuck() -> None:
 def test_the_only_copy_of_an_acknowledged_entry_is_deleted(release: str) -> None:
     """Seen on the code alone: the metadata names b2, b2 has nothing, and b1 still has the old copy."""
     transcript = kept("collector-beside-recover", release, "sorted")
-    run = played(replace(trace_of("collector-beside-recover"), property="acked-copies-readable"), transcript)
+    run = played(
+        replace(script_trace("collector-beside-recover"), property="acked-copies-readable"), transcript
+    )
     seen = run.steps[-1].observations
     assert run.ending is Ending.REPRODUCED
     assert (seen["ensemble from 1"], seen["copy[b2, 1]"], seen["copy[b1, 1]"]) == ("b2", False, True)
@@ -150,7 +143,7 @@ def test_a_worker_writes_its_target_although_its_lock_is_gone(release: str) -> N
     seen = {command: of_worker(transcript, command) for command in ("take", "end-session", "finish")}
     assert [seen[command]["locked"] for command in seen] == [True, False, True]
     assert '"ensemble": ["b2"]' in json.dumps(seen["finish"])
-    last = played(trace_of("lost-session"), transcript).steps[-1].observations
+    last = played(script_trace("lost-session"), transcript).steps[-1].observations
     assert (last["copy[b2, 1]"], last["locked"]) == (False, False)
 
 
@@ -158,7 +151,7 @@ def test_a_worker_that_keeps_its_lock_departs_from_a_model_in_which_it_is_gone()
     """Planted in the code's answers: the lock outlives the session."""
     transcript = kept("lost-session", "4.17.4", "sorted")
     lines = [(line, answer.replace('"locked": false', '"locked": true')) for line, answer in transcript.lines]
-    run = reproduce_copies(trace_of("lost-session"), transcript.setting, Playback(tuple(lines)))
+    run = reproduce_copies(script_trace("lost-session"), transcript.setting, Playback(tuple(lines)))
     assert run.as_release is False
     assert {step.index for step in run.steps if step.differs} == {1, 4, 5, 6, 9}  # the lock is free there
     assert run.steps[3].difference == "locked is yes in the code, no in the model"
@@ -167,7 +160,7 @@ def test_a_worker_that_keeps_its_lock_departs_from_a_model_in_which_it_is_gone()
 @pytest.mark.parametrize("release", ["4.13.0", "4.17.4", "4.18.0"])
 def test_a_worker_that_is_shut_down_removes_the_lock_of_another(release: str) -> None:
     """Seen on the code alone: the second worker has the lock, and no session ends but the first's."""
-    run = played(trace_of("removed-lock"), kept("removed-lock", release, "sorted"))
+    run = played(script_trace("removed-lock"), kept("removed-lock", release, "sorted"))
     assert [s.observations["locked"] for s in run.steps] == [
         *(False, True, False, True),  # the first worker takes it, its session ends, the second takes it
         *(False, False, False, True, False, False),  # it is removed, and the collector takes it
@@ -193,7 +186,7 @@ def test_what_the_code_does_right_with_a_used_id_is_no_finding(
     transcript = kept(f"reused-{name}", release, storage)
     assert any(told in answer for _, answer in transcript.lines)
     lines = [(line, answer.replace(told, planted)) for line, answer in transcript.lines]
-    run = reproduce_copies(trace_of(f"reused-{name}"), transcript.setting, Playback(tuple(lines)))
+    run = reproduce_copies(script_trace(f"reused-{name}"), transcript.setting, Playback(tuple(lines)))
     assert run.ending is Ending.PARTED
 
 
@@ -207,7 +200,9 @@ def test_a_copy_that_is_still_there_is_no_loss() -> None:
         if inside:
             inside["b2"]["entries"] = inside["b1"]["entries"]
         lines.append((line, json.dumps(document)))
-    run = reproduce_copies(trace_of("collector-beside-recover"), transcript.setting, Playback(tuple(lines)))
+    run = reproduce_copies(
+        script_trace("collector-beside-recover"), transcript.setting, Playback(tuple(lines))
+    )
     assert run.ending is Ending.PARTED
     assert run.step == 1
     assert "copy[b2, 1] is yes in the code, no in the model" in run.reason
@@ -230,7 +225,7 @@ class Unasked:
 def test_settings_that_the_harness_does_not_have_are_named(
     changed: dict[str, Json], storage: str, why: str
 ) -> None:
-    trace = trace_of("collector-beside-recover")
+    trace = script_trace("collector-beside-recover")
     sizes = {name: changed.get(name, value) for name, value in trace.parameters.items()}
     switches = {name: changed.get(name, value) for name, value in trace.switches.items()}
     asked = replace(trace, parameters=sizes, switches=switches)
@@ -257,7 +252,7 @@ def test_each_action_of_the_copies_is_driven_or_has_a_reason() -> None:
 def test_each_property_of_the_copies_has_a_judge() -> None:
     with_reuse = find("ledger-copies").instance({"reuse": "at-once"}.items())
     assert {p.name for p in with_reuse.system.properties} == {*JUDGES}
-    assert is_of_copies(trace_of("collector-beside-recover"))
+    assert is_of_copies(script_trace("collector-beside-recover"))
 
 
 def test_the_table_of_what_was_seen_has_each_bug_that_was_driven_as_it_ended() -> None:

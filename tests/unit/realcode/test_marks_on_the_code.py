@@ -6,8 +6,6 @@ from functools import cache
 
 import pytest
 
-from fencepost.encoding.language.traces import Trace
-from fencepost.explore.scripts import run_script, script_in
 from fencepost.realcode.conformance import grounds, start
 from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.code import Code, NoSeam
@@ -15,7 +13,7 @@ from fencepost.realcode.drive.marks import crash
 from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessFailed, Playback
 from fencepost.realcode.reproduction import Reproduction, Setting, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import read_transcript
-from support.realcode import OF_SCRIPTS, SCRIPTS
+from support.realcode import OF_SCRIPTS, script_trace
 
 pytestmark = pytest.mark.slow
 
@@ -37,16 +35,9 @@ ENDINGS = {
 
 
 @cache
-def trace_of(name: str) -> Trace:
-    script = script_in(SCRIPTS / f"{name}.txt")
-    assert script is not None
-    return run_script(script).trace
-
-
-@cache
 def played(name: str, release: str) -> Reproduction:
     transcript = read_transcript(OF_SCRIPTS / f"{name}.{release}.db.jsonl")
-    return reproduce(trace_of(name), transcript.setting, transcript.playback())
+    return reproduce(script_trace(name), transcript.setting, transcript.playback())
 
 
 @pytest.mark.parametrize(("name", "release"), ENDINGS)
@@ -93,7 +84,7 @@ class Booting:
 
 
 def crashed(gone: bool) -> Code:
-    trace = trace_of("mark-moves-back")
+    trace = script_trace("mark-moves-back")
     code = Code(Booting(gone), bookkeeper_of(trace)[1], trace.steps)
     crash(code, trace.steps[-1])
     return code
@@ -123,13 +114,13 @@ def test_bookies_have_the_journals_and_directories_of_the_instance() -> None:
     for name, numbers in wanted.items():
         session = Noting()
         with pytest.raises(Exception, match="no further"):
-            reproduce(trace_of(name), Setting("4.17.4", "db"), session)
+            reproduce(script_trace(name), Setting("4.17.4", "db"), session)
         ((command, given),) = session.asked
         assert (command, given["journals"], given["directories"]) == ("start", *numbers)
 
 
 def test_only_db_storage_is_driven() -> None:
-    run = reproduce(trace_of("failed-flush"), Setting("4.17.4", "sorted"), Playback(()))
+    run = reproduce(script_trace("failed-flush"), Setting("4.17.4", "sorted"), Playback(()))
     assert (run.ending, run.reason) == (Ending.UNDRIVABLE, "its trace is of db storage")
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.encoding.errors import BadInput
-from fencepost.explore.scripts import run_script, script_in
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
 from fencepost.realcode.copies_reproduction import reproduce_copies
@@ -24,7 +23,7 @@ from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSessio
 from fencepost.realcode.library import SERVER_JAR, Library, library
 from fencepost.realcode.reproduction import Setting, reproduce
 from support.processes import children, gone
-from support.realcode import SCRIPTS, kept_trace
+from support.realcode import SCRIPTS, kept_trace, script_trace
 
 LIBS = [library(Path(p)) for p in os.environ.get("FENCEPOST_BOOKKEEPER", "").split(":") if p]
 if not LIBS:
@@ -63,10 +62,8 @@ def test_a_build_of_another_version_runs_as_the_release_that_is_given(
 
 @pytest.mark.parametrize("name", ["chained-changes", "bookie-comes-back-2"])
 def test_a_chain_of_changes_loses_an_entry_and_lets_adds_wait_for_ever(lib: Library, name: str) -> None:
-    script = script_in(SCRIPTS / f"{name}.txt")
-    assert script is not None
     with running(lib) as harness:
-        found = reproduce(run_script(script).trace, Setting(lib.release, "sorted"), harness)
+        found = reproduce(script_trace(name), Setting(lib.release, "sorted"), harness)
     assert found.ending is Ending.REPRODUCED
     assert not [step for step in found.steps if step.differs]
 
@@ -350,10 +347,8 @@ def test_a_negative_answer_does_not_wait_for_its_fence(lib: Library, has_entry: 
 def test_a_copy_that_returns_is_dropped_by_the_next_flush(lib: Library) -> None:
     """Planted: the harness reads entries of a deleted ledger, or entries that only the read cache has."""
     name = "returned-copy" if ordered(lib.release) >= (4, 15, 1) else "returned-copy-checkpoint"
-    script = script_in(SCRIPTS / f"{name}.txt")
-    assert script is not None
     with running(lib) as harness:
-        run = reproduce_copies(run_script(script).trace, Setting(lib.release, "db"), harness)
+        run = reproduce_copies(script_trace(name), Setting(lib.release, "db"), harness)
     assert run.ending is Ending.REPRODUCED
     assert not [step for step in run.steps if step.differs]
 
@@ -402,12 +397,9 @@ def test_model_and_code_agree_on_what_the_mark_has_passed(lib: Library, tmp_path
     more = settings if "journals" in settings else f"journals=1 {settings}"
     head = ["protocol bookkeeper", f"release {lib.release}", f"set {one} {more}"]
     text = [*head, "create ledger", "push 1 1", *(MARK_STEPS[step] for step in steps.split())]
-    path = tmp_path / "course.txt"
-    path.write_text("\n".join(text), encoding="utf-8")
-    script = script_in(path)
-    assert script is not None
+    (tmp_path / "course.txt").write_text("\n".join(text), encoding="utf-8")
     with running(lib) as harness:
-        found = reproduce(run_script(script).trace, Setting(lib.release, "db"), harness)
+        found = reproduce(script_trace("course", tmp_path), Setting(lib.release, "db"), harness)
     assert found.ending in (Ending.FOLLOWED, Ending.REPRODUCED), found.reason
     assert not [(step.index, step.differs) for step in found.steps if step.differs]
 
@@ -424,9 +416,7 @@ def test_model_and_code_agree_on_what_the_mark_has_passed(lib: Library, tmp_path
 def test_the_scripts_of_the_mark_end_as_the_releases_say(
     lib: Library, name: str, refused: tuple[int, ...] | None
 ) -> None:
-    script = script_in(SCRIPTS / f"{name}.txt")
-    assert script is not None
     with running(lib) as harness:
-        found = reproduce(run_script(script).trace, Setting(lib.release, "db"), harness)
+        found = reproduce(script_trace(name), Setting(lib.release, "db"), harness)
     mended = refused is not None and ordered(lib.release) >= refused
     assert (found.ending, found.as_release) == (Ending.REFUSED if mended else Ending.REPRODUCED, True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from fencepost.encoding.language.traces import Trace
-from fencepost.explore.scripts import run_script, script_in
 from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.code import Code
 from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import Answer
 from fencepost.realcode.reproduction import Reproduction, bookkeeper_of, reproduce
 from fencepost.realcode.transcripts import read_transcript
-from support.realcode import OF_SCRIPTS, SCRIPTS, kept_trace
+from support.realcode import OF_SCRIPTS, kept_trace, script_trace
 
 pytestmark = pytest.mark.slow
 
@@ -29,16 +25,9 @@ ENDINGS = {
 """By script and release: how the real run ended, and the step that cannot be driven."""
 
 
-@cache
-def trace_of(name: str) -> Trace:
-    script = script_in(SCRIPTS / f"{name}.txt")
-    assert script is not None
-    return run_script(script).trace
-
-
 def played(name: str, release: str) -> Reproduction:
     transcript = read_transcript(OF_SCRIPTS / f"{name}.{release}.sorted.jsonl")
-    return reproduce(trace_of(name), transcript.setting, transcript.playback())
+    return reproduce(script_trace(name), transcript.setting, transcript.playback())
 
 
 @pytest.mark.parametrize(("name", "release"), ENDINGS)
@@ -59,7 +48,7 @@ def test_an_acknowledged_entry_is_on_no_bookie_that_the_metadata_names(release: 
 
 
 def test_the_script_of_issue_4459_has_the_steps_of_its_known_bug() -> None:
-    ours, kept = trace_of("bookie-comes-back"), kept_trace("#4459")
+    ours, kept = script_trace("bookie-comes-back"), kept_trace("#4459")
     assert [step.name for step in ours.steps] == [step.name for step in kept.steps]
 
 
@@ -81,7 +70,7 @@ UP = {"up": True}
 
 def test_an_add_hangs_only_if_requests_that_the_model_does_not_have_are_delivered_too() -> None:
     """Planted: only requests of the model are delivered. A chain that had ended early then seemed to hang."""
-    trace, session = trace_of("late-add"), Answering()
+    trace, session = script_trace("late-add"), Answering()
     _, parameters = bookkeeper_of(trace)
     code = Code(session, parameters, trace.steps[:1])
     code.look()
