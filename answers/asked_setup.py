@@ -13,7 +13,7 @@ from fencepost.answers.public_losses import FEATURES, PUBLIC_LOSSES, public_loss
 from fencepost.answers.risk_search import not_asked
 from fencepost.answers.risks import OF_SETTINGS, risks
 from fencepost.answers.setups import Setup
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
 from fencepost.quorums.deployment import Client, Deployment
@@ -46,8 +46,7 @@ def asked_setup(
     if pulsar is not None and release is not None:
         raise BadInput(f"--pulsar {pulsar}: not with --release {release}; leave one of them out")
     if storage not in (None, *STORAGES):
-        near = did_you_mean(storage or "", STORAGES)
-        raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES)}")
+        raise unknown_name(str(storage), "storage", STORAGES, place="--storage ")
     in_pulsar = None if pulsar is None else pulsar_release(pulsar)
     said = read_files(files)
     set_by: dict[str, Setter] = {}
@@ -140,7 +139,9 @@ def unasked(setup: Setup, deployment: Deployment) -> Advice:
 def accepted(names: Sequence[str]) -> frozenset[str]:
     """Return the losses of these names, which the answer leaves out. Raises BadInput."""
     known = [bug[0] for bug in bugs_of_releases()]
-    return full_names([*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ", "loss")
+    return full_names(
+        [*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ", "loss", "fencepost releases"
+    )
 
 
 def _features(said: Files) -> frozenset[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fencepost.encoding.documents import whole
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean, unknown_name
 from fencepost.encoding.safe_text import is_name
 
 P = TypeVar("P")
@@ -135,15 +135,16 @@ def _must_keep(made: object, given: Mapping[str, object]) -> None:
             )
 
 
-def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
-    """Return `base` with these settings. Raises BadInput for a setting that is unknown or invalid."""
+def assign(base: P, settings: Iterable[tuple[str, str]], listing: str = "") -> P:
+    """Return `base` with these settings. Raises BadInput for a setting that is unknown or invalid.
+
+    `listing` is the command that lists all of them.
+    """
     known = {option.name: option for option in options(base)}
     changes: dict[str, object] = {}
     for name, text in settings:
         if name not in known:
-            raise BadInput(
-                f"{name}: no such parameter or switch{did_you_mean(name, known)}; valid: {', '.join(known)}"
-            )
+            raise unknown_name(name, "parameter or switch", known, listing)
         if name in changes:
             raise BadInput(f"{name}={text}: set twice; set it once")
         changes[name] = known[name].parse(text)

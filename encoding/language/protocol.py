@@ -15,7 +15,7 @@ from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean, refusals_are_kept
+from fencepost.encoding.errors import BadInput, ModelError, refusals_are_kept, unknown_name
 from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
@@ -151,8 +151,13 @@ class Protocol:
     def parameters(self, settings: Iterable[tuple[str, object]], release: str | None = None) -> Any:
         """Return the defaults, or those of a release, with these settings. Raises BadInput."""
         chosen = [(name, str(value)) for name, value in settings]
-        found = assign(self.defaults, chosen)
+        found = assign(self.defaults, chosen, self.listing)
         return found if release is None else assign(self.released(release, found), chosen)
+
+    @property
+    def listing(self) -> str:
+        """The command that lists the parameters, switches and properties."""
+        return f"fencepost protocols {self.name if self.ships else 'FILE.py'}"
 
     def released(self, release: str, parameters: Any) -> Any:
         """Return the parameters with the switches of a release. Raises BadInput."""
@@ -317,19 +322,22 @@ class Instance:
 
     def properties(self, *names: str) -> list[Property]:
         """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
-        return choose(self.system, names)
+        return choose(self.system, names, self.protocol.listing)
 
 
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
 
 
-def choose(system: System, names: tuple[str, ...]) -> list[Property]:
-    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+def choose(system: System, names: tuple[str, ...], listing: str = "") -> list[Property]:
+    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one.
+
+    `listing` is the command that lists all of them.
+    """
     known = {p.name: p for p in system.properties}
     for name in names:
         if name not in known:
-            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
+            raise unknown_name(name, "property", known, listing)
     return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
 
 

@@ -167,7 +167,7 @@ def test_losses_come_after_what_sent_them() -> None:
         ("undo x", "x: is no number; give one"),
         ("reach status", "status: is neither true nor false; compare it"),
         ("reach add_lost[w, 1, b1]", "add_lost[w, 1, b1] is a choice; a property"),
-        ("eval nothing", "nothing: no such variable; valid:"),
+        ("eval nothing", "nothing: no such variable; fencepost explore PROTOCOL lists them"),
         ("way", "way: no moves were found; ask with `reach` first"),
         ("open /nowhere", "/nowhere: cannot be read"),
     ],
