@@ -249,33 +249,44 @@ def _enumerate(known: Unchanged, mutant: Mutant, system: System) -> Iterator[Enu
 
 
 class _Receipts:
-    """The steps that only the change allows, and that receive a message: is that message under way?"""
+    """The steps that only the change allows, and that receive a message: is that message under way?
+
+    Without a conjunct, these are single steps. With an update skipped, they are second steps of an action: the
+    update may be the one that marks its message as received.
+    """
 
     def __init__(self, before: System, after: System, mutant: Mutant, subject: Subject) -> None:
         self._replayer, one = Replayer(after, subject), Concrete(before)
         old = {action.name: one.step(action) for action in before.ground_actions}
         self._open: dict[str, tuple[Step | None, Step]] = {}
-        if isinstance(mutant, Conjunct):
-            schema = named_actions(after)[mutant.action]
-            for action in after.ground_actions:
-                if action.schema is schema and schema.action.received is not None:
-                    self._open[action.name] = old.get(action.name), self._replayer.concrete.step(action)
+        self._times = 1 if isinstance(mutant, Conjunct) else 2
+        schema = named_actions(after)[mutant.action]
+        for action in after.ground_actions:
+            if action.schema is schema and schema.action.received is not None:
+                self._open[action.name] = old.get(action.name), self._replayer.concrete.step(action)
 
     def look(self, visits: Visits, node: State) -> None:
         """Take each new step from a node, once for each action; raises ModelError for a wrong receipt."""
         for name, (before, after) in list(self._open.items()):
             for state in decided(node, _read_open(node, before, after)):
-                if next(after.successors(state), None) is None:
-                    continue
-                if before is not None and next(before.successors(state), None) is not None:
+                if not _takes(after, state, self._times) or _takes(before, state, self._times):
                     continue
                 del self._open[name]
                 actions, _, beginning = visits.path(node)
                 system = self._replayer.system
                 names = [system.choices[number].name for number in visits.losses(state)]
                 with suppress(NotAnExecution):
-                    self._replayer.record("receipts", [*actions, after.action], names, beginning)
+                    taken = [*actions, *self._times * [after.action]]
+                    self._replayer.record("receipts", taken, names, beginning)
                 break
+
+
+def _takes(step: Step | None, state: State, times: int) -> bool:
+    """Return whether a step can be taken so many times in a row."""
+    found: State | None = state
+    for _ in range(times):
+        found = None if step is None or found is None else next(step.successors(found), None)
+    return found is not None
 
 
 def _read_open(node: State, *steps: Step | None) -> list[int]:

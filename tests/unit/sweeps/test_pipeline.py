@@ -6,8 +6,8 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
