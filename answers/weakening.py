@@ -251,8 +251,8 @@ def _enumerate(known: Unchanged, mutant: Mutant, system: System) -> Iterator[Enu
 class _Receipts:
     """The steps that only the change allows, and that receive a message: is that message under way?
 
-    Without a conjunct, these are single steps. With an update skipped, they are second steps of an action: the
-    update may be the one that marks its message as received.
+    Without a conjunct, these are single steps. With an update skipped, they are second steps of an action:
+    the update may be the one that marks its message as received.
     """
 
     def __init__(self, before: System, after: System, mutant: Mutant, subject: Subject) -> None:

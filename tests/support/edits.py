@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 Document = Any
+Edit = Callable[[], list[Document]]
 
 
-def edits(documents: list[Document]) -> Iterator[tuple[str, list[Document]]]:
+def edits(documents: list[Document]) -> Iterator[tuple[str, Edit]]:
     """Yield each edit of one place with its name: of each value, each key and each line."""
     for at in range(len(documents)):
-        for path, value in _places(documents[at]):
+        before, this, after = documents[:at], documents[at], documents[at + 1 :]
+        for path, value in _places(this):
+            place = f"line {at + 1} {'.'.join(map(str, path))}"
             for name, changed in _changes(value):
-                yield f"line {at + 1} {'.'.join(map(str, path))} {name}", _with(documents, (at, *path), changed)
+                yield f"{place} {name}", partial(_with, documents, (at, *path), changed)
             if path:
-                yield f"line {at + 1} without {'.'.join(map(str, path))}", _with(documents, (at, *path), None, 0)
-        yield f"without line {at + 1}", [*documents[:at], *documents[at + 1 :]]
-        yield f"line {at + 1} twice", [*documents[: at + 1], *documents[at:]]
-        if at:
-            yield f"line {at + 1} before", [*documents[: at - 1], documents[at], documents[at - 1], *documents[at + 1 :]]
+                yield f"{place} left out", partial(_with, documents, (at, *path), None, keep=False)
+        yield f"without line {at + 1}", partial(list, [*before, *after])
+        yield f"line {at + 1} twice", partial(list, [*before, this, this, *after])
+        if before and before[-1] != this:
+            yield f"line {at + 1} one line higher", partial(list, [*before[:-1], this, before[-1], *after])
 
 
 def _places(value: Document, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Document]]:
@@ -39,7 +43,8 @@ def _changes(value: Document) -> Iterator[tuple[str, Document]]:
             yield "one more", value + 1
         case str():
             yield "longer", value + "1"
-            yield "of another digit", "".join(str((int(c) + 1) % 10) if c.isdigit() else c for c in value)
+            if any(c.isdigit() for c in value):
+                yield "of another digit", "".join(str((int(c) + 1) % 10) if c.isdigit() else c for c in value)
         case dict():
             yield "with a key more", {**value, "more": 1}
         case list():
@@ -49,8 +54,11 @@ def _changes(value: Document) -> Iterator[tuple[str, Document]]:
             yield f"as {other!r}", other
 
 
-def _with(documents: list[Document], path: tuple[Any, ...], value: Document, keep: int = 1) -> list[Document]:
-    changed = copy.deepcopy(documents)
+def _with(
+    documents: list[Document], path: tuple[Any, ...], value: Document, keep: bool = True
+) -> list[Document]:
+    changed = list(documents)
+    changed[path[0]] = copy.deepcopy(documents[path[0]])
     inside: Any = changed
     for part in path[:-1]:
         inside = inside[part]
