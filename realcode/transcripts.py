@@ -158,12 +158,13 @@ def head(schema: str, day: str, setting: Setting, protocol: str) -> dict[str, ob
 def json_lines(documents: Iterable[Mapping[str, object]]) -> str:
     """Return the documents as text, one in each line. The last one gets the digest of them all."""
     *before, last = documents
-    return _lines([*before, {**last, "sha256": digest([*before, last])}])
+    return _lines([*before, {**last, "sha256": _digest(before, last)}])
 
 
-def digest(documents: Iterable[object]) -> str:
-    """Return the digest of the documents of a file. The last one is given without it."""
-    return hashlib.sha256(_lines(documents).encode()).hexdigest()
+def _digest(before: Iterable[object], last: Mapping[str, object]) -> str:
+    """Return the digest of the documents of a file. That of the last one is left out."""
+    rest = {name: value for name, value in last.items() if name != "sha256"}
+    return hashlib.sha256(_lines([*before, rest]).encode()).hexdigest()
 
 
 def _lines(documents: Iterable[object]) -> str:
@@ -196,8 +197,7 @@ def read_run(
     last, where = lines[-1][1], f"{lines[-1][0]}, the last"
     if not isinstance(last, dict) or not isinstance(last.get("sha256"), str):
         raise BadInput(f"{where}: has no sha256, so the file is cut off; {hint}")
-    rest = {name: value for name, value in last.items() if name != "sha256"}
-    if digest([first, *(line for _, line in lines[:-1]), rest]) != last["sha256"]:
+    if _digest([first, *(line for _, line in lines[:-1])], last) != last["sha256"]:
         raise BadInput(f"{where}: sha256 is that of another file, so this one was changed; {hint}")
     return first, lines[:-1], (where, last), setting
 

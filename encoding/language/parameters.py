@@ -153,6 +153,19 @@ def assign(base: P, settings: Iterable[tuple[str, str]], listing: str = "") -> P
     return made
 
 
+def off_here(parameters: object, layers: Mapping[str, str]) -> str:
+    """Return the layers of a model that are off, each with the setting that turns it on.
+
+    `layers` has them by that setting. A layer is off as long as its parameter has its first value, or is 0.
+    """
+    values = {o.name: (o.default, o.values[0] if o.values else 0) for o in options(parameters)}
+    off = []
+    for setting, layer in layers.items():
+        now, without = values[setting.partition("=")[0]]
+        off += [f"{layer} ({setting})"] if now == without else []
+    return f"; off here: {', '.join(off)}" if off else ""
+
+
 def require(rule: str, holds: bool, values: Mapping[str, object], valid: str) -> None:
     """Raise BadInput, with the values, the rule and what would be valid, unless the rule holds."""
     if not holds:

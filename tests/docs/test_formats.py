@@ -35,6 +35,7 @@ from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
 from fencepost.encoding.language.protocol import load
 from fencepost.quorums import lemmas
+from fencepost.realcode.transcripts import json_lines
 from fencepost.sweeps.rows import VERDICTS
 from fencepost.sweeps.store import opened
 from support.formats import (
@@ -48,7 +49,7 @@ from support.formats import (
 )
 from support.instances import SMALL_BUG
 from support.lost_mail import FILE, FOUND, proved
-from support.realcode import TRANSCRIPTS, kept_trace
+from support.realcode import TRANSCRIPTS, kept_trace, not_driven
 from support.reports import LISTED, fabricated
 from support.sweeps import planned
 
@@ -368,9 +369,12 @@ def _usual() -> tuple[str, Document]:
 def _real_code(patch: pytest.MonkeyPatch) -> Found:
     """Return traces and conformance runs from transcripts, and a matrix on a LIB that has only a name."""
     found = []
-    for bug, release in (("#4812", "4.17.4"), ("#2614", "4.13.0"), ("#2614", "4.17.4")):
+    for bug, transcript in (
+        ("#4812", not_driven("#4812", Path("not-driven.jsonl"))),
+        ("#2614", TRANSCRIPTS / "2614.4.13.0.sorted.jsonl"),
+        ("#2614", TRANSCRIPTS / "2614.4.17.4.sorted.jsonl"),
+    ):
         Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
-        transcript = TRANSCRIPTS / f"2614.{release}.sorted.jsonl"
         found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
     found.append(output("known", "4701", "2614", "--bookkeeper", "."))
@@ -387,7 +391,8 @@ def _failed_runs() -> tuple[str, Document]:
     """Return the result of runs whose last answer says that the harness failed."""
     *kept, last, end = RUNS.read_text(encoding="utf-8").splitlines()
     failed = json.loads(last) | {"answer": {"failed": "the code's process has ended"}}
-    Path("failed.jsonl").write_text("\n".join([*kept, json.dumps(failed), end, ""]), encoding="utf-8")
+    documents = [*map(json.loads, kept), failed, json.loads(end)]
+    Path("failed.jsonl").write_text(json_lines(documents), encoding="utf-8")
     return output("conform", "--playback", "failed.jsonl")
 
 
