@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.chart_places import NAMED, parents_of, persistence_of
-from fencepost.quorums.config_forms import HINT, READ_KINDS, VARIABLES, ConfigFile, read_config
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey, plain
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
-from fencepost.quorums.facts import BOOKIES, Fact
-from fencepost.quorums.helm_values import HELD_IN
-from fencepost.quorums.members import Differing
-from fencepost.quorums.setters import DEFAULT, Setter, chosen
-from fencepost.quorums.settings import (
+from fencepost.quorums.files.config_keys import (
+    AUTORECOVERY,
+    BOOKIE,
+    BROKER,
+    CONFIG_KEYS,
+    METADATA,
+    ConfigKey,
+    plain,
+)
+from fencepost.quorums.files.facts import Fact, bare
+from fencepost.quorums.files.images import Image, image_of
+from fencepost.quorums.files.members import Differing
+from fencepost.quorums.files.persistence import disks_of, parents_of, persistence_of
+from fencepost.quorums.files.places import FOREIGN, STANDALONE, component_of, is_false, is_true
+from fencepost.quorums.files.setters import DEFAULT, Setter, chosen
+from fencepost.quorums.files.settings import (
+    SECTION_FACTS,
     Settings,
     by_key,
     facts_of,
@@ -25,14 +34,26 @@ from fencepost.quorums.settings import (
     of_members,
     settings_of,
 )
-from fencepost.quorums.unread_keys import misplaced, of_other_forms
+from fencepost.quorums.files.texts import HINT, words_of
+from fencepost.quorums.files.unread import elsewhere, misplaced, of_other_forms
+from fencepost.quorums.files.walk import ConfigFile, read_config
 
-OF_BROKERS = frozenset(("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"))
-"""Keys by which a file of Java properties is known to be a broker's, besides those of the table."""
-OF_BOOKIES = frozenset(
-    ("bookiePort", "journalDirectory", "zkServers", "zkLedgersRootPath", "metadataServiceUri")
+OF_BROKERS = frozenset(
+    (
+        *("brokerServicePort", "clusterName", "zookeeperServers", "metadataStoreUrl"),
+        *("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum"),
+        *(key.name for key in CONFIG_KEYS.values() if key.component == BROKER),
+    )
 )
-"""Keys by which a file of Java properties is known to be a bookie's, besides those of the table."""
+"""Keys that only Pulsar's brokers have."""
+OF_BOOKIES = frozenset(
+    (
+        *("bookiePort", "journalDirectory", "zkServers", "zkLedgersRootPath", "metadataServiceUri"),
+        *(key.name for key in CONFIG_KEYS.values() if key.component in (BOOKIE, AUTORECOVERY)),
+    )
+)
+"""Keys that only bookies and auto-recovery have."""
+KNOWN = OF_BROKERS | OF_BOOKIES
 
 
 @dataclass(frozen=True)
@@ -62,54 +83,92 @@ class Source:
     """The name of the bookie whose file of Java properties it is, empty if not said; None for other files."""
     unread: tuple[str, ...] = ()
     """The notes about keys that may be meant for the system asked about and that are not read."""
+    image: Image | None = None
+    """The image of its bookies, which names their release."""
+    is_empty: bool = False
+    """Whether the file has no key that is known; the last note says so."""
 
 
 def read_source(path: Path) -> Source:
-    """Return what a file says. Raises BadInput, in one line."""
+    """Return what a file says by itself. Raises BadInput, in one line."""
     file = read_config(path)
-    keys = {fact.key for fact in file.facts} | file.comments
-    if not file.is_yaml and not keys & (OF_BROKERS | OF_BOOKIES | set(CONFIG_KEYS)):
-        raise BadInput(f"{path}: has no key of a broker.conf or a bk_server.conf; {HINT}")
-    members = members_of(file.facts)
-    plain_facts = [fact for fact in file.facts if not fact.has_prefix]
+    return source_of(path, file, runs_alone([file]), frozenset())
+
+
+def runs_alone(files: Sequence[ConfigFile]) -> bool:
+    """Return whether the last file that says so runs Pulsar in one process."""
+    said = [fact.value for file in files for fact in file.facts if SECTION_FACTS["standalone"](fact)]
+    return bool(said) and is_true(said[-1])
+
+
+def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str]) -> Source:
+    """Return what a file says. `given` has the names of the files and resources that are given with it.
+
+    If Pulsar runs `alone`, in one process, its keys count and the sections of its components do not.
+    """
+    facts = _in_one_process(file.facts) if alone else list(file.facts)
+    members = members_of(facts)
+    plain_facts = [fact for fact in facts if not fact.has_prefix]
     settings, used, differ = settings_of(path, plain_facts, members)
-    with_prefix = [fact for fact in file.facts if fact.has_prefix or _ends(fact)]
+    with_prefix = [fact for fact in facts if fact.has_prefix or _ends(fact)]
     prefixed, used_too, differ_too = settings_of(path, with_prefix, members)
-    unmodelled = _unmodelled(file, members)
-    places = list(misplaced(file))
-    unread = [*(said for said, unknown in places if unknown), *of_other_forms(file)]
-    if not used and not used_too:
-        _refuse_unread(path, file, unread)
+    places = list(misplaced(facts))
+    unread = [*(said for said, unknown in places if unknown), *of_other_forms(facts)]
+    unmodelled, image = _unmodelled(facts, members), image_of(facts)
+    notes = [*file.notes, *differ, *differ_too, *_notes(facts, unmodelled), *elsewhere(facts, given)]
+    of_file = [fact for fact in file.facts if SECTION_FACTS["standalone"](fact) and is_true(fact.value)]
+    if alone and of_file:
+        ones: Any = {size: 1 for size in SIZES if getattr(settings, size) is None}
+        settings = replace(settings, **ones)
+        used = [*of_file, *used]
+        notes.append(f"{of_file[0].where}={plain(of_file[0].value)}: {ALONE}")
+    is_read = used or used_too or image or unmodelled
+    if not is_read and unread:
+        _refuse(path, file, unread[0])
+    is_empty = not (is_read or file.comments & KNOWN or _is_ours(facts))
+    if is_empty:
+        notes.append(f"it has no key of a broker.conf or a bk_server.conf; {HINT}.")
     of_parents = [*used, *used_too, *unmodelled.values()]
+    where = [fact.where for fact in (*used, *used_too)] + ([image.where] if image else [])
     return Source(
         settings,
         prefixed,
-        _is_pulsars(file),
+        _is_pulsars(facts) or alone,
         _is_of_bookies(file),
-        any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in file.facts),
-        tuple(dict.fromkeys(fact.where for fact in (*used, *used_too))),
-        tuple(dict.fromkeys((*differ, *differ_too, *_notes(file, unmodelled), *dict(places), *unread))),
-        {name: fact.value for name, fact in unmodelled.items()} | _tls(file.facts),
-        persistence_of(file),
-        frozenset(parent for fact in of_parents for parent in parents_of(fact)),
+        any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in facts),
+        tuple(dict.fromkeys(where)),
+        tuple(dict.fromkeys((*notes, *dict(places), *unread))),
+        {name: fact.value for name, fact in unmodelled.items()} | _tls(facts),
+        persistence_of(facts),
+        frozenset(".".join(parent) for fact in of_parents for parent in parents_of(fact)),
         _bookie(file),
         tuple(unread),
+        image,
+        is_empty,
     )
 
 
-def _refuse_unread(path: Path, file: ConfigFile, unread: Sequence[str]) -> None:
-    """Raise BadInput for a file of which nothing is read although it seems to say something."""
-    kinds = sorted(file.kinds)
-    if kinds and not file.kinds & READ_KINDS:
-        hint = "give the output of `kustomize build`" if "Kustomization" in kinds else HINT
-        raise BadInput(f"{path}: a resource of kind {kinds[0]} is not read; {hint}")
-    if unread:
-        raise BadInput(f"{path}: {unread[0].rstrip('.')}; {HINT}")
-    for fact in file.facts:
-        if fact.key in ("valueFiles", "valuesFrom"):
-            raise BadInput(f"{path}: {fact.where} is not read; give {_short(fact.value)} instead")
-    if not file.facts and file.kinds & set(HELD_IN):
-        raise BadInput(f"{path}: {kinds[0]} has no values of a chart; {HINT}")
+SIZES = ("ensemble", "write_quorum", "ack_quorum", "bookies")
+ALONE = (
+    "one process is broker, bookie and metadata, so there is one bookie and one copy of each entry; the "
+    "sections of bookies and brokers are not read."
+)
+
+
+def _in_one_process(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that count if Pulsar runs in one process: its own, and those of no component."""
+    off = (BOOKIE, BROKER, AUTORECOVERY, METADATA)
+    own = [f for f in facts if f.component not in off and not f.is_persistence and f.section != "components"]
+    return [replace(fact, component=None) if fact.component == STANDALONE else fact for fact in own]
+
+
+def _refuse(path: Path, file: ConfigFile, unread: str) -> None:
+    """Raise BadInput for a file of which nothing is read although it has a key in another form."""
+    if any(fact.path == ("kind",) and fact.value == "Kustomization" for fact in file.facts):
+        raise BadInput(
+            f"{path}: a resource of kind Kustomization is not read; give the output of `kustomize build`"
+        )
+    raise BadInput(f"{path}: {unread.rstrip('.')}; {HINT}")
 
 
 def _ends(fact: Fact) -> bool:
@@ -117,97 +176,93 @@ def _ends(fact: Fact) -> bool:
     return fact.value is None and fact.key not in CONFIG_KEYS
 
 
-PULSARS = frozenset(("components", "proxy", "pulsar_manager", "pulsar_metadata", "toolset"))
-"""Sections that only charts of Pulsar have."""
+PULSARS = frozenset(
+    ("components", "proxy", "pulsar_manager", "pulsar_metadata", "toolset", "bookkeeper", "bookie")
+)
+"""Sections of charts and operators of Pulsar."""
 OF_PULSAR = re.compile(r"org\.apache\.pulsar|metadata-store:|apachepulsar|PulsarCluster|/pulsar")
 """A part of a value that only Pulsar's files have."""
 
 
-def _is_pulsars(file: ConfigFile) -> bool:
-    """Return whether the file is one of Pulsar: a broker's keys, a chart's sections, or a class of Pulsar."""
-    of_broker = {key.name for key in CONFIG_KEYS.values() if key.component == BROKER} | OF_BROKERS
+def _is_pulsars(facts: Sequence[Fact]) -> bool:
+    """Return whether a file is one of Pulsar: a broker's keys, a chart's sections, or a class of Pulsar."""
+    if any(fact.key == "zookeeperUri" for fact in facts):  # of Pravega's operators and charts
+        return False
     return any(
-        fact.component == BROKER
-        or (fact.component is None and fact.key in of_broker)
-        or fact.path[-1].startswith("PULSAR_")
-        or (fact.path[0] not in NAMED and (PULSARS | {*BOOKIES}) & {name.lower() for name in fact.path[:-1]})
-        or OF_PULSAR.search(str(fact.value))
-        for fact in file.facts
+        (fact.component in (BROKER, None) and bare(fact.path[-1]) in OF_BROKERS)
+        or any(component_of(name) == BROKER for name in fact.path[:-1])
+        or "pulsar" in fact.key.lower()
+        or any(name.startswith("PULSAR_") for name in fact.path)
+        or (not {"services", "containers"} & set(fact.path) and PULSARS & {*map(str.lower, fact.path[:-1])})
+        or OF_PULSAR.search(words_of(fact.value))
+        for fact in facts
     )
+
+
+def _is_ours(facts: Sequence[Fact]) -> bool:
+    """Return whether a file has a section of Pulsar or BookKeeper, or a key by which theirs are known."""
+    return any(fact.component not in (None, FOREIGN) or fact.key in KNOWN for fact in facts)
 
 
 def _is_of_bookies(file: ConfigFile) -> bool:
     """Return whether the file has a section for bookies or for auto-recovery, or is a bookie's file."""
-    own = {k.name for k in CONFIG_KEYS.values() if k.component in (BOOKIE, AUTORECOVERY)} | OF_BOOKIES
     return any(
-        fact.component in (BOOKIE, AUTORECOVERY) or (fact.component is None and fact.key in own)
+        fact.component in (BOOKIE, AUTORECOVERY) or (fact.component is None and fact.key in OF_BOOKIES)
         for fact in file.facts
-    ) or bool(own & file.comments)
+    ) or bool(OF_BOOKIES & file.comments)
 
 
 def _bookie(file: ConfigFile) -> str | None:
     """Return the name that a bookie has in its own file of Java properties; None for another file."""
     if file.is_yaml or not _is_of_bookies(file):
         return None
-    named = by_key(file.facts)
-    names = [fact.value for key in ("bookieId", "advertisedAddress") for fact in named.get(key, ())]
+    names = [fact.value for fact in file.facts if fact.key in ("bookieId", "advertisedAddress")]
     return str(names[0]) if names else ""
 
 
 # Keys that no model has.
 
 
-def _notes(file: ConfigFile, unmodelled: Mapping[str, Fact]) -> Iterator[str]:
+def _notes(facts: Sequence[Fact], unmodelled: Mapping[str, Fact]) -> Iterator[str]:
     """Yield a sentence for each thing that is known of keys that no model has, and their places."""
-    yield from file.notes
     by_sentence: dict[str, list[str]] = {}
     for name, fact in unmodelled.items():
         key = CONFIG_KEYS[name]
         if fact.value is not None and key.is_unusual(fact.value):
-            by_sentence.setdefault(key.known, []).append(f"{fact.where}={_short(fact.value)}")
+            value = ", ".join(map(plain, fact.value)) if isinstance(fact.value, list) else plain(fact.value)
+            by_sentence.setdefault(key.known, []).append(f"{fact.where}={value}")
     for sentence, keys in by_sentence.items():
         yield f"{', '.join(keys)}: {sentence}"
-    for fact in file.facts:
-        if fact.is_persistence and plain(fact.value) == "false":
+    for fact in disks_of(facts):
+        if is_false(fact.value):
             yield f"{fact.where}=false: {FORMATTED if fact.section == 'volumes' else EMPTIED}"
-        if fact.key in ELSEWHERE and fact.section not in VARIABLES and fact.value:
-            yield f"{fact.where} is not read; {ELSEWHERE[fact.key].format(_short(fact.value))}."
-        if "forceSync=no" in str(fact.value):
-            yield f"{fact.where} has forceSync=no: {CONFIG_KEYS['forceSync'].known}"
+    for fact in facts:
+        if fact.section == "components" and fact.key == "oxia" and is_true(fact.value):
+            yield f"{fact.where}=true: {OXIA}"
+        if fact.path == ("kind",) and fact.component == BOOKIE and fact.value == "DaemonSet":
+            yield "A DaemonSet runs one bookie on each node; give their number with -n."
 
-
-ELSEWHERE = {
-    "env_file": "give {} with --from too",
-    "envFrom": "give the ConfigMap {} with --from too",
-    "volumes": "it mounts {}; give that with --from too",
-    "extends": "give what `docker compose config` prints, which has all variables of the service",
-    "valueFiles": "give {} with --from too, before this file",
-    "valuesFrom": "give {} as files with --from too, before this file",
-}
-"""What to do about a key that names settings elsewhere."""
 
 FORMATTED = (
     "at each start of its pod the chart formats the bookie and deletes its cookie, so #4812 happens at each "
     "restart."
 )
 EMPTIED = "a bookie that restarts has lost its disks."
+OXIA = (
+    "Oxia has the metadata of ledgers, in place of ZooKeeper. No model has the metadata store, so the "
+    "answer is the same."
+)
 
 
-def _short(value: object) -> str:
-    if isinstance(value, dict):
-        return " ".join(map(_short, value.values()))
-    return ", ".join(map(_short, value)) if isinstance(value, list) else plain(value)
-
-
-def _unmodelled(file: ConfigFile, members: Sequence[str]) -> dict[str, Fact]:
+def _unmodelled(facts: Sequence[Fact], members: Sequence[str]) -> dict[str, Fact]:
     """Return the keys that no model has, with the fact that counts for each."""
-    named = by_key(file.facts)
+    named = by_key(facts)
     found = {
         key.name: _that_counts(key, facts_of(key, named), members)
         for key in CONFIG_KEYS.values()
         if key.known
     }
-    return {name: fact for name, fact in found.items() if fact} | _volumes(file.facts)
+    return {name: fact for name, fact in found.items() if fact} | _volumes(facts)
 
 
 def _that_counts(key: ConfigKey, facts: Sequence[Fact], members: Sequence[str]) -> Fact | None:
@@ -232,7 +287,7 @@ def _tls(facts: Sequence[Fact]) -> dict[str, Any]:
     found = {}
     for fact in facts:
         names = fact.path[-3:] if fact.component == BOOKIE else fact.path[-2:]
-        said = ".".join("bookie" if name.lower() in BOOKIES else name for name in names)
+        said = ".".join("bookie" if component_of(name) == BOOKIE else name for name in names)
         if said in TLS and fact.component in (BOOKIE, None):
             found[said] = fact.value
     return found
@@ -246,7 +301,7 @@ def _volumes(facts: Sequence[Fact]) -> dict[str, Fact]:
     """Return the directories that a chart gives to bookies with several volumes (useMultiVolumes)."""
     found, listed = {}, {fact.path: fact.value for fact in facts if fact.path[-1] == "multiVolumes"}
     for fact in facts:
-        if fact.section in VOLUMES and fact.key == "useMultiVolumes" and plain(fact.value) == "true":
+        if fact.section in VOLUMES and fact.key == "useMultiVolumes" and is_true(fact.value):
             volumes = listed.get((*fact.path[:-1], "multiVolumes"))
             volumes = volumes if isinstance(volumes, list) else ["volume 0", "volume 1"]
             paths = [str(v.get("mountPath", "")) if isinstance(v, dict) else str(v) for v in volumes]
@@ -300,10 +355,26 @@ class Files:
     def autorecovery(self) -> bool:
         """Whether auto-recovery runs: in pods of its own or in the bookies. It does if no file denies it."""
         in_bookies = self._value("bookie_daemon")
-        if self._value("autorecovery", True) is False or self._value("autorecovery_pods", 1) == 0:
+        said = [self._value(field) for field in ("autorecovery", "extra_autorecovery")]
+        is_off = False in said and True not in said  # a chart joins the two with *or*
+        if is_off or self._value("autorecovery_pods", 1) == 0:
             return in_bookies is True
-        named = self._value("autorecovery") or any(source.names_daemon for source in self.sources.values())
+        named = True in said or any(source.names_daemon for source in self.sources.values())
         return bool(in_bookies is not False or named)
+
+    @property
+    def image(self) -> tuple[Image | None, Setter]:
+        """The image of the bookies in the last file that names one, and this file; None if none does."""
+        said = {name: source.image for name, source in self.sources.items()}
+        return chosen("", None, said, None)
+
+    def without(self, key: str) -> str:
+        """Return a clause that says which files lack a key, and what they have in its place."""
+        found = [note for note in self.notes if key in note]
+        found = found or [f"{name}: {s.notes[-1][3:]}" for name, s in self.sources.items() if s.is_empty]
+        return "; ".join(
+            [f"no {key} of a broker in {', '.join(self.sources)}", *(note.rstrip(".") for note in found)]
+        )
 
     @property
     def enforcing_policy(self) -> Setter | None:

@@ -1,0 +1,166 @@
+"""Texts as data: YAML and JSON, Java properties, commands of docker, and lines or options of KEY=value."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import javaproperties
+
+from fencepost.encoding.documents import RepeatedKey, parse_yaml_documents
+from fencepost.encoding.errors import BadInput
+from fencepost.quorums.files.config_keys import CONFIG_KEYS, WRITTEN
+from fencepost.quorums.files.facts import PREFIXES
+
+HINT = "give a broker.conf, a bk_server.conf, Helm values, a docker-compose file or Kubernetes resources"
+
+PROPERTIES = (".conf", ".properties")
+"""The ends of the names of files and texts that are Java properties."""
+VARIABLES = (*PROPERTIES, ".env")
+"""The ends of names of files that a container may have its settings from."""
+
+_NAMES = "|".join(map(re.escape, sorted(WRITTEN, key=len, reverse=True)))
+_BEGIN = r"(?:(?<=-D)|(?<![A-Za-z]))"
+NAMED = re.compile(rf"{_BEGIN}(?:{_NAMES})(?![A-Za-z])", re.IGNORECASE)
+"""A name of a key of the table in a text."""
+_VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s;\"'\\]*)"
+GIVEN = re.compile(rf"{_BEGIN}((?:{'|'.join(PREFIXES)})?(?:{_NAMES}))={_VALUE}")
+"""A key of the table with its value within a line, as in `-Dkey=value` or `-e key=value`."""
+LINE = re.compile(r"([A-Za-z_][\w.\-]*)\s*=\s*(.*)")
+LEDGER = re.compile(r"\b(ensembleSize|writeQuorumSize|quorumSize|ackQuorumSize)[=:]\s*(\d+)")
+"""A size in the metadata of a ledger, as BookKeeper prints it; `quorumSize` before 4.8."""
+SIZES = {"ensembleSize": "bkcEnsembleSize", "ackQuorumSize": "bkcAckQuorumSize"}
+
+
+def properties(text: str) -> dict[str, str]:
+    """Return keys and values of a text as Java's `Properties` reads it; of a repeated key the last counts.
+
+    Raises BadInput.
+    """
+    try:
+        return javaproperties.loads(text.removeprefix("\ufeff"))
+    except javaproperties.InvalidUEscapeError as error:
+        raise BadInput(f"a text is no Java properties ({error}); write four digits after \\u") from error
+
+
+def as_data(text: str, name: str, where: str) -> list[Any]:
+    """Return what a text holds as mappings and lists; nothing of a text that is plain.
+
+    `name` is that of the file or key, `where` its place for messages. Raises BadInput.
+    """
+    if name.endswith(PROPERTIES):
+        return [properties(text)]
+    if "LedgerMetadata{" in text or "BookieMetadataFormatVersion" in text:
+        return [{"ledger": one} for one in _ledgers(text)]
+    if "\n" in text or NAMED.search(text):
+        return _documents(text, where) or [one for one in (_containers(text), _pairs(text)) if one]
+    return []
+
+
+def _documents(text: str, where: str) -> list[Any]:
+    """Return the documents of YAML or JSON in a text if one of them has keys."""
+    try:
+        documents = parse_yaml_documents(text, where, HINT)
+    except RepeatedKey:
+        raise
+    except BadInput:
+        return []
+    return documents if any(has_keys(document) for document in documents) else []
+
+
+def has_keys(document: Any) -> bool:
+    """Return whether a document is a mapping, or a list with one."""
+    return isinstance(document, dict) or (
+        isinstance(document, list) and any(isinstance(item, dict) for item in document)
+    )
+
+
+def _ledgers(text: str) -> Iterator[dict[str, str]]:
+    """Yield the sizes of each ledger, once for those that are alike."""
+    seen = []
+    for part in re.split(r"(?=LedgerMetadata\{|BookieMetadataFormatVersion)", text):
+        sizes = {SIZES.get(name, "bkcWriteQuorumSize"): size for name, size in LEDGER.findall(part)}
+        if sizes and sizes not in seen:
+            seen.append(sizes)
+            yield sizes
+
+
+def _pairs(text: str) -> dict[str, Any]:
+    """Return the keys of lines of KEY=value, and the keys of the table that stand within other lines."""
+    found: dict[str, Any] = {}
+    for line in _lines(text):
+        whole = LINE.fullmatch(line)
+        pairs = [whole.groups()] if whole else [] if _is_docker(line) else GIVEN.findall(line)
+        found |= {key: value.strip("\"'") for key, value in pairs}
+    return found if "\n" in text or any(NAMED.search(key) for key in found) else {}
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text without comments and blanks; one that ends with a backslash goes on."""
+    lines = re.sub(r"\\\r?\n", " ", text).splitlines()
+    return [line.strip() for line in lines if line.strip() and line.strip()[0] not in "#!"]
+
+
+# Commands of docker.
+
+NAMELESS = ("-d", "-i", "-t", "-it", "-ti", "-P", "--rm", "--init", "--detach", "--privileged", "--tty")
+"""Options of `docker run` without a value."""
+CARRIED = {"-e": "environment", "--env": "environment", "--env-file": "env_file", "-v": "volumes"}
+"""Options of `docker run`, by the key of docker-compose that says the same."""
+
+
+def _is_docker(line: str) -> bool:
+    return re.search(r"\b(?:docker|podman)\s+(?:container\s+)?run\b", line) is not None
+
+
+def _containers(text: str) -> dict[str, Any]:
+    """Return the containers that a text starts, as services of docker-compose."""
+    services: dict[str, Any] = {}
+    for line in filter(_is_docker, _lines(text)):
+        try:
+            _, *words = shlex.split(line[line.index("run") - 1 :])
+        except ValueError:  # a quotation that does not end
+            continue
+        name, service = _container(words)
+        services[name or f"run{len(services) + 1}"] = service
+    return {"services": services} if services else {}
+
+
+def _container(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return the name of a container and what `docker run` says of it."""
+    given: dict[str, Any] = {"environment": [], "env_file": [], "volumes": []}
+    name = ""
+    while words and words[0].startswith("-"):
+        option, equals, value = words.pop(0).partition("=")
+        if option in NAMELESS or (not equals and not words):
+            continue
+        value = value if equals else words.pop(0)
+        name = value if option == "--name" else name
+        if option in CARRIED:
+            given[CARRIED[option]].append(value)
+    return name, {**given, "image": words[0] if words else "", "command": words[1:]}
+
+
+MODELLED = {
+    name.lower(): key.name for name, key in ((n, CONFIG_KEYS[k]) for n, k in WRITTEN.items()) if key.sets
+}
+"""The keys that set a value, by their names in lower case."""
+
+
+def keys_named(name: str, value: object) -> set[str]:
+    """Return the modelled keys that a key spelled otherwise, or a text, names."""
+    text = words_of(value)
+    found = {MODELLED[one.lower()] for one in NAMED.findall(text) if one.lower() in MODELLED}
+    squeezed = re.sub("[^a-z]", "", name.lower())
+    if name not in CONFIG_KEYS:
+        found |= {key for lower, key in MODELLED.items() if squeezed.endswith(lower)}
+    return found
+
+
+def words_of(value: object) -> str:
+    """Return a text, or the items of a list as one; an empty text for another value."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else ""
