@@ -19,10 +19,9 @@ from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.files.images import Image
-from fencepost.quorums.files.joined_files import read_files
+from fencepost.quorums.files.joined_files import Files, read_files
 from fencepost.quorums.files.setters import DEFAULT, Setter
 from fencepost.quorums.files.settings import QUORUMS
-from fencepost.quorums.files.sources import Files
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 

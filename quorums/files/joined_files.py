@@ -1,20 +1,149 @@
-"""The files of a deployment, joined: overlays of other forms, and files of single bookies."""
+"""The files of a deployment, and the values that they give together."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.files.config_keys import BOOKIE
+from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
+from fencepost.quorums.files.config_keys import BOOKIE, CONFIG_KEYS
+from fencepost.quorums.files.images import Image
 from fencepost.quorums.files.members import COMPARED, WEAKER, Differing
-from fencepost.quorums.files.setters import latest
-from fencepost.quorums.files.sources import Files, Source, runs_alone, source_of
+from fencepost.quorums.files.setters import DEFAULT, Setter, chosen, latest
+from fencepost.quorums.files.sources import TLS, Source, runs_alone, source_of
 from fencepost.quorums.files.texts import HINT, VARIABLES
 from fencepost.quorums.files.walk import YAML, ConfigFile, read_config
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a deployment, in the order in which a later one wins."""
+
+    sources: Mapping[str, Source]
+
+    def chosen(
+        self, field: str, flag: str = "", option: Any = None, default: Any = None
+    ) -> tuple[Any, Setter]:
+        """Return the value of a field of the settings and its setter: option, last file or default.
+
+        Raises BadInput if the bookies of a file differ and none of their values is the weakest.
+        """
+        said = {name: getattr(source.settings, field, None) for name, source in self.sources.items()}
+        prefixed = {name: getattr(source.prefixed, field, None) for name, source in self.sources.items()}
+        value, setter = chosen(flag, option, prefixed, None)
+        if setter == DEFAULT:
+            value, setter = chosen(flag, option, said, default)
+        if isinstance(value, Differing):
+            raise BadInput(f"{setter.name}: {value.message}")
+        return value, setter
+
+    def _value(self, field: str, default: Any = None) -> Any:
+        return self.chosen(field, default=default)[0]
+
+    def known_to(self, release: str) -> Files:
+        """Return the files without the keys that this release does not know. A note names each of them."""
+        return Files({name: _known_to(release, source) for name, source in self.sources.items()})
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of all files."""
+        return [note for source in self.sources.values() for note in source.notes]
+
+    @property
+    def pulsar(self) -> bool:
+        """Whether some file is of Pulsar."""
+        return any(source.pulsar for source in self.sources.values())
+
+    @property
+    def autorecovery(self) -> bool:
+        """Whether auto-recovery runs: in pods of its own or in the bookies. It does if no file denies it."""
+        in_bookies = self._value("bookie_daemon")
+        said = [self._value(field) for field in ("autorecovery", "extra_autorecovery")]
+        is_off = False in said and True not in said  # a chart joins the two with *or*
+        if is_off or self._value("autorecovery_pods", 1) == 0:
+            return in_bookies is True
+        named = True in said or any(source.names_daemon for source in self.sources.values())
+        return bool(in_bookies is not False or named)
+
+    @property
+    def image(self) -> tuple[Image | None, Setter]:
+        """The image of the bookies in the last file that names one, and this file; None if none does."""
+        said = {name: source.image for name, source in self.sources.items()}
+        return chosen("", None, said, None)
+
+    def without(self, key: str) -> str:
+        """Return a clause that says which files lack a key, and what they have in its place."""
+        found = [note for note in self.notes if key in note]
+        found = found or [f"{name}: {s.notes[-1][3:]}" for name, s in self.sources.items() if s.is_empty]
+        return "; ".join(
+            [f"no {key} of a broker in {', '.join(self.sources)}", *(note.rstrip(".") for note in found)]
+        )
+
+    @property
+    def enforcing_policy(self) -> Setter | None:
+        """The setter that turns both policies off under which Pulsar enforces racks; None if one is on."""
+        aware, setter = self.chosen("rack_aware", default=True)
+        return None if aware or self._value("region_aware", False) else setter
+
+    @property
+    def recovery_racks(self) -> int | None:
+        """The racks that auto-recovery keeps in a write set: 1 if it enforces none; None if no file says."""
+        if self._value("recovery_enforces", False):
+            return int(self._value("recovery_min_racks", DEFAULT_MIN_RACKS))
+        return 1 if any(source.of_bookies for source in self.sources.values()) else None
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the disks of bookies outlive their pods."""
+        return all(
+            self._value(field, True)
+            for field in ("chart_persistence", "volumes_persistence", "bookie_persistence")
+        )
+
+    def persistence(self) -> str:
+        """Return the setting by which disks outlive their pods, in the keys of these files; empty if none."""
+        said = {name: source.persistence for name, source in self.sources.items() if source.persistence}
+        fields = ("chart_persistence", "volumes_persistence", "bookie_persistence")
+        off = {setter.name for value, setter in map(self.chosen, fields) if value is False}
+        names = [name for name in said if name in off] or list(said)[-1:]
+        return ", and ".join(f"{said[name]} in {name}" for name in names)
+
+    @property
+    def unmodelled(self) -> dict[str, Any]:
+        """The values of keys that no model has, of the last file that has each."""
+        said: dict[str, Any] = {}
+        for source in self.sources.values():
+            said |= source.values
+        if not all(is_true(said.get(key)) for key in TLS):
+            said.pop(TLS[-1], None)
+        return {key: value for key, value in said.items() if value is not None}
+
+
+def _known_to(release: str, source: Source) -> Source:
+    def number(release: str) -> list[int]:
+        return [int(part) for part in release.split(".")]
+
+    later = [key for key in CONFIG_KEYS.values() if key.since and number(release) < number(key.since)]
+    layers = source.settings, source.prefixed
+    set_ = [key for key in later if key.sets and any(getattr(own, key.sets) is not None for own in layers)]
+    unknown = set_ + [key for key in later if key.name in source.values]
+    notes = [
+        f"{key.name} has no effect: BookKeeper {release} does not know it ({key.since} and later do)."
+        for key in unknown
+    ]
+    none: Any = {key.sets: None for key in set_}
+    settings, prefixed = (replace(own, **none) for own in layers)
+    values = {name: value for name, value in source.values.items() if CONFIG_KEYS.get(name) not in unknown}
+    notes = [*source.notes, *notes]
+    return replace(source, settings=settings, prefixed=prefixed, notes=tuple(notes), values=values)
+
+
+# Reading and joining.
 
 
 def read_files(names: Iterable[str]) -> Files:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
 from fencepost.quorums.files.config_keys import (
     AUTORECOVERY,
     BOOKIE,
@@ -21,10 +20,8 @@ from fencepost.quorums.files.config_keys import (
 )
 from fencepost.quorums.files.facts import Fact, bare
 from fencepost.quorums.files.images import Image, image_of
-from fencepost.quorums.files.members import Differing
 from fencepost.quorums.files.persistence import disks_of, parents_of, persistence_of
 from fencepost.quorums.files.places import FOREIGN, STANDALONE, component_of, is_false, is_true
-from fencepost.quorums.files.setters import DEFAULT, Setter, chosen
 from fencepost.quorums.files.settings import (
     SECTION_FACTS,
     Settings,
@@ -124,8 +121,10 @@ def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str])
         notes.append(f"{of_file[0].where}={plain(of_file[0].value)}: {ALONE}")
     is_read = used or used_too or image or unmodelled
     if not is_read and unread:
-        _refuse(path, file, unread[0])
-    is_empty = not (is_read or file.comments & KNOWN or _is_ours(facts))
+        kinds = {fact.value for fact in facts if fact.path == ("kind",)}
+        raise BadInput(f"{path}: {PATCHES if PATCHED in kinds else unread[0].rstrip('.') + '; ' + HINT}")
+    is_known = any(f.component not in (None, FOREIGN) or f.key in KNOWN for f in file.facts)
+    is_empty = not (is_read or is_known or file.comments & KNOWN)
     if is_empty:
         notes.append(f"it has no key of a broker.conf or a bk_server.conf; {HINT}.")
     of_parents = [*used, *used_too, *unmodelled.values()]
@@ -148,6 +147,8 @@ def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str])
     )
 
 
+PATCHED = "Kustomization"
+PATCHES = "a resource of kind Kustomization is not read; give the output of `kustomize build`"
 SIZES = ("ensemble", "write_quorum", "ack_quorum", "bookies")
 ALONE = (
     "one process is broker, bookie and metadata, so there is one bookie and one copy of each entry; the "
@@ -160,15 +161,6 @@ def _in_one_process(facts: Sequence[Fact]) -> list[Fact]:
     off = (BOOKIE, BROKER, AUTORECOVERY, METADATA)
     own = [f for f in facts if f.component not in off and not f.is_persistence and f.section != "components"]
     return [replace(fact, component=None) if fact.component == STANDALONE else fact for fact in own]
-
-
-def _refuse(path: Path, file: ConfigFile, unread: str) -> None:
-    """Raise BadInput for a file of which nothing is read although it has a key in another form."""
-    if any(fact.path == ("kind",) and fact.value == "Kustomization" for fact in file.facts):
-        raise BadInput(
-            f"{path}: a resource of kind Kustomization is not read; give the output of `kustomize build`"
-        )
-    raise BadInput(f"{path}: {unread.rstrip('.')}; {HINT}")
 
 
 def _ends(fact: Fact) -> bool:
@@ -199,17 +191,10 @@ def _is_pulsars(facts: Sequence[Fact]) -> bool:
     )
 
 
-def _is_ours(facts: Sequence[Fact]) -> bool:
-    """Return whether a file has a section of Pulsar or BookKeeper, or a key by which theirs are known."""
-    return any(fact.component not in (None, FOREIGN) or fact.key in KNOWN for fact in facts)
-
-
 def _is_of_bookies(file: ConfigFile) -> bool:
     """Return whether the file has a section for bookies or for auto-recovery, or is a bookie's file."""
-    return any(
-        fact.component in (BOOKIE, AUTORECOVERY) or (fact.component is None and fact.key in OF_BOOKIES)
-        for fact in file.facts
-    ) or bool(OF_BOOKIES & file.comments)
+    own = {fact.key for fact in file.facts if fact.component is None} | file.comments
+    return bool(own & OF_BOOKIES) or any(f.component in (BOOKIE, AUTORECOVERY) for f in file.facts)
 
 
 def _bookie(file: ConfigFile) -> str | None:
@@ -307,133 +292,3 @@ def _volumes(facts: Sequence[Fact]) -> dict[str, Fact]:
             paths = [str(v.get("mountPath", "")) if isinstance(v, dict) else str(v) for v in volumes]
             found[VOLUMES[fact.section]] = Fact(BOOKIE, fact.path, paths)
     return found
-
-
-# All files together.
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of a deployment, in the order in which a later one wins."""
-
-    sources: Mapping[str, Source]
-
-    def chosen(
-        self, field: str, flag: str = "", option: Any = None, default: Any = None
-    ) -> tuple[Any, Setter]:
-        """Return the value of a field of the settings and its setter: option, last file or default.
-
-        Raises BadInput if the bookies of a file differ and none of their values is the weakest.
-        """
-        said = {name: getattr(source.settings, field, None) for name, source in self.sources.items()}
-        prefixed = {name: getattr(source.prefixed, field, None) for name, source in self.sources.items()}
-        value, setter = chosen(flag, option, prefixed, None)
-        if setter == DEFAULT:
-            value, setter = chosen(flag, option, said, default)
-        if isinstance(value, Differing):
-            raise BadInput(f"{setter.name}: {value.message}")
-        return value, setter
-
-    def _value(self, field: str, default: Any = None) -> Any:
-        return self.chosen(field, default=default)[0]
-
-    def known_to(self, release: str) -> Files:
-        """Return the files without the keys that this release does not know. A note names each of them."""
-        return Files({name: _known_to(release, source) for name, source in self.sources.items()})
-
-    @property
-    def notes(self) -> list[str]:
-        """The notes of all files."""
-        return [note for source in self.sources.values() for note in source.notes]
-
-    @property
-    def pulsar(self) -> bool:
-        """Whether some file is of Pulsar."""
-        return any(source.pulsar for source in self.sources.values())
-
-    @property
-    def autorecovery(self) -> bool:
-        """Whether auto-recovery runs: in pods of its own or in the bookies. It does if no file denies it."""
-        in_bookies = self._value("bookie_daemon")
-        said = [self._value(field) for field in ("autorecovery", "extra_autorecovery")]
-        is_off = False in said and True not in said  # a chart joins the two with *or*
-        if is_off or self._value("autorecovery_pods", 1) == 0:
-            return in_bookies is True
-        named = True in said or any(source.names_daemon for source in self.sources.values())
-        return bool(in_bookies is not False or named)
-
-    @property
-    def image(self) -> tuple[Image | None, Setter]:
-        """The image of the bookies in the last file that names one, and this file; None if none does."""
-        said = {name: source.image for name, source in self.sources.items()}
-        return chosen("", None, said, None)
-
-    def without(self, key: str) -> str:
-        """Return a clause that says which files lack a key, and what they have in its place."""
-        found = [note for note in self.notes if key in note]
-        found = found or [f"{name}: {s.notes[-1][3:]}" for name, s in self.sources.items() if s.is_empty]
-        return "; ".join(
-            [f"no {key} of a broker in {', '.join(self.sources)}", *(note.rstrip(".") for note in found)]
-        )
-
-    @property
-    def enforcing_policy(self) -> Setter | None:
-        """The setter that turns both policies off under which Pulsar enforces racks; None if one is on."""
-        aware, setter = self.chosen("rack_aware", default=True)
-        return None if aware or self._value("region_aware", False) else setter
-
-    @property
-    def recovery_racks(self) -> int | None:
-        """The racks that auto-recovery keeps in a write set: 1 if it enforces none; None if no file says."""
-        if self._value("recovery_enforces", False):
-            return int(self._value("recovery_min_racks", DEFAULT_MIN_RACKS))
-        return 1 if any(source.of_bookies for source in self.sources.values()) else None
-
-    @property
-    def persistent(self) -> bool:
-        """Whether the disks of bookies outlive their pods."""
-        return all(
-            self._value(field, True)
-            for field in ("chart_persistence", "volumes_persistence", "bookie_persistence")
-        )
-
-    def persistence(self) -> str:
-        """Return the setting by which disks outlive their pods, in the keys of these files; empty if none."""
-        said = {name: source.persistence for name, source in self.sources.items() if source.persistence}
-        fields = ("chart_persistence", "volumes_persistence", "bookie_persistence")
-        off = {setter.name for value, setter in map(self.chosen, fields) if value is False}
-        names = [name for name in said if name in off] or list(said)[-1:]
-        return ", and ".join(f"{said[name]} in {name}" for name in names)
-
-    @property
-    def unmodelled(self) -> dict[str, Any]:
-        """The values of keys that no model has, of the last file that has each."""
-        said: dict[str, Any] = {}
-        for source in self.sources.values():
-            said |= source.values
-        if not all(plain(said.get(key)) == "true" for key in TLS):
-            said.pop(TLS[-1], None)
-        return {key: value for key, value in said.items() if value is not None}
-
-
-def _known_to(release: str, source: Source) -> Source:
-    def number(release: str) -> list[int]:
-        return [int(part) for part in release.split(".")]
-
-    later = [key for key in CONFIG_KEYS.values() if key.since and number(release) < number(key.since)]
-    layers = source.settings, source.prefixed
-    fields = [key for key in later if key.sets and any(getattr(own, key.sets) is not None for own in layers)]
-    values = [key for key in later if key.name in source.values]
-    unknown = {key.name for key in values}
-    notes = [
-        f"{key.name} has no effect: BookKeeper {release} does not know it ({key.since} and later do)."
-        for key in (*fields, *values)
-    ]
-    settings, prefixed = (replace(own, **{str(key.sets): None for key in fields}) for own in layers)
-    return replace(
-        source,
-        settings=settings,
-        prefixed=prefixed,
-        notes=(*source.notes, *notes),
-        values={name: value for name, value in source.values.items() if name not in unknown},
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ NAMED = re.compile(rf"{_BEGIN}(?:{_NAMES})(?![A-Za-z])", re.IGNORECASE)
 _VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s;\"'\\]*)"
 GIVEN = re.compile(rf"{_BEGIN}((?:{'|'.join(PREFIXES)})?(?:{_NAMES}))={_VALUE}")
 """A key of the table with its value within a line, as in `-Dkey=value` or `-e key=value`."""
+SET = re.compile(r"--set(?:-string)?[ =]([\w\\-]+\.\S+)")
+"""Values of a chart on the command line of Helm."""
 LINE = re.compile(r"([A-Za-z_][\w.\-]*)\s*=\s*(.*)")
 LEDGER = re.compile(r"\b(ensembleSize|writeQuorumSize|quorumSize|ackQuorumSize)[=:]\s*(\d+)")
 """A size in the metadata of a ledger, as BookKeeper prints it; `quorumSize` before 4.8."""
@@ -88,12 +91,18 @@ def _ledgers(text: str) -> Iterator[dict[str, str]]:
 
 
 def _pairs(text: str) -> dict[str, Any]:
-    """Return the keys of lines of KEY=value, and the keys of the table that stand within other lines."""
+    """Return the keys of lines of KEY=value, of `--set`, and those of the table within other lines."""
     found: dict[str, Any] = {}
     for line in _lines(text):
-        whole = LINE.fullmatch(line)
-        pairs = [whole.groups()] if whole else [] if _is_docker(line) else GIVEN.findall(line)
-        found |= {key: value.strip("\"'") for key, value in pairs}
+        whole, chart = LINE.fullmatch(line), SET.findall(line)
+        if chart:
+            pairs = dict(pair.split("=", 1) for given in chart for pair in given.split(",") if "=" in pair)
+            found["values"] = {}
+            found["set"] = found.get("set", {}) | {key: value.strip("\"'") for key, value in pairs.items()}
+        elif not _is_docker(line):
+            replaced = re.sub(r"\bs([/|#,@])(?:(?!\1).)*\1", "", line)  # the pattern of sed
+            given = [whole.groups()] if whole else GIVEN.findall(replaced)
+            found |= {key: value.strip("\"'/|#,@" if replaced != line else "\"'") for key, value in given}
     return found if "\n" in text or any(NAMED.search(key) for key in found) else {}
 
 
@@ -103,49 +112,27 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in lines if line.strip() and line.strip()[0] not in "#!"]
 
 
-# Commands of docker.
-
-NAMELESS = ("-d", "-i", "-t", "-it", "-ti", "-P", "--rm", "--init", "--detach", "--privileged", "--tty")
-"""Options of `docker run` without a value."""
-CARRIED = {"-e": "environment", "--env": "environment", "--env-file": "env_file", "-v": "volumes"}
-"""Options of `docker run`, by the key of docker-compose that says the same."""
-
-
 def _is_docker(line: str) -> bool:
     return re.search(r"\b(?:docker|podman)\s+(?:container\s+)?run\b", line) is not None
 
 
 def _containers(text: str) -> dict[str, Any]:
-    """Return the containers that a text starts, as services of docker-compose."""
+    """Return the containers that the commands of docker in a text start, as services of docker-compose."""
     services: dict[str, Any] = {}
     for line in filter(_is_docker, _lines(text)):
         try:
-            _, *words = shlex.split(line[line.index("run") - 1 :])
+            words = shlex.split(line)
         except ValueError:  # a quotation that does not end
             continue
-        name, service = _container(words)
-        services[name or f"run{len(services) + 1}"] = service
+        after = dict(itertools.pairwise(words))
+        images = [word for word in words if re.fullmatch(r"(?![-/.])[\w./:-]+/[\w.-]+(?::[\w.-]+)?", word)]
+        files = [file for option, file in itertools.pairwise(words) if option == "--env-file"]
+        service = {"image": "".join(images[:1]), "command": words, "env_file": files}
+        services[after.get("--name", f"run{len(services) + 1}")] = service
     return {"services": services} if services else {}
 
 
-def _container(words: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return the name of a container and what `docker run` says of it."""
-    given: dict[str, Any] = {"environment": [], "env_file": [], "volumes": []}
-    name = ""
-    while words and words[0].startswith("-"):
-        option, equals, value = words.pop(0).partition("=")
-        if option in NAMELESS or (not equals and not words):
-            continue
-        value = value if equals else words.pop(0)
-        name = value if option == "--name" else name
-        if option in CARRIED:
-            given[CARRIED[option]].append(value)
-    return name, {**given, "image": words[0] if words else "", "command": words[1:]}
-
-
-MODELLED = {
-    name.lower(): key.name for name, key in ((n, CONFIG_KEYS[k]) for n, k in WRITTEN.items()) if key.sets
-}
+MODELLED = {name.lower(): key for name, key in WRITTEN.items() if CONFIG_KEYS[key].sets}
 """The keys that set a value, by their names in lower case."""
 
 

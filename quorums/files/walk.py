@@ -130,6 +130,7 @@ def walk(value: Any, at: Fact) -> Iterator[Fact]:
 def _section(section: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
     """Yield the facts of a section and of those below it, without the ones that are switched off."""
     at, section = _resource(section, at), _with_parameters(section)
+    about = "|".join(names for mark, names in ABOUT.items() if mark in section) or "(?!)"
     for name, value in section.items():
         key = str(name)
         if isinstance(value, dict) and is_false(value.get("enabled")):
@@ -138,15 +139,12 @@ def _section(section: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
             for word, service in value.items():
                 if isinstance(service, dict):
                     yield from _service(service, replace(at.below(key).below(str(word)), member=str(word)))
-        elif not (_is_off(key, value, section) or _is_about(key, section)):
+        elif not (_is_off(key, value, section) or re.fullmatch(about, key)):
             yield from _value(key, value, at)
 
 
-def _is_about(key: str, section: Mapping[Any, Any]) -> bool:
-    """Return whether a key says nothing of settings: a resource's name and state, a template of compose."""
-    return ("kind" in section and key in ("metadata", "status")) or (
-        "services" in section and key.startswith("x-")
-    )
+ABOUT = {"kind": "metadata|status", "services": "x-.*"}
+"""Names that set nothing beside a key: a resource's name and state, and templates of docker-compose."""
 
 
 def _value(key: str, value: Any, at: Fact) -> Iterator[Fact]:

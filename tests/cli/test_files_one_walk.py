@@ -105,7 +105,7 @@ WITHOUT_SYNC = {
     "ansible": "bookkeeper_config: {journalSyncData: 'false'}\npulsar_version: 4.0.5\n",
     "a play": "- {hosts: all, vars: {journalSyncData: false}}\n",
     "a line in a file": "- hosts: a\n  tasks:\n  - lineinfile: {path: a, line: journalSyncData=false}\n",
-    "a template of compose": "x-a: &a {journalSyncData: false}\nservices: {bk: {image: x, environment: *a}}\n",
+    "a template of compose": "x-a: &a {journalSyncData: false}\nservices: {bk: {image: x, environment: *a}}",
     "a daemon set": (
         "kind: DaemonSet\nmetadata: {name: bookie}\nspec: {template: {spec: {containers: "
         "[{name: b, env: [{name: BK_journalSyncData, value: 'false'}]}]}}}"
@@ -123,6 +123,8 @@ def test_a_bookies_key_counts_where_it_stands(form: str, asking: Asking) -> None
     ("name", "text"),
     [
         ("run.sh", HEREDOC),
+        ("set.sh", "sed -i 's/journalSyncData=true/journalSyncData=false/' conf/bookkeeper.conf\n"),
+        ("set.sh", "sed -i 's|^#*journalSyncData=.*|journalSyncData=false|' conf/bookkeeper.conf\n"),
         ("bookie.env", "# bookies\nPULSAR_PREFIX_journalSyncData=false\nPULSAR_MEM=-Xmx1g\n"),
         ("unit", "bookiePort=1\nEnvironment=BK_journalSyncData=false\n"),
         ("Dockerfile", "FROM apache/bookkeeper\nENV BK_journalSyncData=false BK_x=1\n"),
@@ -139,6 +141,20 @@ def test_commands_of_docker_are_services(asking: Asking) -> None:
     setup = answer.setup
     assert (setup.configuration.sizes, setup.bookies, setup.sync) == ((2, 2, 2), 2, False)
     assert (setup.release, answer.set_by["release"].name) == ("4.17.2", "run.sh")
+
+
+HELM = """\
+helm install p apache/pulsar --set bookkeeper.replicaCount=5,volumes.persistence=false \\
+  --set broker.configData.managedLedgerDefaultEnsembleSize=2 --set-string x=y \\
+  --set broker.configData.managedLedgerDefaultWriteQuorum=2 --set "a=b" \\
+  --set broker.configData.managedLedgerDefaultAckQuorum=1
+"""
+
+
+def test_the_options_of_helm_are_values_of_its_chart(asking: Asking) -> None:
+    """Planted: the keys of the table alone are read, so that disks seem to outlive their pods."""
+    setup = asking.advise({"install.sh": HELM}).setup
+    assert (setup.configuration.sizes, setup.bookies, setup.features) == ((2, 2, 1), 5, {"ephemeral-disks"})
 
 
 def test_a_comment_in_a_script_sets_nothing(asking: Asking) -> None:
@@ -286,7 +302,7 @@ def test_a_section_that_is_off_is_off_with_what_is_below_it(
 def test_a_pulsar_that_is_elsewhere_is_not_in_the_cluster(asking: Asking) -> None:
     off = (
         MILVUS
-        + "    pulsar: {external: true, inCluster: {values: {bookkeeper: {config: {journalSyncData: false}}}}}"
+        + "    pulsar: {external: true, inCluster: {values: {bookkeeper: {conf: {journalSyncData: false}}}}}"
     )
     assert asking.advise({"m.yaml": off}, *SIZES).setup.sync
 
