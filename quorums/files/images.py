@@ -23,13 +23,13 @@ class Image:
 
 VERSION = re.compile(r"(?:default)?(pulsar|bookkeeper)_?(?:image_?tag|version)$", re.IGNORECASE)
 """A key that has a tag or a version as its value, as in Pulsar's chart and in variables of Ansible."""
-REPOSITORY = re.compile(r"(?:^|/)(?:(apache/)?bookkeeper|[\w-]*pulsar(?:-all)?|lunastreaming[\w-]*)$")
+REPOSITORY = re.compile(r"(?:^|/)(?:(apache/bookkeeper)|[\w-]*pulsar(?:-all)?|lunastreaming[\w-]*)$")
 """The repository of an image that runs bookies. Other images of bookies have tags of their own."""
 
 
 def image_of(facts: Sequence[Fact]) -> Image | None:
     """Return the image of the bookies, else of the brokers, else the one for all components."""
-    found = dict(_images(facts))
+    found = {component: image for component, image in _images(facts) if image.tag}
     return next((found[c] for c in (BOOKIE, BROKER, None) if c in found), None)
 
 
@@ -37,16 +37,13 @@ def _images(facts: Sequence[Fact]) -> Iterator[tuple[str | None, Image]]:
     """Yield each image of Pulsar or BookKeeper with the component that it is for."""
     repositories = {fact.path[:-1]: str(fact.value or "") for fact in facts if fact.key == "repository"}
     for fact in facts:
-        named = VERSION.match(fact.path[-1])
-        repository, _, tag = str(fact.value or "").rpartition(":")
+        named, text = VERSION.match(fact.path[-1]), str(fact.value or "")
         if named:
-            tag, repository = str(fact.value or ""), "apache/bookkeeper" if named[1].lower()[0] == "b" else ""
-        elif fact.key == "tag":
-            tag, repository = str(fact.value or ""), repositories.get(fact.path[:-1], "")
-        elif fact.key != "image":
+            yield fact.component, Image(named[1].lower(), text, fact.where)
             continue
-        of = REPOSITORY.search(repository) if repository else None
-        is_ours = (of is not None and (of[1] or "bookkeeper" not in of[0])) or not repository
-        is_said = named or repository or fact.component in (BOOKIE, BROKER)
-        if tag and is_ours and is_said and (repository or fact.key != "image"):
+        repository, _, tag = text.rpartition(":") if fact.key == "image" else ("", "", "")
+        if fact.key == "tag":
+            repository, tag = repositories.get(fact.path[:-1], ""), text
+        of = REPOSITORY.search(repository)
+        if tag and (of or (not repository and fact.component in (BOOKIE, BROKER))):
             yield fact.component, Image("bookkeeper" if of and of[1] else "pulsar", tag, fact.where)

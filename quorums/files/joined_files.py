@@ -11,10 +11,13 @@ from typing import Any
 
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.deployment import DEFAULT_MIN_RACKS
-from fencepost.quorums.files.config_keys import BOOKIE, CONFIG_KEYS
-from fencepost.quorums.files.images import Image
+from fencepost.quorums.files.config_keys import AUTORECOVERY, BOOKIE, CONFIG_KEYS
+from fencepost.quorums.files.images import Image, image_of
 from fencepost.quorums.files.members import COMPARED, WEAKER, Differing
+from fencepost.quorums.files.persistence import persistence_of
+from fencepost.quorums.files.places import is_true
 from fencepost.quorums.files.setters import DEFAULT, Setter, chosen, latest
+from fencepost.quorums.files.settings import DISKS
 from fencepost.quorums.files.sources import TLS, Source, runs_alone, source_of
 from fencepost.quorums.files.texts import HINT, VARIABLES
 from fencepost.quorums.files.walk import YAML, ConfigFile, read_config
@@ -67,13 +70,13 @@ class Files:
         is_off = False in said and True not in said  # a chart joins the two with *or*
         if is_off or self._value("autorecovery_pods", 1) == 0:
             return in_bookies is True
-        named = True in said or any(source.names_daemon for source in self.sources.values())
+        named = True in said or any(map(_names_daemon, self.sources.values()))
         return bool(in_bookies is not False or named)
 
     @property
     def image(self) -> tuple[Image | None, Setter]:
         """The image of the bookies in the last file that names one, and this file; None if none does."""
-        said = {name: source.image for name, source in self.sources.items()}
+        said = {name: image_of(source.file.facts) for name, source in self.sources.items()}
         return chosen("", None, said, None)
 
     def without(self, key: str) -> str:
@@ -100,16 +103,13 @@ class Files:
     @property
     def persistent(self) -> bool:
         """Whether the disks of bookies outlive their pods."""
-        return all(
-            self._value(field, True)
-            for field in ("chart_persistence", "volumes_persistence", "bookie_persistence")
-        )
+        return all(self._value(field, True) for field in DISKS)
 
     def persistence(self) -> str:
         """Return the setting by which disks outlive their pods, in the keys of these files; empty if none."""
-        said = {name: source.persistence for name, source in self.sources.items() if source.persistence}
-        fields = ("chart_persistence", "volumes_persistence", "bookie_persistence")
-        off = {setter.name for value, setter in map(self.chosen, fields) if value is False}
+        found = {name: persistence_of(source.file.facts) for name, source in self.sources.items()}
+        said = {name: setting for name, setting in found.items() if setting}
+        off = {setter.name for value, setter in map(self.chosen, DISKS) if value is False}
         names = [name for name in said if name in off] or list(said)[-1:]
         return ", and ".join(f"{said[name]} in {name}" for name in names)
 
@@ -122,6 +122,11 @@ class Files:
         if not all(is_true(said.get(key)) for key in TLS):
             said.pop(TLS[-1], None)
         return {key: value for key, value in said.items() if value is not None}
+
+
+def _names_daemon(source: Source) -> bool:
+    """Return whether a file has a section of auto-recovery's own."""
+    return any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in source.file.facts)
 
 
 def _known_to(release: str, source: Source) -> Source:

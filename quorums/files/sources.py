@@ -19,8 +19,8 @@ from fencepost.quorums.files.config_keys import (
     plain,
 )
 from fencepost.quorums.files.facts import Fact, bare
-from fencepost.quorums.files.images import Image, image_of
-from fencepost.quorums.files.persistence import disks_of, parents_of, persistence_of
+from fencepost.quorums.files.images import image_of
+from fencepost.quorums.files.persistence import disks_of, parents_of
 from fencepost.quorums.files.places import FOREIGN, STANDALONE, component_of, is_false, is_true
 from fencepost.quorums.files.settings import (
     SECTION_FACTS,
@@ -62,28 +62,32 @@ class Source:
     """The settings of keys with the prefix of an image, which win over those of all files without it."""
     pulsar: bool
     """Whether the file is of Pulsar, whose bookies have db storage by default."""
-    of_bookies: bool
-    """Whether the file has settings of bookies or of auto-recovery. Then a missing key has its default."""
-    names_daemon: bool
-    """Whether the file has a section of auto-recovery's own."""
     read: tuple[str, ...]
     """The places of the keys that set a value."""
     notes: tuple[str, ...]
     """Sentences about keys that change what is durable and that no model has."""
     values: Mapping[str, Any]
     """The values of these keys, None for one that the file sets to null."""
-    persistence: str = ""
-    """The setting by which disks outlive their pods, in the keys of the file; empty if its form has none."""
-    parents: frozenset[str] = frozenset()
-    """The parents below which its sections stand, as in an umbrella chart; an empty text for the top."""
-    bookie: str | None = None
-    """The name of the bookie whose file of Java properties it is, empty if not said; None for other files."""
-    unread: tuple[str, ...] = ()
+    unread: tuple[str, ...]
     """The notes about keys that may be meant for the system asked about and that are not read."""
-    image: Image | None = None
-    """The image of its bookies, which names their release."""
-    is_empty: bool = False
+    parents: frozenset[str]
+    """The parents below which its sections stand, as in an umbrella chart; an empty text for the top."""
+    file: ConfigFile
+    """The facts of the file that count."""
+    is_empty: bool
     """Whether the file has no key that is known; the last note says so."""
+
+    @property
+    def of_bookies(self) -> bool:
+        """Whether the file has settings of bookies or of auto-recovery. A missing key has its default."""
+        own = {fact.key for fact in self.file.facts if fact.component is None} | self.file.comments
+        return bool(own & OF_BOOKIES) or any(f.component in (BOOKIE, AUTORECOVERY) for f in self.file.facts)
+
+    @property
+    def bookie(self) -> str | None:
+        """The name of the bookie whose file of Java properties it is, empty if not said; else None."""
+        named = [fact.value for fact in self.file.facts if fact.key in ("bookieId", "advertisedAddress")]
+        return None if self.file.is_yaml or not self.of_bookies else str((named or [""])[0])
 
 
 def read_source(path: Path) -> Source:
@@ -119,7 +123,7 @@ def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str])
         settings = replace(settings, **ones)
         used = [*of_file, *used]
         notes.append(f"{of_file[0].where}={plain(of_file[0].value)}: {ALONE}")
-    is_read = used or used_too or image or unmodelled
+    is_read = used or used_too or unmodelled or image
     if not is_read and unread:
         kinds = {fact.value for fact in facts if fact.path == ("kind",)}
         raise BadInput(f"{path}: {PATCHES if PATCHED in kinds else unread[0].rstrip('.') + '; ' + HINT}")
@@ -132,18 +136,14 @@ def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str])
     return Source(
         settings,
         prefixed,
-        _is_pulsars(facts) or alone,
-        _is_of_bookies(file),
-        any(fact.component == AUTORECOVERY and fact.key != "enabled" for fact in facts),
-        tuple(dict.fromkeys(where)),
-        tuple(dict.fromkeys((*notes, *dict(places), *unread))),
-        {name: fact.value for name, fact in unmodelled.items()} | _tls(facts),
-        persistence_of(facts),
-        frozenset(".".join(parent) for fact in of_parents for parent in parents_of(fact)),
-        _bookie(file),
-        tuple(unread),
-        image,
-        is_empty,
+        pulsar=_is_pulsars(facts) or alone,
+        read=tuple(dict.fromkeys(where)),
+        notes=tuple(dict.fromkeys((*notes, *dict(places), *unread))),
+        values={name: fact.value for name, fact in unmodelled.items()} | _tls(facts),
+        unread=tuple(unread),
+        parents=frozenset(".".join(parent) for fact in of_parents for parent in parents_of(fact)),
+        file=replace(file, facts=tuple(facts)),
+        is_empty=is_empty,
     )
 
 
@@ -189,20 +189,6 @@ def _is_pulsars(facts: Sequence[Fact]) -> bool:
         or OF_PULSAR.search(words_of(fact.value))
         for fact in facts
     )
-
-
-def _is_of_bookies(file: ConfigFile) -> bool:
-    """Return whether the file has a section for bookies or for auto-recovery, or is a bookie's file."""
-    own = {fact.key for fact in file.facts if fact.component is None} | file.comments
-    return bool(own & OF_BOOKIES) or any(f.component in (BOOKIE, AUTORECOVERY) for f in file.facts)
-
-
-def _bookie(file: ConfigFile) -> str | None:
-    """Return the name that a bookie has in its own file of Java properties; None for another file."""
-    if file.is_yaml or not _is_of_bookies(file):
-        return None
-    names = [fact.value for fact in file.facts if fact.key in ("bookieId", "advertisedAddress")]
-    return str(names[0]) if names else ""
 
 
 # Keys that no model has.

@@ -129,7 +129,15 @@ def walk(value: Any, at: Fact) -> Iterator[Fact]:
 
 def _section(section: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
     """Yield the facts of a section and of those below it, without the ones that are switched off."""
-    at, section = _resource(section, at), _with_parameters(section)
+    single = _parameters(section)
+    if single:  # these win over the values of the same chart
+        winning = list(walk(single, _values_root(at)))
+        paths = {fact.path for fact in winning}
+        rest = {key: value for key, value in section.items() if key not in ("parameters", "set")}
+        yield from (fact for fact in _section(rest, at) if fact.path not in paths)
+        yield from winning
+        return
+    at = _resource(section, at)
     about = "|".join(names for mark, names in ABOUT.items() if mark in section) or "(?!)"
     for name, value in section.items():
         key = str(name)
@@ -203,7 +211,8 @@ def _is_off(name: str, value: Any, section: Mapping[Any, Any]) -> bool:
         if str(word).lower() == name.lower()
     ]
     elsewhere = name == "inCluster" and is_true(section.get("external"))
-    return isinstance(value, dict) and (elsewhere or (bool(said) and all(map(is_false, said))))
+    is_less = name == "values" and bool(section.get("valuesObject"))  # Argo CD then takes the object alone
+    return is_less or (isinstance(value, dict) and (elsewhere or (bool(said) and all(map(is_false, said)))))
 
 
 # Resources and containers.
@@ -271,50 +280,31 @@ def _service(service: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
 
 # Values of a chart within a resource.
 
-VALUES = ("values", "valuesObject", "valuesContent")
+VALUES = {"values", "valuesObject", "valuesContent"}
 """Keys whose value is the values of a chart: of Argo CD, Flux, k3s and Milvus's operator."""
 
 
 def _values_root(at: Fact) -> Fact:
     """Return the place of a chart's values, without the names that wrap them in a resource."""
-    wraps = (*VALUES, "spec", "template", "source", "sources", "helm", "inCluster", "dependencies")
+    wraps = VALUES | {"spec", "template", "source", "sources", "helm", "inCluster", "dependencies"}
     return replace(at, path=tuple(name for name in at.path if name not in wraps and not name.isdigit()))
 
 
-def _with_parameters(section: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return a section with one mapping of values: an object wins over a text, parameters over both."""
-    parameters = section.get("parameters", section.get("set"))
-    pairs: dict[str, Any] = parameters if isinstance(parameters, dict) else {}
+def _parameters(section: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return single values beside a chart's, `helm.parameters` or `set`, as a mapping of sections."""
+    parameters, given = section.get("parameters"), section.get("set")
     if isinstance(parameters, list):
-        pairs = {str(p["name"]): p.get("value") for p in parameters if isinstance(p, dict) and "name" in p}
-    given = next((name for name in ("valuesObject", *VALUES) if section.get(name)), "values")
-    if not any("." in str(name) for name in pairs) and given != "valuesObject":
-        return section
-    held = section.get(given)
-    if isinstance(held, str):
-        documents = parse_yaml_documents(held, f"the text of helm.{given}", HINT)
-        held = documents[0] if documents else {}
-    values = _copied(held)
-    for name, value in pairs.items():
-        _put(values, str(name), value)
-    return {key: value for key, value in section.items() if key not in (*VALUES, "parameters", "set")} | {
-        given: values
-    }
-
-
-def _put(values: dict[Any, Any], name: str, value: object) -> None:
-    """Set a value by the path that `helm --set` takes: names, with points between them that may be quoted."""
-    *outer, last = [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", name)]
-    if len(outer) >= DEPTH:
-        raise BadInput(f"a name in helm.parameters has {len(outer) + 1} parts; at most {DEPTH} are read")
-    for part in outer:
-        if not isinstance(values.get(part), dict):
-            values[part] = {}
-        values = values[part]
-    values[last] = value
-
-
-def _copied(values: object) -> dict[Any, Any]:
-    """Return the mappings of a document as new ones, so that aliases do not share what is set later."""
-    given = values if isinstance(values, dict) else {}
-    return {k: _copied(v) if isinstance(v, dict) else v for k, v in given.items()}
+        given = {str(p["name"]): p.get("value") for p in parameters if isinstance(p, dict) and "name" in p}
+    found: dict[str, Any] = {}
+    is_path = isinstance(given, dict) and any("." in str(name) for name in given)
+    for name, value in given.items() if is_path else ():
+        *outer, last = [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", str(name))]
+        if len(outer) >= DEPTH:
+            raise BadInput(f"a name in helm.parameters has {len(outer) + 1} parts; at most {DEPTH} are read")
+        inner = found
+        for part in outer:
+            if not isinstance(inner.get(part), dict):
+                inner[part] = {}
+            inner = inner[part]
+        inner[last] = value
+    return found
