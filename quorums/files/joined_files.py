@@ -152,7 +152,7 @@ def _known_to(release: str, source: Source) -> Source:
 
 
 def read_files(names: Iterable[str]) -> Files:
-    """Return the files in the order of their last mention; a folder is its files by name. Raises BadInput."""
+    """Return the files in the order of their last mention; of a folder, its files. Raises BadInput."""
     found = {name: read_config(Path(name)) for given in latest(names) for name in _files_of(given)}
     alone = runs_alone(list(found.values()))
     facts = [fact for file in found.values() for fact in file.facts]
@@ -162,7 +162,9 @@ def read_files(names: Iterable[str]) -> Files:
 
 
 def _files_of(name: str) -> list[str]:
-    """Return the files that a name stands for: those of a folder that are read by their names, or itself."""
+    """Return the files of a name: those of a folder that are read by their names, else itself."""
+    if name == "-":
+        return ["/dev/stdin"]
     if not Path(name).is_dir():
         return [name]
     found = sorted(str(one) for one in Path(name).rglob("*") if one.suffix in FORMS and one.is_file())

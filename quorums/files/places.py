@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from fencepost.quorums.files.config_keys import AUTORECOVERY, BOOKIE, BROKER, METADATA
 
@@ -45,6 +46,7 @@ IMAGE = re.compile(r"(?:^|/)bookkeeper(?::|$)")
 """An image that runs a bookie, unless a name or the command says something else."""
 
 
+@cache
 def component_of(name: str) -> str | None:
     """Return the component that a name says; None if it says none."""
     found = (component for component, pattern in COMPONENTS if re.search(pattern, name.lower()))

@@ -55,7 +55,7 @@ YAML = (".yaml", ".yml", ".json")
 
 def read_config(path: Path) -> ConfigFile:
     """Return the facts of a file. A text whose name does not say its form is tried. Raises BadInput."""
-    text = read_text(Path("/dev/stdin") if str(path) == "-" else path, HINT, SETTINGS)
+    text = read_text(path, HINT, SETTINGS)
     if path.suffix in UNREAD:
         hint = "give what it sets as lines of KEY=value, or the values of its chart as YAML"
         raise BadInput(f"{path}: is {UNREAD[path.suffix]}, which is not read; {hint}")
@@ -295,9 +295,9 @@ def _parameters(section: Mapping[Any, Any]) -> dict[str, Any]:
     parameters, given = section.get("parameters"), section.get("set")
     if isinstance(parameters, list):
         given = {str(p["name"]): p.get("value") for p in parameters if isinstance(p, dict) and "name" in p}
+    pairs = given if isinstance(given, dict) and any("." in str(name) for name in given) else {}
     found: dict[str, Any] = {}
-    is_path = isinstance(given, dict) and any("." in str(name) for name in given)
-    for name, value in given.items() if is_path else ():
+    for name, value in pairs.items():
         *outer, last = [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", str(name))]
         if len(outer) >= DEPTH:
             raise BadInput(f"a name in helm.parameters has {len(outer) + 1} parts; at most {DEPTH} are read")

@@ -11,8 +11,9 @@ import pytest
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
-from fencepost.quorums.files import places, walk
+from fencepost.quorums.files import facts, walk
 from fencepost.quorums.files.joined_files import read_files
+from fencepost.quorums.files.places import component_of
 from support.asking import BROKER, CHART, QUORUMS, SIZES, Asking, given, notes
 
 
@@ -173,6 +174,18 @@ def test_a_comment_in_a_script_sets_nothing(asking: Asking) -> None:
     assert asking.advise({"run.sh": text}, *SIZES).setup.sync
 
 
+def test_planted_without_its_walk_a_text_sets_nothing(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted mistake: a text is a plain value."""
+    text = {"f.yaml": CHART + WITHOUT_SYNC["extraConfig"].replace("bookkeeper", "bookie")}
+    assert asking.advise(text).setup.sync is False
+    monkeypatch.setattr(walk, "as_data", lambda *_: [])
+    answer = asking.advise(text)
+    assert answer.setup.sync
+    assert "bookie.extraConfig has journalSyncData in a form that is not read." in answer.warning
+
+
 # The three sizes, by other names.
 
 DL = "bkcEnsembleSize=3\nbkcWriteQuorumSize=3\nbkcAckQuorumSize=2\n"
@@ -286,8 +299,8 @@ def test_planted_without_the_table_a_subcharts_keys_count(
     """The planted mistake: a name of the table is missing."""
     text = CHART + "grafana: {dashboards: {bookkeeper: {persistence: {enabled: false}}}}\n"
     assert not asking.advise({"v.yaml": text}).setup.features
-    fewer = tuple(row for row in places.COMPONENTS if row[0] != places.FOREIGN)
-    monkeypatch.setattr(places, "COMPONENTS", fewer)
+    ours = {name: component_of(name) for name in ("bookkeeper", "persistence", "dashboards", "broker")}
+    monkeypatch.setattr(facts, "component_of", ours.get)
     assert asking.advise({"v.yaml": text}).setup.features == {"ephemeral-disks"}
 
 
