@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -165,7 +166,7 @@ def _files_of(name: str) -> list[str]:
     """Return the files of a name: those of a folder that are read by their names, else itself."""
     if name == "-":
         return ["/dev/stdin"]
-    if not Path(name).is_dir():
+    if not os.path.isdir(name):  # unlike that of a Path, False for a name that is too long
         return [name]
     found = sorted(str(one) for one in Path(name).rglob("*") if one.suffix in FORMS and one.is_file())
     if not found:

@@ -45,14 +45,18 @@ def disks_of(facts: Sequence[Fact]) -> list[Fact]:
     is named after Pulsar, or if it is the file's only one. The disks of other charts are not ours.
     """
     ours = (BOOKIE, BROKER, METADATA, AUTORECOVERY)
-    charts = {root for fact in facts if fact.component in ours for root in parents_of(fact)}
+    charts = {(f.member, root) for f in facts if f.component in ours for root in parents_of(f)}
 
     def is_ours(fact: Fact) -> bool:
         if fact.component == BOOKIE:
             return True
         root = tuple(name for name in fact.path if name not in ("spec", "global", "volumes", "persistence"))
         root = root[:-1] if fact.key == "enabled" else root
-        return root in charts or "pulsar" in "".join(root[-1:]).lower() or (not root and not charts)
+        return (
+            (fact.member, root) in charts
+            or "pulsar" in "".join(root[-1:]).lower()
+            or (not root and not charts)
+        )
 
     return [fact for fact in facts if fact.is_persistence and is_ours(fact)]
 

@@ -26,7 +26,7 @@ _NAMES = "|".join(map(re.escape, sorted(WRITTEN, key=len, reverse=True)))
 _BEGIN = r"(?:(?<=-D)|(?<![A-Za-z]))"
 NAMED = re.compile(rf"{_BEGIN}(?:{_NAMES})(?![A-Za-z])", re.IGNORECASE)
 """A name of a key of the table in a text."""
-_VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s;\"'\\]*)"
+_VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s;\"'\\]+)"
 GIVEN = re.compile(rf"{_BEGIN}((?:{'|'.join(PREFIXES)})?(?:{_NAMES}))={_VALUE}")
 """A key of the table with its value within a line, as in `-Dkey=value` or `-e key=value`."""
 SET = re.compile(r"--set(?:-string)?[ =]([\w\\-]+\.\S+)")

@@ -16,6 +16,7 @@ from fencepost.quorums.files.config_keys import BOOKIE, CONFIG_KEYS, WRITTEN
 from fencepost.quorums.files.facts import Fact, bare
 from fencepost.quorums.files.places import (
     COMMAND,
+    FOREIGN,
     IMAGE,
     STANDALONE,
     component_of,
@@ -138,6 +139,8 @@ def _section(section: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
         yield from winning
         return
     at = _resource(section, at)
+    if _program(section) == STANDALONE:
+        yield at.leaf(STANDALONE, True)
     about = "|".join(names for mark, names in ABOUT.items() if mark in section) or "(?!)"
     for name, value in section.items():
         key = str(name)
@@ -151,8 +154,8 @@ def _section(section: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
             yield from _value(key, value, at)
 
 
-ABOUT = {"kind": "metadata|status", "services": "x-.*"}
-"""Names that set nothing beside a key: a resource's name and state, and templates of docker-compose."""
+ABOUT = {"kind": "metadata|status", "services": "x-.*", "line": "regexp?"}
+"""Names that set nothing beside a key: a resource's name and state, templates and patterns."""
 
 
 def _value(key: str, value: Any, at: Fact) -> Iterator[Fact]:
@@ -221,21 +224,28 @@ def _is_off(name: str, value: Any, section: Mapping[Any, Any]) -> bool:
 def _resource(section: Mapping[Any, Any], at: Fact) -> Fact:
     """Return the place with the component that a resource, a container or a chart's root says for itself."""
     kind, metadata = section.get("kind"), section.get("metadata")
-    found = COMMAND.search(" ".join(words(section.get(key)) for key in ("entrypoint", "command", "args")))
-    if found and at.component != STANDALONE:
-        return replace(at, component=component_of(found[1]))
+    if program := _program(section):
+        return replace(at, component=component_of(program))
     if isinstance(kind, str) and {"metadata", "spec", "data"} & section.keys():
         about = metadata if isinstance(metadata, dict) else {}
         labels = about["labels"] if isinstance(about.get("labels"), dict) else {}
         name = str(about.get("name", ""))
         said = labels.get("component") or labels.get("app.kubernetes.io/component") or name
         own = component_of(str(said)) if "data" in section or _has_containers(section) else None
+        if component_of(name) == FOREIGN:
+            own = FOREIGN
         return replace(at, path=(), component=own or component_of(kind), member=name)
     if {"zookeeperUri", "options"} <= section.keys():  # the values of Pravega's chart of bookies
         return replace(at, component=BOOKIE)
     if at.component is None and IMAGE.search(str(section.get("image", ""))):
         return replace(at, component=BOOKIE)
     return at
+
+
+def _program(section: Mapping[Any, Any]) -> str:
+    """Return the program of Pulsar or BookKeeper that a container's command starts; empty if none."""
+    found = COMMAND.search(" ".join(words(section.get(key)) for key in ("entrypoint", "command", "args")))
+    return found[1] if found else ""
 
 
 def _has_containers(section: Mapping[Any, Any]) -> bool:
@@ -256,8 +266,6 @@ def _are_containers(services: Any) -> bool:
 def _service(service: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
     """Yield the facts of a container: its variables, its number, and the files that it mounts."""
     at = replace(_resource(service, at), is_whole=True)
-    if at.component == STANDALONE and "pulsar" in f"{service.get('image')} {service.get('command')}":
-        yield at.leaf("standalone", True)
     deploy = service.get("deploy")
     replicas = deploy.get("replicas") if isinstance(deploy, dict) else None
     yield at.leaf("replicas", replicas or service.get("scale") or 1)

@@ -116,6 +116,9 @@ WITHOUT_SYNC = {
     "ansible": "bookkeeper_config: {journalSyncData: 'false'}\npulsar_version: 4.0.5\n",
     "a play": "- {hosts: all, vars: {journalSyncData: false}}\n",
     "a line in a file": "- hosts: a\n  tasks:\n  - lineinfile: {path: a, line: journalSyncData=false}\n",
+    "a pattern": (
+        "- {hosts: b, tasks: [{x: {path: a, regexp: ^journalSyncData=true, line: journalSyncData=false}}]}"
+    ),
     "a template of compose": "x-a: &a {journalSyncData: false}\nservices: {bk: {image: x, environment: *a}}",
     "a daemon set": (
         "kind: DaemonSet\nmetadata: {name: bookie}\nspec: {template: {spec: {containers: "
@@ -293,6 +296,21 @@ def test_milvuss_own_disks_and_pods_are_not_the_bookies(asking: Asking) -> None:
     assert (setup.bookies, setup.features) == (3, frozenset())
 
 
+def test_other_releases_of_one_file_have_disks_of_their_own(asking: Asking) -> None:
+    """Planted: the values of each release stand at the same place."""
+    release = "---\nkind: HelmRelease\nmetadata: {name: NAME}\nspec:\n  values:\n"
+    other = (
+        release + "    {persistence: {enabled: false}, replicas: 9, bookkeeper-exporter: {replicaCount: 3}}\n"
+    )
+    for name in ("minio", "loki", "redis-1"):
+        text = release.replace("NAME", "p") + indented(CHART, 4) + other.replace("NAME", name)
+        setup = asking.advise({"all.yaml": text}).setup
+        assert (setup.bookies, setup.features) == (4, frozenset())
+    text = release.replace("NAME", "p") + indented(CHART, 4) + release.replace("NAME", "own")
+    text += "    persistence: {enabled: false}\n"
+    assert not asking.advise({"all.yaml": text}).setup.features
+
+
 def test_planted_without_the_table_a_subcharts_keys_count(
     asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,6 +388,22 @@ def test_pulsar_in_one_process_has_one_copy(text: str, sizes: tuple[int, ...], a
     assert "one process is broker, bookie and metadata" in notes(answer)[-1]
     again = asking.advise({"values.yaml": CHART, "one.yaml": text, "two.yaml": text.replace("true", "false")})
     assert (again.setup.configuration.sizes, again.setup.bookies) == ((2, 2, 2), 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services: {pulsar: {image: p, command: 'bash -c \"exec bin/pulsar standalone\"'}}",
+        "docker run -d -p 6650:6650 apachepulsar/pulsar:4.0.6 bin/pulsar standalone",
+        (
+            "kind: StatefulSet\nmetadata: {name: pulsar}\nspec: {template: {spec: {containers: "
+            "[{name: pulsar, command: [bin/pulsar, standalone, -nfw]}]}}}"
+        ),
+    ],
+)
+def test_a_container_that_runs_all_of_pulsar_has_one_copy(text: str, asking: Asking) -> None:
+    setup = asking.advise({"f.yaml" if "docker" not in text else "run.sh": text + "\n"}).setup
+    assert (setup.configuration.sizes, setup.bookies) == ((1, 1, 1), 1)
 
 
 def test_milvuss_standalone_is_none_of_pulsar(asking: Asking) -> None:
