@@ -34,7 +34,6 @@ SET = re.compile(r"--set(?:-string)?[ =]([\w\\-]+\.\S+)")
 LINE = re.compile(r"([A-Za-z_][\w.\-]*)\s*=\s*(.*)")
 LEDGER = re.compile(r"\b(ensembleSize|writeQuorumSize|quorumSize|ackQuorumSize)[=:]\s*(\d+)")
 """A size in the metadata of a ledger, as BookKeeper prints it; `quorumSize` before 4.8."""
-SIZES = {"ensembleSize": "bkcEnsembleSize", "ackQuorumSize": "bkcAckQuorumSize"}
 
 
 def properties(text: str) -> dict[str, str]:
@@ -56,7 +55,7 @@ def as_data(text: str, name: str, where: str) -> list[Any]:
     if name.endswith(PROPERTIES):
         return [properties(text)]
     if "LedgerMetadata{" in text or "BookieMetadataFormatVersion" in text:
-        return [{"ledger": one} for one in _ledgers(text)]
+        return list(_ledgers(text))
     if "\n" in text or NAMED.search(text):
         return _documents(text, where) or [one for one in (_containers(text), _pairs(text)) if one]
     return []
@@ -84,7 +83,8 @@ def _ledgers(text: str) -> Iterator[dict[str, str]]:
     """Yield the sizes of each ledger, once for those that are alike."""
     seen = []
     for part in re.split(r"(?=LedgerMetadata\{|BookieMetadataFormatVersion)", text):
-        sizes = {SIZES.get(name, "bkcWriteQuorumSize"): size for name, size in LEDGER.findall(part)}
+        found = [(name.replace("quorum", "writeQuorum"), size) for name, size in LEDGER.findall(part)]
+        sizes = {f"LedgerMetadata.{name}": size for name, size in found}
         if sizes and sizes not in seen:
             seen.append(sizes)
             yield sizes

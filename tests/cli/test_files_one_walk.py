@@ -239,7 +239,10 @@ def test_ledgers_of_other_sizes_are_refused(asking: Asking, capsys: pytest.Captu
     """Planted: the last ledger counts."""
     text = SHELL + SHELL.replace("ackQuorumSize=2", "ackQuorumSize=3")
     assert run(["quorum", *given({"m.txt": text})]) == ExitCode.BAD_INPUT
-    assert "ledger.bkcAckQuorumSize is '2', and ledger.bkcAckQuorumSize is '3'" in capsys.readouterr().err
+    assert (
+        "LedgerMetadata.ackQuorumSize is '2', and LedgerMetadata.ackQuorumSize is '3'"
+        in capsys.readouterr().err
+    )
 
 
 # Places that are not ours.
