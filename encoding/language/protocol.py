@@ -15,7 +15,7 @@ from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError, refusals_are_kept, unknown_name
+from fencepost.encoding.errors import BadInput, ModelError, refusals_are_kept
 from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
@@ -35,7 +35,7 @@ from fencepost.encoding.language.guarded_modules import (
     run_guarded,
 )
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Json, Subject
 
 
@@ -327,18 +327,6 @@ class Instance:
 
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
-
-
-def choose(system: System, names: tuple[str, ...], listing: str = "") -> list[Property]:
-    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one.
-
-    `listing` is the command that lists all of them.
-    """
-    known = {p.name: p for p in system.properties}
-    for name in names:
-        if name not in known:
-            raise unknown_name(name, "property", known, listing)
-    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
 
 
 def load(path: Path) -> Protocol:

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import ModelError, unknown_name
 from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
 from fencepost.encoding.language.author_errors import (
     check_beginning,
@@ -272,3 +272,12 @@ class System:
             if action.schema.name == name and [show(a) for a in action.arguments] == list(arguments):
                 return action
         return None
+
+
+def choose(system: System, names: tuple[str, ...], listing: str = "") -> list[Property]:
+    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+    known = {p.name: p for p in system.properties}
+    for name in names:
+        if name not in known:
+            raise unknown_name(name, "property", known, listing)
+    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)

@@ -10,6 +10,9 @@ from typing import Any
 Document = Any
 Edit = Callable[[], list[Document]]
 
+OTHERS: tuple[Any, ...] = (None, [], {}, 7, "word")
+"""A value of each type."""
+
 
 def edits(documents: list[Document]) -> Iterator[tuple[str, Edit]]:
     """Yield each edit of one place with its name: of each value, each key and each line."""
@@ -49,7 +52,7 @@ def _changes(value: Document) -> Iterator[tuple[str, Document]]:
             yield "with a key more", {**value, "more": 1}
         case list():
             yield "with an item more", [*value, "more"]
-    for other in (None, [], {}, 7, "word"):
+    for other in OTHERS:
         if type(other) is not type(value):
             yield f"as {other!r}", other
 
