@@ -16,7 +16,7 @@ from fencepost.answers.risks import OF_SETTINGS, risks
 from fencepost.answers.setups import Setup
 from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
-from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
+from fencepost.protocols.bookkeeper.releases import NEWEST, STORAGES_READ, newest_read, ordered
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.files.images import Image
 from fencepost.quorums.files.joined_files import Files, read_files
@@ -98,6 +98,11 @@ def asked_setup(
     is_sorted, setter = said.chosen("sorted_storage", default=True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
+    if setup.storage not in STORAGES_READ:
+        raise BadInput(
+            f"{setup.storage}: no release was read with this storage, so its losses are not known; "
+            f"valid: {', '.join(STORAGES_READ)}"
+        )
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
     first = unasked(setup, deployment)
     warnings = [in_pulsar.warning if in_pulsar else _not_read(wanted, known), *_of_files(said)]

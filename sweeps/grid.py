@@ -31,7 +31,7 @@ from fencepost.sweeps import advice_cases, conformance_cases, ranges
 from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.sweep_cases import SweepCase
 
-HINT = "give a grid file; docs/sweeps.md has its form"
+HINT = "give a file in TOML with tables [[grid]], each with protocols = 'bookkeeper' or others"
 
 KEYS = {
     "protocols": Key(LISTED, "names of protocols, such as ['bookkeeper']", needed=True),

@@ -233,7 +233,7 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
     "schema is 'fencepost.walks/1'; valid: fencepost.runs/4": lambda lines: [
         '{"schema": "fencepost.walks/1", "walks": []}'
     ],
-    "the last: ask: unknown key; valid: taken, asked": lambda lines: lines[:-1],
+    "the last: ask: unknown key (did you mean asked?); valid: taken, asked": lambda lines: lines[:-1],
     "the last: taken = 2, but the file has 1 runs": lambda lines: [
         line for at, line in enumerate(lines) if at < 2 or "steps" not in line
     ],
