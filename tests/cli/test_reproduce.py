@@ -17,7 +17,7 @@ from fencepost.realcode.harness_session import Harness, Playback
 from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
-from fencepost.realcode.transcripts import read_transcript
+from fencepost.realcode.transcripts import json_lines, read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS, TRANSCRIPTS, crashing_code, kept_trace, not_driven
 from support.refusing import refused
 from support.shown import shows
@@ -190,7 +190,10 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
         *lines[4:],
     ],
     "line 5: is not JSON": lambda lines: [*lines[:4], "", *lines[5:]],
-    "ending = 'by chance'": lambda lines: [*lines[:-1], '{"ending": "by chance", "step": null}'],
+    "ending = 'by chance'": lambda lines: [
+        *lines[:-1],
+        json_lines([*map(json.loads, lines[:-1]), {"ending": "by chance", "step": None}]).splitlines()[-1],
+    ],
 }
 """Changes that break a transcript of 35 lines, by the error message for each."""
 

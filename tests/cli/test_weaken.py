@@ -83,8 +83,10 @@ def test_the_lock_shows_every_outcome(capsys: pytest.CaptureFixture[str]) -> Non
     found = {(m["action"], m["part"], m["position"]): m for m in document["mutants"]}
     compared = found["store", "conjunct", 3]
     assert compared["noticed_by"] == [{"property": "last-holder-wins", "verdict": "violated", "steps": 7}]
-    assert found["store", "update", 1]["noticed_by"][0]["verdict"] == "vacuous"
+    assert found["grant", "update", 1]["noticed_by"][0]["verdict"] == "vacuous"
     assert "never sent" in found["store", "conjunct", 1]["reason"]
+    twice = [found["store", part, n]["reason"] for part, n in (("conjunct", 2), ("update", 1))]
+    assert twice[0] == twice[1] and twice[0].endswith("which has been received before")
     assert found["grant", "conjunct", 1]["outcome"] == "equivalent"
     assert found["grant", "conjunct", 2]["outcome"] == "not noticed"
     assert document["unheard"] == []
