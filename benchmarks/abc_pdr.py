@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fencepost.encoding.engine.clauses import Clause, Literal, Relation
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.evidence.aiger import Circuit
+from fencepost.encoding.formulas.aiger import Circuit
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System

@@ -26,7 +26,7 @@ from abc_pdr import PROGRAM, WITH_INVARIANT, pdr, read_invariant
 from fencepost.cli.main import run
 from fencepost.encoding.engine.messages import IC3, FoundPath
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.evidence.aiger import CircuitBuilder
+from fencepost.encoding.formulas.aiger import CircuitBuilder
 from fencepost.encoding.ic3 import found_proof
 from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.induction.proof_obligations import Statement

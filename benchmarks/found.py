@@ -26,7 +26,7 @@ from statistics import median
 
 from abc_pdr import PROGRAM, pdr
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.evidence.aiger import Circuit, CircuitBuilder
+from fencepost.encoding.formulas.aiger import Circuit, CircuitBuilder
 from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from fencepost.encoding.abc.finder import find as find_by_abc
 from fencepost.encoding.engine.events import Listener, Underway
 from fencepost.encoding.engine.limits import Limits, validate
+from fencepost.encoding.engine.messages import ABC
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.enumeration.state_enumeration import StateEnumeration
@@ -126,13 +129,14 @@ def check(
         if kept is not None:
             work.run([KeptProof(work, kept)], work.is_enough)
         enumeration, induction = StateEnumeration(work), InductiveProof(work)
-        finding = FoundProof(work, induction)
+        finding = FoundProof(work, induction, limits.finds)
+        by_abc = FoundProof(work, induction, limits.asks_abc, ABC, partial(find_by_abc, limits.timeout))
         first: list[Engine] = [induction]
         if limits.jobs > 1:  # with one job, in the order below
             first.append(finding)
         rounds = BoundedSearch(work, first)
         shortest = ShortestViolation(work, induction, rounds)
-        engines: list[Engine] = [enumeration, induction, rounds, finding, shortest]
+        engines: list[Engine] = [enumeration, induction, rounds, finding, by_abc, shortest]
         order = EngineOrder(work, enumeration, induction, finding, rounds)
         work.stopped = work.run(engines, work.is_enough, order.may_work)
         if rounds.findings is not None:

@@ -19,7 +19,7 @@ from fencepost.encoding.engine.clauses import clause_text
 from fencepost.encoding.engine.events import ByActions, NotByActions
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.evidence.aiger import WRONG, CircuitBuilder
+from fencepost.encoding.formulas.aiger import WRONG, CircuitBuilder
 from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
 from fencepost.encoding.ic3.judge import judge
 from fencepost.encoding.language.actions import Action, Schema
