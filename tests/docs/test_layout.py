@@ -44,6 +44,7 @@ ROOMS = (
     "rounds",
     "induction",
     "ic3",
+    "abc",
     "enumeration",
     "check",
     "all_sizes",
