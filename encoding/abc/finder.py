@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from fencepost.encoding.abc.process import Path, Proof, pdr
+from fencepost.encoding.abc.process import BadPath, Proof, pdr
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import State
@@ -42,7 +42,7 @@ def find(
             case Proof(rows):
                 yield FoundClauses(tuple(claim.name for claim in left), clauses(builder, circuit, rows))
                 return
-            case Path(output) as path:
+            case BadPath(output) as path:
                 violated = left.pop(output) if output < len(left) else None
                 yield found_path(builder, circuit, path, violated)
                 bad = [one for number, one in enumerate(circuit.bad) if number != output]
@@ -76,7 +76,7 @@ def clauses(builder: CircuitBuilder, circuit: Circuit, rows: Sequence[str]) -> t
 
 
 def found_path(
-    builder: CircuitBuilder, circuit: Circuit, path: Path, violated: Statement | None
+    builder: CircuitBuilder, circuit: Circuit, path: BadPath, violated: Statement | None
 ) -> FoundPath:
     """Return the path to a violation of a claim; without a claim, to a badly defined action.
 

@@ -41,21 +41,21 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Path:
+class BadPath:
     """The answer that an output becomes true. `frames` has the inputs of each step, and of the last state."""
 
     output: int
     frames: tuple[str, ...]
 
 
-def pdr(circuit: Circuit, seconds: float = MOST_SECONDS) -> Proof | Path:
+def pdr(circuit: Circuit, seconds: float = MOST_SECONDS) -> Proof | BadPath:
     """Return the answer of ABC about a circuit. Raises SolverGaveUpError if it gives none.
 
     It is not asked about constants, of which it decides nothing.
     """
     bad, free = [literal for _, literal in circuit.bad], sum(one.reset is None for one in circuit.latches)
     if TRUE in bad:
-        return Path(bad.index(TRUE), ("0" * (len(circuit.inputs) + free),))
+        return BadPath(bad.index(TRUE), ("0" * (len(circuit.inputs) + free),))
     if set(bad) == {FALSE}:
         return Proof(())
     try:
@@ -95,7 +95,7 @@ def _run(circuit: bytes, solver: str, seconds: float) -> tuple[int, *tuple[str, 
     return ended.returncode, *(text.decode(errors="replace") for text in texts)
 
 
-def read_answer(circuit: Circuit, output: str, invariant: str, path: str) -> Proof | Path:
+def read_answer(circuit: Circuit, output: str, invariant: str, path: str) -> Proof | BadPath:
     """Return the answer in ABC's output and in the two files that it wrote. Raises SolverGaveUpError.
 
     `&r` gives each latch without initial value an input, after the others, and adds a last latch, which is
@@ -107,7 +107,7 @@ def read_answer(circuit: Circuit, output: str, invariant: str, path: str) -> Pro
         case [("1", "", "")]:
             return Proof(_rows(invariant, latches))
         case [("0", number, last)] if number and int(number) < len(circuit.bad):
-            return Path(int(number), _frames(path, latches, len(circuit.inputs) + free, int(last) + 1))
+            return BadPath(int(number), _frames(path, latches, len(circuit.inputs) + free, int(last) + 1))
         case [("-1", "", "")]:
             raise SolverGaveUpError("abc: undecided")
     raise SolverGaveUpError("abc: the output has no answer")
