@@ -36,7 +36,7 @@ def find(
     """
     yield Progress(ABC, 0, 0, 0)
     builder = CircuitBuilder(system, [_as_property(claim) for claim in claims])
-    circuit, left = builder.circuit(), list(claims)
+    circuit, left, replayer = builder.circuit(), list(claims), Replayer(system, Subject("", {}, {}))
     while left:
         match pdr(circuit, seconds):
             case Proof(rows):
@@ -44,7 +44,7 @@ def find(
                 return
             case BadPath(output) as path:
                 violated = left.pop(output) if output < len(left) else None
-                yield found_path(builder, circuit, path, violated)
+                yield found_path(replayer, builder, circuit, path, violated)
                 bad = [one for number, one in enumerate(circuit.bad) if number != output]
                 circuit = replace(circuit, bad=bad)
 
@@ -76,7 +76,7 @@ def clauses(builder: CircuitBuilder, circuit: Circuit, rows: Sequence[str]) -> t
 
 
 def found_path(
-    builder: CircuitBuilder, circuit: Circuit, path: BadPath, violated: Statement | None
+    replayer: Replayer, builder: CircuitBuilder, circuit: Circuit, path: BadPath, violated: Statement | None
 ) -> FoundPath:
     """Return the path to a violation of a claim; without a claim, to a badly defined action.
 
@@ -84,7 +84,7 @@ def found_path(
     the actions are the first values of the latches without one. Raises SolverGaveUpError if the path does
     not replay.
     """
-    system, replayer = builder.system, Replayer(builder.system, Subject("", {}, {}))
+    system = replayer.system
     numbers = {action.name: number for number, action in enumerate(system.ground_actions)}
     inputs, latches = circuit.inputs, zip(builder.latched, circuit.latches, strict=False)
     free = [own for own, latch in latches if latch.reset is None]
