@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import Partial, if_, implies, undefined
+from fencepost.encoding.language.definedness import strict
 from fencepost.encoding.language.initial_values import OneOf, taken_once
 from fencepost.encoding.language.patterns import is_within, sorts_of
 from fencepost.encoding.language.quantifiers import forall
@@ -39,7 +40,9 @@ from fencepost.encoding.language.terms import (
     TermLike,
     Update,
     all_of,
+    any_of,
     as_type,
+    assigned,
     lift,
 )
 from fencepost.encoding.language.wholes import Whole
@@ -155,12 +158,14 @@ def _select(position: Term, items: Iterable[tuple[int, Any]], filler: Any) -> An
 
 def sequence_of(of: Kind, *items: TermLike | Record) -> Sequence:
     """Return the sequence of these values of a sort, or records; without any, the empty one."""
-    terms = [fitting(item, of) for item in items]
+    terms = [fitting(item, of, f"sequence_of({of.name}, …)") for item in items]
+    parts = (term.terms.values() if isinstance(term, Record) else [term] for term in terms)
+    number = strict(lift(len(terms)), *chain.from_iterable(parts))
 
     def item(position: Term) -> Any:
         return _select(position, enumerate(terms, 1), _filler(of))
 
-    return Sequence(Sequences(of, max(len(terms), 1)), lift(len(terms)), item, "the sequence")
+    return Sequence(Sequences(of, max(len(terms), 1)), number, item, "the sequence")
 
 
 def length(of: Sequence) -> Term:
@@ -247,7 +252,7 @@ class SequenceVariable(Sequence):
         return (
             full,
             *updates(self[self.length + 1], item, when),
-            self._length.set(self.length + 1, when),
+            assigned(self._length, self.length + 1, when),
         )
 
     def truncate(self, to: TermLike, when: TermLike = True) -> Any:
@@ -275,7 +280,7 @@ class SequenceVariable(Sequence):
 
     def _made(self, length: Term, item: Callable[[Term], Any], when: TermLike) -> tuple[Update, ...]:
         items = (updates(self[i], item(lift(i)), when) for i in self.kind.positions)
-        return (self._length.set(length, when), *chain.from_iterable(items))
+        return (assigned(self._length, length, when), *chain.from_iterable(items))
 
 
 def _items(kind: Sequences, given: Any) -> tuple[Any, ...]:
@@ -327,6 +332,30 @@ class SequenceFamily(Whole[Family]):
             ),
             Family(integers(0, kind.most), over, None if empty else lambda *index: len(first(*index)), None),
         )
+
+    def form(self, index: tuple[Value, ...]) -> Term:
+        """Return the condition that each item after the end has the first value of its sort."""
+        length = self.families[-1][index]
+        return all_of(
+            *(
+                any_of(length >= position, family[(*index, position)] == lift(family.domain.values[0]))
+                for family in self.items
+                for position in self.kind.positions
+            )
+        )
+
+    def alone(self, part: Read, value: Term) -> Term:
+        """Return the value for an item that is set by its position: the sequence must have the item."""
+        length = self.families[-1]
+        if part.family is length:
+            raise refusal(
+                f"{length.name}.set(…): the length of {self.name} follows from its items; "
+                f"write append, truncate or set of {self.name}"
+            )
+        *index, position = part.index
+        inside = position <= length[tuple(index)]
+        first = Constant(part.type, part.family.domain.values[0])
+        return Partial(part.type, inside, value, first, f"sets {self.name} beyond its length")
 
     @property
     def items(self) -> tuple[Family, ...]:

@@ -7,17 +7,25 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, ClassVar, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import NeedsIndex, RefusesPython
-from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, explain_text, type_of
-from fencepost.encoding.language.wholes import Whole
+from fencepost.encoding.language.sorts import (
+    Sort,
+    SubsetSort,
+    Value,
+    explain_no_sort,
+    explain_outside,
+    show,
+    type_of,
+)
+from fencepost.encoding.language.wholes import Composite, Whole
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """A term, or a plain value that becomes a constant."""
@@ -112,9 +120,10 @@ class Term(RefusesPython):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Term):
-    """A plain value."""
+    """A plain value, and the sort that it was checked against, if its place has one."""
 
     value: Value
+    of: Sort | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +149,9 @@ class Family(NeedsIndex):
     fault: str | None
     name: str = field(default="", init=False)
     whole: Whole[Family] | None = field(default=None, init=False)
-    """The set or the sequence that the variables are parts of."""
+    """The composite, if traces show it as one value."""
+    composite: Composite[Family] | None = field(default=None, init=False)
+    """The set, sequence, record, channel or queue that the variables are parts of."""
 
     def __post_init__(self) -> None:
         """Raise ModelError if the domain or an index set is not a sort."""
@@ -153,12 +164,8 @@ class Family(NeedsIndex):
         given = index if isinstance(index, tuple) else (index,)
         if len(given) != len(self.over):
             raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
-        terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
-        for term, sort in zip(terms, self.over, strict=True):
-            if isinstance(term, Constant) and not (sort.counted and term.value in sort):
-                text = explain_text(term.value, sort)
-                raise refusal(f"{self.name}: {term.value} is not in {sort.name}{text and f'; {text}'}")
-        return Read(self.domain.type, self, terms)
+        pairs = zip(given, self.over, strict=True)
+        return Read(self.domain.type, self, tuple(as_value(i, sort, self.name) for i, sort in pairs))
 
     __iter__ = None
 
@@ -191,8 +198,13 @@ class Read(Term):
     index: tuple[Term, ...]
 
     def set(self, value: TermLike, when: TermLike = True) -> Update:
-        """Return the update that sets the variable to `value` if `when` holds before the action."""
-        return Update(self, as_type(value, self.type), as_type(when, "bool"))
+        """Return the update that sets the variable to `value` if `when` holds before the action.
+
+        Raises TypeError for a constant outside the domain, and for a part that is not set alone.
+        """
+        made = assigned(self, value, when)
+        of = self.family.composite
+        return made if of is None else replace(made, value=of.alone(self, made.value))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,6 +261,9 @@ class If(Term):
     then: Term
     otherwise: Term
 
+    otherwise_counts: ClassVar[bool] = True
+    """Whether a reading may take `otherwise` for the value."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quantified(Term):
@@ -288,6 +303,12 @@ class Update:
     value: Term
     when: Term
     over: tuple[Parameter, ...] = ()
+
+
+def assigned(target: Read, value: TermLike, when: TermLike) -> Update:
+    """Return the update of a variable, also of a part that is not set alone."""
+    of = target.family
+    return Update(target, as_value(value, of.domain, f"{of.name}.set(…)"), as_type(when, "bool"))
 
 
 def lift(value: TermLike) -> Term:
@@ -338,6 +359,29 @@ def as_type(value: TermLike, wanted: str) -> Term:
     if isinstance(term, Constant):
         name = repr(term.value)
     raise refusal(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
+
+
+def as_value(value: TermLike, sort: Sort, place: str) -> Term:
+    """Return the value as a term of a sort. Raises TypeError for one of another type or outside the sort."""
+    term = as_type(value, sort.type)
+    if isinstance(term, Constant) and not sort.counted:
+        raise refusal(f"{place}: {show(term.value)} is not in {sort.name}, which may have any size")
+    for own in branches(term):
+        if sort.counted and own.value not in sort:
+            raise refusal(
+                f"{place}: {show(own.value)} is not in {sort.name}{explain_outside(own.value, [sort])}"
+            )
+    return replace(term, of=sort) if isinstance(term, Constant) and sort.type != "bool" else term
+
+
+def branches(term: Term) -> Iterator[Constant]:
+    """Yield the term if it is a constant, and the constants among the branches of a conditional term."""
+    if isinstance(term, Constant):
+        yield term
+    elif isinstance(term, If):
+        yield from branches(term.then)
+        if term.otherwise_counts:
+            yield from branches(term.otherwise)
 
 
 Node: TypeAlias = (

@@ -263,8 +263,8 @@ def test_a_record_may_begin_with_any_value() -> None:
         (lambda: records(set=S.term), "a field cannot be called set"),
         (lambda: records(of=labels("x", "a=", 1)), "the value 'a=1' has one of = ( )"),
         (lambda: S.entry(term=1), "made of a value for each field, not of term"),
-        (lambda: S.entry(term=3, value="v1"), "term=3: is not in 1..2"),
-        (lambda: S.entry(term=1, value="w"), "value=w: is not in value"),
+        (lambda: S.entry(term=3, value="v1"), "term: 3 is not in 1..2; valid: 1, 2"),
+        (lambda: S.entry(term=1, value="w"), "value: w is not in value; valid: "),
         (lambda: S.kept.vlaue, "the record has no field vlaue; valid: term, value"),
         (lambda: S.kept == ("v1", 1), "a record of term, value is needed here"),
         (lambda: S.kept.set(S.seen), "a record of term, value is needed here"),  # type: ignore[arg-type]
