@@ -27,6 +27,7 @@ from fencepost.encoding.language.sorts import (
     Value,
     braced,
     explain_no_sort,
+    explain_outside,
     integers,
     must_be_plain_words,
     show,
@@ -295,19 +296,23 @@ def _items(kind: Sequences, given: Any) -> tuple[Any, ...]:
             f"initial={value:.80} is a {type(given).__name__}, which has no order; write a tuple"
         )
     items = tuple(given)
-    if len(items) > kind.most or not all(_is_item(item, kind.of) for item in items):
+    if len(items) > kind.most:
         raise ModelError(f"initial={items!r:.80}: write at most {kind.most} values of {kind.of.name}")
+    for item in items:
+        _must_be_item(item, kind.of)
     return items
 
 
-def _is_item(item: object, of: Kind) -> bool:
-    if isinstance(of, Sort):
-        return item in of
-    return (
-        isinstance(item, Mapping)
-        and item.keys() == set(of.names)
-        and all(item[name] in sort for name, sort in of.fields)
-    )
+def _must_be_item(item: Any, of: Kind) -> None:
+    """Raise ModelError unless the value is one of the sort, or a table of the fields of the record."""
+    fields = {"": of} if isinstance(of, Sort) else dict(of.fields)
+    values = {"": item} if isinstance(of, Sort) else item
+    if not isinstance(values, Mapping) or values.keys() != fields.keys():
+        raise ModelError(f"initial: {item!r:.80} is no {of.name}; write a table with a value for each field")
+    for name, sort in fields.items():
+        if values[name] not in sort:
+            said = f"{name and f'{name}='}{values[name]!r:.80} is not in {sort.name}"
+            raise ModelError(f"initial: {said}{explain_outside(values[name], [sort])}")
 
 
 class SequenceFamily(Whole[Family]):

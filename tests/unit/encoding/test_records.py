@@ -276,10 +276,13 @@ def test_a_record_may_begin_with_any_value() -> None:
         (lambda: variable(S.entry, initial={"term": 7}), "initial: term=7 is not in 1..2"),
         (lambda: variable(S.entry, initial={"term": one_of(1, 7)}), "initial: term=7 is not in 1..2"),
         (lambda: variable(S.entry, initial=("v1",)), "initial= is"),  # type: ignore[call-overload]
-        (lambda: variable(sequences(S.entry, most=1), initial=[{"term": 1}]), "at most 1 values of record"),
+        (
+            lambda: variable(sequences(S.entry, most=1), initial=[{"term": 1}]),
+            "is no record of term, value; write a table",
+        ),
         (
             lambda: variable(sequences(S.entry, most=1), initial=[{"term": 5, "value": "v1"}]),
-            "at most 1 values",
+            "initial: term=5 is not in 1..2; valid: 1, 2",
         ),
     ],
 )
