@@ -19,13 +19,19 @@ from fencepost.encoding.language.terms import (
     AnyOf,
     AtLeast,
     If,
+    In,
+    Leaf,
+    Not,
+    Pair,
     Parameter,
     Quantified,
+    Read,
     Term,
     Update,
     all_of,
     any_of,
     children,
+    node,
 )
 
 Given = frozenset[Hashable]
@@ -85,7 +91,7 @@ def defined(term: Term, given: Given) -> Term:
     """Return the condition under which a term is defined where what is given holds."""
     if not _reasons(term):
         return TRUE
-    match term:
+    match node(term):
         case Partial(condition=condition, then=then):
             needed = (part for part in conjuncts(condition) if key(part) not in given)
             return all_of(defined(condition, given), *needed, defined(then, _with(given, condition)))
@@ -103,7 +109,8 @@ def defined(term: Term, given: Given) -> Term:
             return result
         case Quantified(bound=bound, body=body) | AtLeast(bound=bound, body=body):
             return _for_all(bound, defined(body, given))
-    return all_of(*(defined(child, given) for child in children(term)))
+        case Leaf() | Read() | Not() | Pair() | In():
+            return all_of(*(defined(child, given) for child in children(term)))
 
 
 def is_partial(term: Term) -> bool:

@@ -12,17 +12,13 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import count_combinations, must_be_line
-from fencepost.encoding.language.bounded_sequences import (
-    InitialSequence,
-    SequenceFamily,
-    Sequences,
-    SequenceVariable,
-)
+from fencepost.encoding.language.bounded_sequences import Sequences, SequenceVariable
 from fencepost.encoding.language.channels import Channel
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.record_values import InitialRecord, RecordFamily, Records, RecordVariable
 from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.sequence_families import InitialSequence, SequenceFamily
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value, show
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike

@@ -46,10 +46,11 @@ from fencepost.encoding.language import (
     subsets,
     variable,
 )
-from fencepost.encoding.language.bounded_sequences import SequenceFamily, SequenceVariable
+from fencepost.encoding.language.bounded_sequences import SequenceVariable
 from fencepost.encoding.language.channels import Channel
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.queued import _Changes
+from fencepost.encoding.language.sequence_families import SequenceFamily
 from fencepost.encoding.language.terms import TRUE, Term, Update, assigned, lift
 from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.logic import conj, neg
