@@ -41,6 +41,7 @@ ROOMS = (
     "keys",
     "language",
     "concrete",
+    "logs",
     "solving",
     "formulas",
     "engine",
