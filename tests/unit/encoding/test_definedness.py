@@ -28,6 +28,7 @@ from fencepost.encoding.language import (
     at_least,
     bounded_sequences,
     channel,
+    choice,
     count,
     definedness,
     each,
@@ -80,6 +81,7 @@ class Mail(StateSpace):
         self.numbers = variable(sequences(self.number, most=2))
         self.full = variable(sequences(self.value, most=1), initial=("v1",))
         self.on = family(BOOL, self.value)
+        self.lost = choice(self.value, fault="lost")
         self.chosen = variable(subsets(self.value))
         self.seen = variable(self.entry)
         self.kept = variable(self.value)
@@ -187,6 +189,7 @@ MESSAGES: dict[str, list[Callable[[Mail], Any]]] = {
         lambda s: message("m", "w", V, when=s.a),
         lambda s: message("m", "w", "r", says={"x": V}, when=s.a),
         lambda s: message("m", "w", "r", about={"x": V}, when=s.a),
+        lambda s: message("m", "w", "r", lost=s.lost[V], when=s.a),
     ],
     "to_each": [lambda s: to_each(s.value, lambda v: message("m", "w", v, says={"x": V}, when=s.a))],
 }
