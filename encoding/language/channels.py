@@ -93,10 +93,10 @@ class Channel(RefusesPython, Composite[Family]):
         self.parts = own | {field: domain for field, domain in says.items() if isinstance(domain, Family)}
 
     def form(self, index: tuple[Value, ...]) -> Term | None:
-        """Return the condition that a message that was not sent was not received and says nothing."""
+        """Return the condition that a message that was not sent says nothing."""
         if "sent" not in self._own:
             return None
-        kept = [family for name, family in self._own.items() if name not in ("sent", "lost")]
+        kept = [family for name, family in self._own.items() if name not in ("sent", "received", "lost")]
         unsaid = (family[index] == lift(family.domain.values[0]) for family in kept)
         return any_of(self._own["sent"][index], all_of(*unsaid))
 

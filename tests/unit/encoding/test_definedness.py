@@ -260,7 +260,7 @@ NO_OPERATORS = {
         "labels",
     ),
     *("members", "one_of", "optional", "parameter", "queues", "records", "require", "sequences", "subsets"),
-    *("switch", "variable"),
+    *("log", "switch", "variable"),
 }
 """Functions that declare or take no term."""
 
