@@ -68,7 +68,7 @@ class Limits:
       outcome then does not depend on the speed of the machine.
     - `jobs`: the number of worker processes that run at the same time.
     - `engines`: some of `ENGINES`. If none is named, `check` takes those that suit the system.
-    - `enumeration_first`: if no engine is named, some states are enumerated before the other engines begin.
+    - `enumeration_first`: if no engine is named, some states are enumerated before rounds begin.
     - `one_is_enough`: the search ends with the first violated property and leaves the others undecided.
     """
 
@@ -98,12 +98,14 @@ class Limits:
         """Whether rounds are searched."""
         return not self.engines or "rounds" in self.engines
 
-    @property
-    def enumerates(self) -> bool:
-        """Whether reachable states are enumerated. Each property then has at most one counterexample."""
+    def enumerates(self, system: System) -> bool:
+        """Return whether reachable states are enumerated: each property then has one counterexample at most.
+
+        Unless the engine is named, no states are enumerated if invariants are declared.
+        """
         if self.engines:
             return "enumeration" in self.engines
-        return self.enumeration_first and self.count == 1
+        return self.enumeration_first and self.count == 1 and not system.invariants
 
     def inducts(self, system: System, lemmas: Sequence[Invariant] = ()) -> bool:
         """Return whether induction over one action is tried.
@@ -120,8 +122,12 @@ class Limits:
 
     @property
     def asks_abc(self) -> bool:
-        """Whether ABC looks for invariants. It counts neither steps nor conflicts."""
-        return "abc" in self.engines and self.bound is None and self.conflicts is None
+        """Whether ABC looks for invariants: if it is named, or installed and beside other processes.
+
+        It counts neither steps nor conflicts.
+        """
+        by_default = not self.engines and self.jobs > 1 and abc_program() is not None
+        return ("abc" in self.engines or by_default) and self.bound is None and self.conflicts is None
 
     def fault_kinds(self, system: System) -> list[Collection[str]]:
         """Return the kinds of faults that are made few before steps are: all, and crashes among them."""

@@ -117,11 +117,8 @@ class FoundPath:
 
 
 @dataclass(frozen=True)
-class EndInSight:
-    """The announcement that an enumeration goes on, because the sizes of its levels promise an end."""
-
-    work: int
-    """The states to expect in all, as work: an image under a symmetry counts too."""
+class FirstVisited:
+    """The message that the first states of an enumeration were visited, and that there are more."""
 
 
 @dataclass(frozen=True)
