@@ -13,12 +13,13 @@ from functools import partial
 from fencepost.encoding.abc.finder import find as find_by_abc
 from fencepost.encoding.engine.events import Listener, Underway
 from fencepost.encoding.engine.limits import Limits, validate
-from fencepost.encoding.engine.messages import ABC
+from fencepost.encoding.engine.messages import ABC, IC3
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.enumeration.state_enumeration import StateEnumeration
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3.finder import find as find_by_ic3
 from fencepost.encoding.ic3.found_proof import FoundProof
 from fencepost.encoding.ic3.kept_proof import Kept, KeptProof
 from fencepost.encoding.ic3.shortest_violation import ShortestViolation
@@ -56,7 +57,7 @@ def check(
         if kept is not None:
             work.run([KeptProof(work, kept)], work.is_enough)
         enumeration, induction = StateEnumeration(work), InductiveProof(work)
-        finding = FoundProof(work, induction, limits.finds)
+        finding = FoundProof(work, induction, limits.finds, IC3, find_by_ic3)
         by_abc = FoundProof(work, induction, limits.asks_abc, ABC, partial(find_by_abc, limits.timeout))
         in_sequence = limits.jobs == 1 and limits.conflicts is not None
         proving: list[Engine] = [induction] if in_sequence else [induction, finding]
