@@ -58,9 +58,6 @@ dist: .venv/bin/python     ## wheel and sdist in dist/, checked in a new environ
 bench: .venv/installed
 	$(BIN)/python benchmarks/run.py
 
-usual: dev java            ## the answers that ship for usual setups, answers/usual.jsonl; make usual ONLY="3/2/2 on 4" does some; half an hour
-	nice -n 10 $(BIN)/python benchmarks/usual.py "$(ONLY)"
-
 corpus: .venv/installed    ## the table of docs/corpus.md: other people's protocols; half an hour
 	$(BIN)/python benchmarks/corpus.py
 

@@ -246,7 +246,7 @@ class Tools:
         pulsar: str | None = None,
         files: list[str] | None = None,
     ) -> str:
-        """Say whether a configuration on a release of BookKeeper or Pulsar may lose acknowledged entries.
+        """Say what a configuration on a release of BookKeeper or Pulsar can lose, by what that needs.
 
         `files` are configuration files in the folder of the server, such as broker.conf.
         """
