@@ -1,4 +1,4 @@
-# The commands: make quick, make test, make test-long, make test-versions, make lint, make dev, make site, make dist, make bench, make usual, make corpus, make formats,
+# The commands: make quick, make test, make test-long, make test-versions, make lint, make dev, make site, make dist, make bench, make corpus, make formats,
 # make mutants, make mutants-real, make durations. Each sets up what it needs in .venv;
 # make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
@@ -11,7 +11,7 @@ SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 # The collection of the tests takes half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quick test test-long test-versions test-bookkeeper lint dev site dist bench usual corpus formats mutants mutants-real durations browser asm java clean
+.PHONY: quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants mutants-real durations browser asm java clean
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"

@@ -252,9 +252,7 @@ class Tools:
         """
         sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
         read = [f"--from={self.door.inside(file)}" for file in files or ()]
-        return await self.door.answer(
-            "advise", *sizes, *given(release=release, pulsar=pulsar), *read, self.limit
-        )
+        return await self.door.answer("advise", *sizes, *given(release=release, pulsar=pulsar), *read)
 
 
 def mcp_server(door: Door) -> MCPServer[Any]:

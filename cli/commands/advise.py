@@ -14,7 +14,6 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
 from fencepost.cli.options.sizes import files_option, sizes_options
-from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.check_text import WIDTH, text_width
 from fencepost.cli.rendering.output import emit, form_option_of, output_option
@@ -93,7 +92,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {
     show_default=True,
     metavar="LEVEL",
     group=EXIT,
-    help=f"Exit with 1 if a loss needs this or less: {', '.join(LEVELS)}.",
+    help="Exit with 1 if a loss needs LEVEL or less.",
 )
 @option(
     "--ignore",
@@ -102,7 +101,6 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {
     group=EXIT,
     help="Leave out the losses that this TOML file names, each with a reason and a last day.",
 )
-@outer_timeout_option
 def command(
     journal: str | None,
     sync: str | None,
@@ -115,8 +113,8 @@ def command(
 ) -> int:
     """Say what a configuration on a release can lose, what each loss needs, and what to do.
 
-    The conditions of the losses decide, without a search, for any sizes. The first screen ranks the losses:
-    normal operation, a slow bookie or a late message, a crash, two crashes or a crash and a disk, a mistake.
+    The conditions of the losses decide, for any sizes. The first screen ranks the losses by what they need.
+    The levels are operation, slow-bookie, crash, two-crashes (or a crash and a disk) and operator.
     """
     if whole and form != "text":
         raise BadInput(f"--all: --format {form} has all of it anyway; leave it out")

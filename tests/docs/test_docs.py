@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from fencepost.answers.affected import span as range_of
 from fencepost.answers.known import KNOWN
 from fencepost.answers.losses import PUBLIC_LOSSES, Loss
+from fencepost.answers.steps import action_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
 from fencepost.encoding import language as authors
@@ -458,7 +459,7 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
 
 def public_row(loss: Loss) -> str:
     """Return the line of a public loss."""
-    told = f"{loss.loses} *{loss.action}*"
+    told = f"{loss.loses} *{action_of(loss, loss.releases[-1])}*"
     read = " (from the report)" if loss.read == "notes" else ""
     cells = [
         f"[{loss.name}]({loss.source})",
