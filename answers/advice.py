@@ -13,10 +13,10 @@ from fencepost.answers.steps import STEPS, Step, steps_of
 from fencepost.encoding.language.state import amount
 from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease, pulsars_with
 from fencepost.protocols.bookkeeper.releases import TAGS, ordered
-from fencepost.quorums.chart_places import CHARTS_PERSISTENCE
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Source
+from fencepost.quorums.files.persistence import CHARTS_PERSISTENCE
+from fencepost.quorums.files.setters import Setter
+from fencepost.quorums.files.sources import Source
 from fencepost.quorums.stripes import Configuration
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
@@ -16,11 +17,13 @@ from fencepost.answers.setups import Setup
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml, read_text
 from fencepost.encoding.errors import BadInput, did_you_mean
-from fencepost.protocols.bookkeeper.releases import NEWEST
+from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
+from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.joined_files import read_files
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Files
+from fencepost.quorums.files.images import Image
+from fencepost.quorums.files.joined_files import Files, read_files
+from fencepost.quorums.files.setters import DEFAULT, Setter
+from fencepost.quorums.files.settings import QUORUMS
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
@@ -49,14 +52,12 @@ def asked_setup(
     if storage not in (None, *STORAGES):
         near = did_you_mean(storage or "", STORAGES)
         raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES)}")
-    given = (
-        asked_pulsar(pulsar)
-        if pulsar is not None
-        else asked_release(release)
-        if release is not None
-        else None
-    )
     said = read_files(files)
+    image, of_image = said.image if pulsar is None and release is None else (None, DEFAULT)
+    if image:
+        pulsar, release = _of_image(image)
+    given = None if release is None else asked_release(release)
+    given = given if pulsar is None else asked_pulsar(pulsar)
     set_by: dict[str, Setter] = {}
 
     def value(name: str, flag: str, option: object, default: object) -> Any:
@@ -65,6 +66,10 @@ def asked_setup(
 
     def size(name: str, flag: str, option: int | None) -> int:
         found = value(name, flag, option, None)
+        if found is None and said.sources and name != "bookies":
+            raise BadInput(
+                f"{said.without(QUORUMS[name])}; give -e, -w, -a and -n, or --from FILE that has them"
+            )
         if found is None:
             raise BadInput(
                 f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
@@ -79,6 +84,8 @@ def asked_setup(
     number = size("bookies", "-n", bookies)
     flag = "--release" if pulsar is None else "--pulsar"
     value("release", flag, None if given is None else given.bookkeeper, NEWEST)
+    if image and set_by["release"] != DEFAULT:
+        set_by["release"] = of_image
     asked = given or AskedRelease(NEWEST)
     said = said.known_to(asked.bookkeeper)
     of_pulsar = said.pulsar or asked.pulsar is not None
@@ -99,10 +106,24 @@ def asked_setup(
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
     ignored, expired = ignored_losses(ignore)
     warnings = [f"Note: {asked.note}" if asked.note else "", *expired, *_of_files(said)]
+    if image and set_by["release"] == DEFAULT:
+        found = f"{of_image.name}: {image.where} is {image.tag}, which names no release that was read"
+        warnings.append(f"Warning: {found}. Give yours with --pulsar or --release.")
     warning = " ".join(filter(None, warnings))
     return Advice(
         setup, deployment, dict(said.sources), set_by, asked.pulsar, said.persistence(), warning, ignored
     )
+
+
+def _of_image(image: Image) -> tuple[str | None, str | None]:
+    """Return the release of Pulsar or of BookKeeper that a tag names, as --pulsar and --release take it."""
+    number = re.match(r"v?(\d+\.\d+\.\d+)(?!-M|\d)", image.tag)
+    try:
+        if number and image.product == "pulsar":
+            return pulsar_release(number[1]).name, None
+        return None, newest_read(number[1]) and number[1] if number else None
+    except BadInput:
+        return None, None
 
 
 def _of_files(said: Files) -> Iterator[str]:

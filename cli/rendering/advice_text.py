@@ -14,8 +14,8 @@ from fencepost.cli.rendering.check_text import WIDTH, sentence
 from fencepost.encoding.language.state import amount
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.quorums.calculator import warnings
+from fencepost.quorums.files.setters import DEFAULT, setter_lines
 from fencepost.quorums.quantities import quantities
-from fencepost.quorums.setters import DEFAULT, setter_lines
 
 MOST = 24
 """The lines of the first screen."""
