@@ -161,13 +161,6 @@ class Family(NeedsIndex):
         return Read(self.domain.type, self, terms)
 
     __iter__ = None
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the two are the same family. Raises TypeError for any other comparison."""
-        if isinstance(other, Family):
-            return self is other
-        raise self.needs_index("compared")
-
     __hash__ = object.__hash__
 
     def firsts(self, index: tuple[Value, ...]) -> tuple[Value, ...]:
