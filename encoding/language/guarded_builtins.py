@@ -54,9 +54,10 @@ def _statement(value: object) -> None:
     """Raise TypeError if the value that a statement drops is a part of the protocol, such as an update."""
     for one in value if isinstance(value, list | tuple) else [value]:
         if _is_of_language(one):
+            name = "a term" if isinstance(one, RefusesPython) else f"the {type(one).__name__}"
             raise refusal(
-                f"this line makes {type(one).__name__} and drops it: give it to the action, the property or "
-                "the system that needs it, such as an update in then=, or return it"
+                f"this line makes {name} and drops it: give it to the action, property or system that "
+                "needs it, such as an update in then=, or return it"
             )
 
 

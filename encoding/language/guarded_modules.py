@@ -60,7 +60,7 @@ _blocks: list[str] = []
 """An entry for each block in which the author's code runs."""
 _turn = threading.RLock()
 """The author's code runs in one thread at a time, and in the threads that it begins."""
-os.register_at_fork(after_in_child=lambda: _turn.__init__())
+os.register_at_fork(after_in_child=_turn._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 def runs_guarded() -> bool:
@@ -133,12 +133,8 @@ def _is_guarded(code: CodeType, names: Names) -> bool:
         return True
     module, path = str(names.get("__name__")), code.co_filename
     of_dataclass = code.co_qualname.startswith("__create_fn__") or code.co_names[:1] == ("__create_fn__",)
-    if (
-        path.startswith("<frozen")
-        or of_dataclass
-        or module.startswith("namedtuple_")
-        or module.partition(".")[0] == "fencepost"
-    ):
+    of_python = of_dataclass or path.startswith("<frozen") or module.startswith("namedtuple_")
+    if of_python or module.partition(".")[0] == "fencepost":
         return True
     return _is_installed(str(names.get("__file__", path)) if path.startswith("<") else path)
 
@@ -158,9 +154,7 @@ def _guard_in_place(path: str, codes: Iterable[CodeType]) -> None:
     """Give the functions of a text, with this code among it, the code that they have in a guarded module."""
     source, instead = _text_of(path), dict[CodeType, CodeType]()
     if not source:
-        raise ModelError(
-            f"{path}: its text is not kept, so nothing guards it; write the protocol into a file"
-        )
+        raise ModelError(f"{path}: its text is not kept, so nothing guards it; write it into a file")
     for flags in {code.co_flags & _FUTURE for code in codes}:
         with suppress(SyntaxError, ValueError):
             before = compile(source, path, "exec", flags, dont_inherit=True)

@@ -334,7 +334,7 @@ def load(path: Path) -> Protocol:
     module = ModuleType(f"fencepost_protocol_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    own = OwnModules(module.__name__, [str(path.parent.absolute()), *sys.path])
+    own = OwnModules(module.__name__, [str(path.resolve().parent), *sys.path])
     try:
         with authors_code_runs(), installed(own):
             run_guarded(module, path)
