@@ -248,7 +248,7 @@ def test_the_grid_in_the_tutorial_asks_what_the_page_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "transcript",
-    [t for page in sorted((ROOT / "docs").glob("*.md")) for t in transcripts(page) if "--text" not in t.text],
+    [t for page in sorted((ROOT / "docs").glob("*.md")) for t in transcripts(page)],
     ids=lambda t: t.section,
 )
 def test_the_commands_in_a_page_do_what_it_shows(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-import io
 import itertools
 import json
+import math
 import re
 import tomllib
 from collections import defaultdict
@@ -14,6 +14,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,7 +34,11 @@ from fencepost.encoding.engine.verdicts import Reached, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
-from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.protocol import Instance, load
+from fencepost.explore import saved_paths
+from fencepost.explore.explorer import Explorer
+from fencepost.explore.paths import ExplorerPath
+from fencepost.properties.catalogue import find
 from fencepost.quorums import lemmas
 from fencepost.sweeps.rows import VERDICTS
 from fencepost.sweeps.store import opened
@@ -201,6 +206,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         yield [
             *_checks(),
             *_traces(),
+            *_logs(),
             *_certificates(),
             *_lists(),
             *_quorums(),
@@ -262,6 +268,14 @@ def _checks() -> Found:
     return found
 
 
+def _save_path(instance: Instance, file: Path) -> None:
+    """Save the path of the explorer that takes the first possible action."""
+    explorer = Explorer(instance)
+    first = explorer.at(ExplorerPath()).enabled[0]
+    path = ExplorerPath().then(explorer.names.move(first.name))
+    file.write_text(json.dumps(saved_paths.document(explorer.at(path))), encoding="utf-8")
+
+
 def _traces() -> Found:
     saved = Path("traces/two-copies.nothing-lost.1.json")
     of_saved = ["trace", str(saved), "--protocol", EXAMPLE]
@@ -270,13 +284,25 @@ def _traces() -> Found:
     trace = read(saved)[1]
     del trace["steps"][1]
     saved.write_text(json.dumps(trace), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", io.StringIO("1\nsave path.json\n"))
-        run(["explore", EXAMPLE, "--text"])
-        patch.setattr("sys.stdin", io.StringIO("1\nsave ours.json\n"))
-        run(["explore", "bookkeeper-4.13", "--text"])
+    _save_path(load(Path(EXAMPLE)).instance(), Path("path.json"))
+    _save_path(find("bookkeeper-4.13").instance(), Path("ours.json"))
     paths = [read("path.json"), read("ours.json"), output("trace", "path.json", "--protocol", EXAMPLE)]
     return [*found, output(*of_saved), *paths]
+
+
+LOGS = ROOT / "examples" / "logs"
+
+
+def _logs() -> Found:
+    """Return the answers to a log that is an execution, to one that is none, and when time is up."""
+    logs = [str(LOGS / name) for name in ("p1.log", "p2.log", "coordinator.log")]
+    two = [str(ROOT / "examples" / "two_phase_commit.py"), "--set", "participants=2"]
+    bad = [str(LOGS / "exchanged" / "p1.log"), *logs[1:]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.encoding.logs.search.OFTEN", 1)
+        patch.setattr("fencepost.encoding.logs.search.time", SimpleNamespace(monotonic=lambda: math.inf))
+        late = output("follow", *two, *logs)
+    return [late, output("follow", *two, *bad), output("follow", *two, *logs, "--property", "consistent")]
 
 
 def _certificates() -> Found:

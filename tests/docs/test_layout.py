@@ -38,6 +38,7 @@ ROOMS = (
     "keys",
     "language",
     "concrete",
+    "logs",
     "solving",
     "formulas",
     "engine",
