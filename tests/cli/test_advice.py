@@ -41,7 +41,7 @@ from fencepost.properties.expectations import Expectation, as_expected
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsars_with
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.sources import read_source
+from fencepost.quorums.files.sources import read_source
 from fencepost.quorums.stripes import Configuration
 from support.advising import begun, smallest
 from support.tiers import each_third
@@ -841,8 +841,9 @@ def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
     ):
         read_source(server)
     server.write_text("listen=3181\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="has no key of a broker"):
-        read_source(server)
+    found = read_source(server)
+    assert (found.read, found.is_empty) == ((), True)
+    assert found.notes[0].startswith("it has no key of a broker.conf or a bk_server.conf; give a broker.conf")
 
 
 CHART = """\
