@@ -68,7 +68,6 @@ def no_result(*given: object) -> None:
         lambda: fencepost.count(PRESET, **{WRONG: 1}),  # type: ignore[arg-type]
         lambda: fencepost.advise(3, 3, 2, 3, **{WRONG: 1}),  # type: ignore[arg-type]
         lambda: fencepost.advise(3, 3, 2, 3, storage=WRONG),
-        lambda: fencepost.advise(3, 3, 2, 3, accept=WRONG),
         lambda: fencepost.quorum(3, 3, 2, **{WRONG: 1}),  # type: ignore[arg-type]
         lambda: Checker(no_result).check(EXAMPLE, "nothing-lost", **{WRONG: 1}),  # type: ignore[arg-type]
         lambda: Checker(no_result).check(EXAMPLE, WRONG),
@@ -169,6 +168,15 @@ def test_files_of_cases(text: str, tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("text", [f"[{WRONG}]\n{{}}", f"[bare-fence]\n{WRONG} = 1\n{{}}"])
+def test_files_of_ignored_losses(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "ignored.toml"
+    file.write_text(text.format("reason = 'known'\nuntil = 2027-01-31\n"), encoding="utf-8")
+    with pytest.raises(BadInput, match=WRONG) as error:
+        fencepost.advise(3, 3, 2, 3, ignore=str(file))
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -180,7 +188,6 @@ def test_files_of_cases(text: str, tmp_path: Path) -> None:
         f"{GRID}minimize = '{WRONG}'\n",
         f"[[grid]]\nknown = ['{WRONG}']\n",
         f"[[grid]]\nknown = 'all'\n{WRONG} = 1\n",
-        f"[[grid]]\nadvice = '3/3/2'\n{WRONG} = 1\n",
         f"[[grid]]\nreleases = '4.17.4'\nprotocols = 'bookkeeper'\n{WRONG} = 1\n",
     ],
 )
