@@ -288,7 +288,7 @@ def has_keys(document: object, keys: Keys, where: str) -> dict[str, Any]:
         raise BadInput(f"{where}: must be an object with {', '.join(keys)}")
     for name, value in document.items():
         if name not in keys:
-            near = did_you_mean(name, keys, most=3, alike=0.7)
+            near = did_you_mean(name, keys, most=3, alike=0.65)
             raise BadInput(f"{where}: {name}: unknown key{near}; valid: {', '.join(keys)}")
         if not keys[name].takes(value):
             raise BadInput(f"{where}: {name} = {shown(value)}: must be {keys[name].form}")

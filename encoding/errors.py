@@ -86,7 +86,7 @@ FEW = 12
 
 
 def unknown_name(
-    name: str, what: str, valid: Iterable[str], listing: str = "", place: str = "", alike: float = 0.7
+    name: str, what: str, valid: Iterable[str], listing: str = "", place: str = "", alike: float = 0.65
 ) -> BadInput:
     """Return the error for a name that is none of the valid ones.
 
