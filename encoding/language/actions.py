@@ -286,6 +286,13 @@ class Group:
     members: tuple[Schema | Group, ...]
 
 
+def changed(item: Schema | Group, change: Callable[[Schema], Schema]) -> Schema | Group:
+    """Return the action, or the group of actions, with each action changed."""
+    if isinstance(item, Group):
+        return replace(item, members=tuple(changed(member, change) for member in item.members))
+    return change(item)
+
+
 def in_turn(by: str, *members: Schema | Group) -> Group:
     """Return the group of all `members` for the first value of parameter `by`, then the second, and so on.
 
