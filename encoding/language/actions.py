@@ -133,6 +133,8 @@ class Schema:
     """The file and the line of the handler that describes it, if there is one."""
     code: tuple[str, ...] = ()
     """The methods of the real code that it stands for, as the docstring of the handler names them."""
+    fair: str | None = None
+    """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -188,12 +190,14 @@ def _name(handler: Callable[..., Action]) -> str:
     return str(getattr(getattr(handler, "func", handler), "__name__", type(handler).__name__))
 
 
-def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets) -> Schema:
+def each(
+    handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets, fair: str | None = None
+) -> Schema:
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
     Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
     is the first line of the docstring. A paragraph `Code: Class.method, …` names the code that it stands for.
-    Raises ModelError.
+    With `fair="weak"` or `"strong"` it is fair for each combination (see `fairness`). Raises ModelError.
     """
     for sort in over:
         where = f"each({_name(handler)}): an index set"
@@ -220,7 +224,9 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
             )
     code = getattr(inspect.unwrap(handler), "__code__", None)
     written = None if code is None else (code.co_filename, code.co_firstlineno)
-    schema = Schema(_name(handler).replace("_", " "), meaning, parameters, action, written, _places(text))
+    schema = Schema(
+        _name(handler).replace("_", " "), meaning, parameters, action, written, _places(text), fair
+    )
     when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
     return replace(schema, action=replace(action, when=when, then=then))
 

@@ -116,7 +116,7 @@ class Protocol:
                     "two systems built with the same parameters differ; let build read nothing that changes, "
                     "such as a counter, the clock or random numbers"
                 )
-        if not built.properties:
+        if not (built.properties or built.liveness):
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
         return built
 
@@ -316,21 +316,29 @@ class Instance:
         return {o.name: str(o.default) for o in options(self.parameters) if o.default != there[o.name]}
 
     def properties(self, *names: str) -> list[Property]:
-        """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+        """Return the properties about states of those names, all if none is given. Raises BadInput."""
         return choose(self.system, names)
+
+    def claims(self, *names: str) -> list[Property]:
+        """Return the properties of those names, all if none is given, with those of liveness."""
+        return choose(self.system, names, with_liveness=True)
 
 
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
 
 
-def choose(system: System, names: tuple[str, ...]) -> list[Property]:
+def choose(system: System, names: tuple[str, ...], with_liveness: bool = False) -> list[Property]:
     """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
-    known = {p.name: p for p in system.properties}
+    live = {p.name: p for p in system.liveness}
+    known = {p.name: p for p in system.properties} | (live if with_liveness else {})
     for name in names:
+        if name in live and not with_liveness:
+            valid = ", ".join(known) or "none, this protocol has no others"
+            raise BadInput(f"{name}: is about liveness, and only check and trace take it; valid: {valid}")
         if name not in known:
             raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
 
 
 def load(path: Path) -> Protocol:

@@ -29,6 +29,7 @@ from fencepost.encoding.language.consistency import (
     nothing_leaks,
 )
 from fencepost.encoding.language.definedness import total
+from fencepost.encoding.language.fairness import Fair, fair_sets, must_be_fair
 from fencepost.encoding.language.sorts import Value, explain_text, show
 from fencepost.encoding.language.state import StateSpace, Variable
 from fencepost.encoding.language.terms import Term
@@ -73,6 +74,22 @@ class Property:
         must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
         for trap, condition in self.traps.items():
             must_be_condition(f"{self.name}: traps=: {trap}", condition)
+
+
+@dataclass(frozen=True)
+class Liveness(Property):
+    """A condition that must come about whenever its `witness` was met: what the witness leads to.
+
+    `holds` is the condition that must come about in the end. It is owed from a state in which the witness is
+    true, or, if `at_first`, from the initial state only. `language.liveness` has the functions to write it.
+    """
+
+    at_first: bool = False
+
+    @property
+    def owed(self) -> Term:
+        """The condition under which a state owes `holds` by itself."""
+        return self.witness & ~self.holds
 
 
 @dataclass(frozen=True)
@@ -139,6 +156,9 @@ class System:
     `invariants` help to prove the properties by induction. An invariant that a reachable state violates is
     found by the same search as a violated property. It then proves nothing.
 
+    `liveness` has those of the properties that say what comes about in the end (`Liveness`). They are given
+    with the others, and engines that ask about states never meet them.
+
     Over sorts of any size, `axioms` are the conditions on families that no action writes. `at_first` has the
     conditions on the initial state beyond the plain initial values. A finite instance checks both and uses
     neither.
@@ -153,6 +173,7 @@ class System:
     axioms: tuple[Axiom, ...] = ()
     at_first: tuple[Axiom, ...] = ()
     beginning: Term | None = None
+    liveness: tuple[Liveness, ...] = ()
 
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
@@ -160,6 +181,10 @@ class System:
         all_by_each = "write (each(send, s, s.entry), …), each action by each()"
         must_be_list("actions=", self.actions, (Schema, Group), all_by_each)
         must_be_list("properties=", self.properties, Property, "write a tuple: (Property(…),) with its comma")
+        safety = tuple(prop for prop in self.properties if not isinstance(prop, Liveness))
+        live = tuple(prop for prop in self.properties if isinstance(prop, Liveness))
+        object.__setattr__(self, "properties", safety)
+        object.__setattr__(self, "liveness", (*self.liveness, *live))
         must_be_list(
             "invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),), with a comma"
         )
@@ -171,10 +196,11 @@ class System:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:
             check_beginning(self.beginning)
-        claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
+        claims = [own.name for own in (*self.properties, *self.liveness, *self.invariants)]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
         for schema in self.schemas:
+            must_be_fair(schema)
             for bound, terms in schema.scopes:
                 nothing_leaks(schema.name, terms, (*schema.parameters, *bound))
         for name, conditions in self._claims_by_name:
@@ -189,7 +215,8 @@ class System:
     @property
     def _claims_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
         """The terms of each property, invariant and axiom, and of the beginning, with its name."""
-        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
+        properties = (*self.properties, *self.liveness)
+        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in properties)
         yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
         yield from ((axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first))
         if self.beginning is not None:
@@ -237,6 +264,11 @@ class System:
         choices = [v.family.fault for v in self.variables if v.family.fault]
         actions = [schema.action.fault for schema in self.schemas if schema.action.fault]
         return tuple(dict.fromkeys([*choices, *actions]))
+
+    @cached_property
+    def fairness(self) -> tuple[Fair, ...]:
+        """The sets of actions of which some one is fair, in the order of their first actions."""
+        return fair_sets(self.ground_actions)
 
     @cached_property
     def firsts(self) -> tuple[tuple[Value, ...], ...]:

@@ -46,6 +46,7 @@ ROOMS = (
     "ic3",
     "enumeration",
     "check",
+    "liveness",
     "all_sizes",
     "lifting",
     "evidence",
