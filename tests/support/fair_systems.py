@@ -16,6 +16,7 @@ from fencepost.encoding.language import (
     Action,
     Liveness,
     Parameter,
+    Read,
     StateSpace,
     System,
     Term,
@@ -29,6 +30,7 @@ from fencepost.encoding.language import (
     family,
     integers,
     leads_to,
+    message,
 )
 from fencepost.encoding.language.terms import lift
 
@@ -60,8 +62,10 @@ class DrawnAction:
     guard: Cases
     updates: tuple[tuple[int, str, int], ...]
     needs_choice: int | None
-    """The choice that must be false, as with a message that is not lost."""
+    """The message that must have been sent and not be lost."""
     fair: str | None
+    sends: int | None = None
+    """The message that it sends, which sets a variable of the message's own from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +119,16 @@ def drawn(seed: int) -> Drawn:
         needs = chance.randrange(choices) if choices and chance.random() < 0.5 else None
         return DrawnAction(arguments, cases(2, arguments), tuple(updates), needs, fair)
 
+    def send(number: int) -> DrawnAction:
+        place = len(sizes) + number
+        fair = chance.choice((None, "weak"))
+        return DrawnAction(0, ((Literal(place, 0, True),),), ((place, "value", 1),), None, fair, number)
+
     return Drawn(
-        sizes,
-        tuple(chance.random() < 0.2 for _ in sizes),
+        (*sizes, *(2 for _ in range(choices))),
+        (*(chance.random() < 0.2 for _ in sizes), *(False for _ in range(choices))),
         choices,
-        tuple(action() for _ in range(chance.randint(3, 5))),
+        (*(action() for _ in range(chance.randint(3, 5))), *map(send, range(choices))),
         chance.choice(("leads_to", "leads_to", "always_eventually", "eventually")),
         cases(2),
         cases(2),
@@ -137,7 +146,13 @@ class NumberState(StateSpace):
         self.argument = integers(0, 1)
         for place, (sort, free) in enumerate(zip(self.numbers, drawn.free, strict=True)):
             setattr(self, f"v{place}", family(sort, initial=anything if free else None))
-        self.lost = choice(integers(0, drawn.choices - 1), fault="lost") if drawn.choices else None
+        for number in range(drawn.choices):
+            setattr(self, f"lost{number}", choice(fault="lost"))
+
+    def lost(self, number: int) -> Read:
+        """Return the choice that says whether a message is lost."""
+        read: Read = getattr(self, f"lost{number}")
+        return read
 
     def at(self, place: int) -> Term:
         """Return the term that reads a variable."""
@@ -161,7 +176,7 @@ def handler(number: int, drawn: Drawn, own: DrawnAction) -> Callable[..., Action
     def made(s: NumberState, argument: Parameter | None) -> Action:
         when = term(s, own.guard, argument)
         if own.needs_choice is not None:
-            when = when & ~s.lost[own.needs_choice]
+            when = when & (s.at(3 + own.needs_choice) == 1) & ~s.lost(own.needs_choice)
         then = []
         for place, kind, value in own.updates:
             target = s.at(place)
@@ -171,7 +186,10 @@ def handler(number: int, drawn: Drawn, own: DrawnAction) -> Callable[..., Action
                 then += [target.set(new, when=target < size - 1), target.set(0, when=target == size - 1)]
             else:
                 then.append(target.set(new))
-        return Action(when, then, actor="all")
+        if own.sends is None:
+            return Action(when, then, actor="all")
+        mail = message(f"mail{own.sends}", "all", "all", lost=s.lost(own.sends))
+        return Action(when, then, actor="all", sent=[mail])
 
     def with_argument(s: NumberState, a: Parameter) -> Action:
         return made(s, a)
@@ -236,7 +254,7 @@ class PlainAction:
 def after(drawn: Drawn, action: PlainAction, state: State, lost: Sequence[bool]) -> State | None:
     """Return the state after an action that is enabled and changes something, or None."""
     own = action.own
-    if own.needs_choice is not None and lost[own.needs_choice]:
+    if own.needs_choice is not None and (lost[own.needs_choice] or not state[3 + own.needs_choice]):
         return None
     if not holds(own.guard, state, action.argument):
         return None
