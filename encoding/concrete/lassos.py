@@ -26,9 +26,9 @@ def replay_lasso(
     beginning: Beginning,
     begins: int,
 ) -> Trace:
-    """Return the trace of these actions, those after the first `begins` in a loop, which violate the property.
+    """Return the trace of these actions, the last ones in a loop, which violate a property.
 
-    Raises NotAnExecution if a step is impossible, if the loop does not close or is not fair, or if the
+    The loop has those after the first `begins`. Raises NotAnExecution if a step is impossible, if the loop does not close or is not fair, or if the
     property is not owed in all of it.
     """
     choices = tuple(choices)
@@ -38,13 +38,13 @@ def replay_lasso(
     owed = _owed_since(replayer, prop, states)
     if owed is None or owed > begins:
         raise NotAnExecution(f"{prop.name} is not owed in the whole loop that begins after step {begins}")
-    fair = tuple(_in_loop(replayer, one, states, begins) for one in replayer.system.fairness)
+    fair = tuple(_in_loop(replayer, one, actions, states, begins) for one in replayer.system.fairness)
     trace = replayer.trace(prop.name, actions, choices, states[0], replayer.steps(actions, states))
     return replace(trace, loop=Loop(begins, owed, fair))
 
 
 def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State]) -> int | None:
-    """Return the step since which the property is owed, up to the last state; None if it is not owed there."""
+    """Return the step since which the property is owed at the end; None if it is not."""
     begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.holds))
     since: int | None = None
     for index, state in enumerate(states):
@@ -55,12 +55,18 @@ def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State]) -> 
     return since
 
 
-def _in_loop(replayer: Replayer, fair: Fair, states: Sequence[State], begins: int) -> FairInLoop:
-    """Return how a loop is fair to a set of actions. Raises NotAnExecution if it is not."""
+def _in_loop(
+    replayer: Replayer, fair: Fair, actions: Sequence[GroundAction], states: Sequence[State], begins: int
+) -> FairInLoop:
+    """Return how a loop is fair to a set of actions. Raises NotAnExecution if it is not.
+
+    A step of another action counts if it has the effect of one of them.
+    """
     loop = range(begins, len(states))
     for index in loop[:-1]:
         if states[index + 1] in _successors(replayer, fair, states[index]) - {states[index]}:
-            return FairInLoop(fair.name, f"taken in step {index + 1}")
+            other = "" if actions[index] in fair.actions else ", which has its effect"
+            return FairInLoop(fair.name, f"taken in step {index + 1}{other}")
     disabled = [index for index in loop if not _successors(replayer, fair, states[index]) - {states[index]}]
     if len(disabled) == len(loop):
         return FairInLoop(fair.name, "disabled in the whole loop")

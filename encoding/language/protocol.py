@@ -26,7 +26,7 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unfair, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_modules import (
     authors_line,
@@ -298,7 +298,7 @@ class Instance:
         """
         protocol = self.protocol
         own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
-        return (*own, *dead_properties(self.written, self._declared))
+        return (*own, *dead_properties(self.written, self._declared), *unfair(self.written))
 
     @property
     def changed_switches(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
@@ -54,7 +55,7 @@ def search_lassos(
 def _lasso(concrete: Concrete, graph: StateGraph, prop: Liveness, path: Path) -> FoundLasso:
     """Return the lasso as numbers of actions, with the choices and the beginning."""
     nodes = (*path.prefix, *path.loop)
-    pairs = zip(nodes, nodes[1:], strict=False)
+    pairs = pairwise(nodes)
     actions = tuple(graph.steps[number][target][0] for number, target in pairs)
     last: State = graph.nodes[nodes[-1]]
     choices = tuple(i for i, v in enumerate(concrete.system.choices) if last[v.place] == 1)

@@ -41,6 +41,12 @@ MOST = 200_000
 TURN = 5.0
 """The seconds of the first turn of each monitored system. Each later turn takes twice as long."""
 
+GLIMPSE = 1.0
+"""The seconds in which an execution is looked for that stands still, where executions may have no end."""
+
+AHEAD = 3
+"""The most numbers of rounds that are refuted in one turn."""
+
 SHARE = 0.5
 """The share of the time for properties about states, if there are both kinds."""
 
@@ -85,8 +91,11 @@ class LivenessCheck:
         self._begun = time.perf_counter()
         self._until = self._begun + limits.timeout - limits.gone
         self._results: dict[str, Result] = {}
-        self._lacking: dict[str, str] = {}
-        """How far the check of a property came, for those that stay undecided."""
+        self._refuted: dict[str, str] = {}
+        """For a property the number of rounds of fairness that do not suffice."""
+        self._excluded: dict[str, str] = {}
+        """For a property the longest loop that is excluded."""
+        self._gave_up: str | None = None
         self._interrupted = before.interrupted
         self._fair = tuple(dict.fromkeys(fair.name.partition("(")[0] for fair in self._system.fairness))
 
@@ -114,8 +123,9 @@ class LivenessCheck:
         stopped = "interrupted" if self._interrupted else time_out(self._limits.timeout)
         if self._limits.bound is not None:
             stopped = "a bound on steps says nothing about what comes about in the end; leave out --bound"
-        reason = "; ".join(filter(None, [stopped, self._lacking.get(prop.name)]))
-        return self._made(prop, Verdict.UNDECIDED, None, reason=reason)
+        came = self._gave_up, self._refuted.get(prop.name), self._excluded.get(prop.name)
+        reason = "; ".join(filter(None, [stopped, *came]))
+        return self._made(prop, Verdict.UNDECIDED, Live(LiveBasis.LOOPS, None, self._fair), reason=reason)
 
     def _made(self, prop: Liveness, verdict: Verdict, live: Live | None, **others: Any) -> Result:
         seconds = time.perf_counter() - self._begun
@@ -174,35 +184,29 @@ class LivenessCheck:
                             witness=True,
                         )
             case Ended():
-                self._lacking |= {
-                    prop.name: reason
-                    for prop in self._properties
-                    if (reason := reason_of(message, "enumeration", self._limits.memory))
-                }
+                self._gave_up = reason_of(message, "enumeration", self._limits.memory)
 
     # Monitored systems.
 
     def _check_monitored(self, prop: Liveness, until: float) -> None:
         """Check monitored systems in turn until the property is decided, or the time is over."""
-        subject, own = self._instance.subject, (self._system, self._instance.subject, prop)
-        stuck = rests(*own)
+        own = self._system, self._instance.subject, prop
         ends = every_execution_ends(self._system)
-        if self._settled(prop, stuck, until, LiveBasis.ENDS if ends else None, TURN):
+        if self._settled(prop, rests(*own), until, LiveBasis.ENDS if ends else None, GLIMPSE):
             return
         turn, most = TURN, 0
-        closing = loops(self._system, subject, prop, self._limits.budgets.keys())
+        closing = loops(*own, self._limits.budgets.keys())
         while time.perf_counter() < until:
-            if self._settled(prop, closing, until, LiveBasis.LOOPS, turn):
-                return
-            while time.perf_counter() < until:
+            for _ in range(AHEAD):
                 result = self._asked(prop, within(*own, most), until, turn, Minimize.NONE)
                 if self._concluded(prop, result, Live(LiveBasis.ROUNDS, most, self._fair)):
                     return
                 if result.verdict is not Verdict.VIOLATED:
                     break
+                self._refuted[prop.name] = f"not within {amount(most, 'round')} of fairness"
                 most += 1
-                known = self._lacking.get(prop.name, "").partition("; not within")[0]
-                self._lacking[prop.name] = f"{known}; not within {amount(most - 1, 'round')} of fairness"
+            if self._settled(prop, closing, until, LiveBasis.LOOPS, turn):
+                return
             turn *= 2
 
     def _settled(
@@ -216,9 +220,7 @@ class LivenessCheck:
             self._refute_by(prop, monitored, result.trace)
             return True
         if basis is LiveBasis.LOOPS and result.searched > 2:
-            excluded = f"no loop is closed within {amount(result.searched - 2, 'step')}"
-            known = self._lacking.get(prop.name, "").partition("; not within")
-            self._lacking[prop.name] = excluded + known[1] + known[2]
+            self._excluded[prop.name] = f"no loop is closed within {amount(result.searched - 2, 'step')}"
         return self._concluded(prop, result, None if basis is None else Live(basis, None, self._fair))
 
     def _asked(
