@@ -39,8 +39,8 @@ VISITED = k.keys(
 LIVE = k.keys(
     by=k.among(
         (by.value for by in LiveBasis),
-        "states: fair components of all states; ends: every execution ends; rounds: a largest number of rounds "
-        "of fairness; loops: a search for a fair loop",
+        "states: the graph of all states; ends: every execution ends; rounds: a largest number of rounds of "
+        "fairness; loops: a search for a fair loop",
     ),
     rounds=k.null(k.whole("the largest number of rounds of fairness while it is owed"), "unless by rounds"),
     fair=k.texts("the fair actions, or the names under which some are fair together"),

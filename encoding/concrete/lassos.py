@@ -28,8 +28,8 @@ def replay_lasso(
 ) -> Trace:
     """Return the trace of these actions, the last ones in a loop, which violate a property.
 
-    The loop has those after the first `begins`. Raises NotAnExecution if a step is impossible, if the loop does not close or is not fair, or if the
-    property is not owed in all of it.
+    The loop has those after the first `begins`. Raises NotAnExecution if a step is impossible, if the loop
+    does not close or is not fair, or if the property is not owed in all of it.
     """
     choices = tuple(choices)
     states = replayer.follow(actions, choices, beginning)

@@ -66,7 +66,7 @@ class Counterexample:
 
     @cached_property
     def explanation(self) -> str:
-        """The property's explanation of the violation, and what goes on for ever; empty if there is neither."""
+        """The property's explanation, and what goes on for ever; empty if there is neither."""
         return " ".join(filter(None, [explained(self.prop, self.trace), self.forever]))
 
     @cached_property

@@ -196,7 +196,7 @@ class System:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:
             check_beginning(self.beginning)
-        claims = [own.name for own in (*self.properties, *self.liveness, *self.invariants)]
+        claims = [p.name for p in (*self.properties, *self.liveness)] + [i.name for i in self.invariants]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
         for schema in self.schemas:

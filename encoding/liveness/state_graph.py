@@ -30,7 +30,7 @@ class StateGraph:
 
     nodes: list[State] = field(default_factory=list)
     steps: list[dict[int, tuple[int, int]]] = field(default_factory=list)
-    """For each node those after it, each with an action that leads there, and the fair sets of all that do."""
+    """For each node those after it, each with an action that leads there, and all fair sets that do."""
     enabled: list[int] = field(default_factory=list)
     """For each node the fair sets with an action that would change something."""
     depth: list[int] = field(default_factory=list)

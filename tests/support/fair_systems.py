@@ -154,9 +154,9 @@ class NumberState(StateSpace):
         read: Read = getattr(self, f"lost{number}")
         return read
 
-    def at(self, place: int) -> Term:
+    def at(self, place: int) -> Read:
         """Return the term that reads a variable."""
-        read: Term = getattr(self, f"v{place}")
+        read: Read = getattr(self, f"v{place}")
         return read
 
 
@@ -164,7 +164,8 @@ def term(s: NumberState, cases: Cases, argument: Parameter | None = None) -> Ter
     """Return the disjunction as a term."""
 
     def one(literal: Literal) -> Term:
-        found = s.at(literal.place) == (argument if literal.value == ARGUMENT else literal.value)
+        other = argument if argument is not None and literal.value == ARGUMENT else lift(literal.value)
+        found: Term = s.at(literal.place) == other
         return found if literal.is_equal else ~found
 
     return any_of([all_of([one(literal) for literal in case]) for case in cases])
@@ -180,7 +181,11 @@ def handler(number: int, drawn: Drawn, own: DrawnAction) -> Callable[..., Action
         then = []
         for place, kind, value in own.updates:
             target = s.at(place)
-            new = {"value": lift(value), "argument": argument, "next": target + 1}[kind]
+            new = {
+                "value": lift(value),
+                "argument": lift(0) if argument is None else argument,
+                "next": target + 1,
+            }[kind]
             size = drawn.sizes[place]
             if kind == "next":
                 then += [target.set(new, when=target < size - 1), target.set(0, when=target == size - 1)]
