@@ -22,7 +22,7 @@ from fencepost.encoding.documents import Key, has_keys, is_a, parse_json, read_t
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.canonical import digest
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.traces import Trace
 
 PLACE = Path(__file__).with_name("usual.jsonl")

@@ -15,7 +15,7 @@ from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean, refusals_are_kept
+from fencepost.encoding.errors import BadInput, ModelError, refusals_are_kept
 from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
@@ -35,7 +35,7 @@ from fencepost.encoding.language.guarded_modules import (
     run_guarded,
 )
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Json, Subject
 
 
@@ -326,19 +326,6 @@ class Instance:
 
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
-
-
-def choose(system: System, names: tuple[str, ...], with_liveness: bool = False) -> list[Property]:
-    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
-    live = {p.name: p for p in system.liveness}
-    known = {p.name: p for p in system.properties} | (live if with_liveness else {})
-    for name in names:
-        if name in live and not with_liveness:
-            valid = ", ".join(known) or "none, this protocol has no others"
-            raise BadInput(f"{name}: is about liveness, and only check and trace take it; valid: {valid}")
-        if name not in known:
-            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
 
 
 def load(path: Path) -> Protocol:

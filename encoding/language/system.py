@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
 from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
 from fencepost.encoding.language.author_errors import (
     check_beginning,
@@ -304,3 +304,16 @@ class System:
             if action.schema.name == name and [show(a) for a in action.arguments] == list(arguments):
                 return action
         return None
+
+
+def choose(system: System, names: tuple[str, ...], with_liveness: bool = False) -> list[Property]:
+    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+    live = {p.name: p for p in system.liveness}
+    known = {p.name: p for p in system.properties} | (live if with_liveness else {})
+    for name in names:
+        if name in live and not with_liveness:
+            valid = ", ".join(known) or "none, this protocol has no others"
+            raise BadInput(f"{name}: is about liveness, and only check and trace take it; valid: {valid}")
+        if name not in known:
+            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
