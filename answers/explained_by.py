@@ -14,8 +14,8 @@ from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.parameters import options
 from fencepost.encoding.language.protocol import Protocol
-from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import FAMILIES, find
 from fencepost.properties.expectations import Expectation

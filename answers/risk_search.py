@@ -21,8 +21,7 @@ from fencepost.encoding.engine.verdicts import Result, Verdict, worst
 from fencepost.encoding.errors import TIME_OUT, BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Instance, Protocol
-from fencepost.encoding.language.system import choose
-from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.system import Property, choose
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation
