@@ -13,10 +13,10 @@ from fencepost.answers.risks import COINCIDENCES, Risk
 from fencepost.answers.setups import Setup
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
-from fencepost.quorums.chart_places import CHARTS_PERSISTENCE
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Source
+from fencepost.quorums.files.persistence import CHARTS_PERSISTENCE
+from fencepost.quorums.files.setters import Setter
+from fencepost.quorums.files.sources import Source
 
 UNAVOIDABLE = ("nothing", "slow-bookie")
 """The coincidences that nobody can rule out: a loss that needs no more makes the answer a no."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,9 +18,10 @@ from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.joined_files import read_files
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Files
+from fencepost.quorums.files.images import Image
+from fencepost.quorums.files.joined_files import Files, read_files
+from fencepost.quorums.files.setters import DEFAULT, Setter
+from fencepost.quorums.files.settings import QUORUMS
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
@@ -48,8 +50,11 @@ def asked_setup(
     if storage not in (None, *STORAGES):
         near = did_you_mean(storage or "", STORAGES)
         raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES)}")
-    in_pulsar = None if pulsar is None else pulsar_release(pulsar)
     said = read_files(files)
+    image, of_image = said.image if pulsar is None and release is None else (None, DEFAULT)
+    if image:
+        pulsar, release = _of_image(image)
+    in_pulsar = None if pulsar is None else pulsar_release(pulsar)
     set_by: dict[str, Setter] = {}
 
     def value(name: str, flag: str, option: object, default: object) -> Any:
@@ -58,6 +63,10 @@ def asked_setup(
 
     def size(name: str, flag: str, option: int | None) -> int:
         found = value(name, flag, option, None)
+        if found is None and said.sources and name != "bookies":
+            raise BadInput(
+                f"{said.without(QUORUMS[name])}; give -e, -w, -a and -n, or --from FILE that has them"
+            )
         if found is None:
             raise BadInput(
                 f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
@@ -72,6 +81,8 @@ def asked_setup(
     number = size("bookies", "-n", bookies)
     flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
     wanted = value("release", flag, given, NEWEST)
+    if image and set_by["release"] != DEFAULT:
+        set_by["release"] = of_image
     known = newest_read(wanted)
     said = said.known_to(known)
     of_pulsar = said.pulsar or in_pulsar is not None
@@ -91,6 +102,9 @@ def asked_setup(
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
     first = unasked(setup, deployment)
     warnings = [in_pulsar.warning if in_pulsar else _not_read(wanted, known), *_of_files(said)]
+    if image and set_by["release"] == DEFAULT:
+        found = f"{of_image.name}: {image.where} is {image.tag}, which names no release that was read"
+        warnings.append(f"warning: {found}. Give yours with --pulsar or --release.")
     return replace(
         first,
         sources=dict(said.sources),
@@ -100,6 +114,17 @@ def asked_setup(
         persistence=said.persistence(),
         warning=" ".join(filter(None, warnings)),
     )
+
+
+def _of_image(image: Image) -> tuple[str | None, str | None]:
+    """Return the release of Pulsar or of BookKeeper that a tag names, as --pulsar and --release take it."""
+    number = re.match(r"v?(\d+\.\d+\.\d+)(?!-M|\d)", image.tag)
+    try:
+        if number and image.product == "pulsar":
+            return pulsar_release(number[1]).name, None
+        return None, newest_read(number[1]) and number[1] if number else None
+    except BadInput:
+        return None, None
 
 
 def _of_files(said: Files) -> Iterator[str]:

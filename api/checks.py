@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from fencepost.answers.requests import (
@@ -29,6 +29,9 @@ from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.liveness.live_check import check_all
+from fencepost.encoding.logs.events import read_logs
+from fencepost.encoding.logs.following import Followed
+from fencepost.encoding.logs.following import follow as follow_logs
 from fencepost.results import Checked
 
 
@@ -102,6 +105,28 @@ def count(
     sent_at_most_once(instance.system)
     *_, counted = count_states(instance.system, asked, symmetry, most)
     return counted
+
+
+def follow(
+    protocol: Protocol | str | Path,
+    *logs: str | Path,
+    properties: str | Iterable[str] = (),
+    settings: Mapping[str, object] | None = None,
+    release: str | None = None,
+    silent: str | Iterable[str] = (),
+    names: Mapping[str, str] | None = None,
+    reader: Callable[[str], Iterable[Mapping[str, object]]] | None = None,
+    timeout: float = 300.0,
+) -> Followed:
+    """Return whether an execution of a protocol has the events of these logs, as `fencepost follow` does.
+
+    Each of `logs` is a file. The arguments are the options of the command; `reader` is a function from a line
+    to its events. Raises BadInput.
+    """
+    instance = _family(protocol).instance(_settings(settings), release)
+    asked = instance.properties(*texts(properties)) if properties else []
+    found = read_logs([Path(log) for log in logs], instance.system, names or {}, reader)
+    return follow_logs(instance, found, texts(silent), asked, number("timeout", timeout, SECONDS))
 
 
 def _family(protocol: Protocol | str | Path) -> Protocol:

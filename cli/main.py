@@ -28,6 +28,7 @@ TASKS = {
     "Check a protocol": {
         "check": "Search for violations of properties, or prove that there are none.",
         "trace": "Replay and show a saved counterexample.",
+        "follow": "Say whether a log of a real system is an execution of a protocol.",
         "weaken": "Leave out each conjunct and each update in turn: which property notices?",
         "known": "Check that known bugs are found, and are gone once mended.",
     },

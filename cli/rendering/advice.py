@@ -12,8 +12,8 @@ from fencepost.cli.rendering.check_text import listed
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
+from fencepost.quorums.files.setters import DEFAULT, setter_lines
 from fencepost.quorums.quantities import Quantity, quantities
-from fencepost.quorums.setters import DEFAULT, setter_lines
 
 LOSSES = (6, 7, 11, 13, 16)
 """The numbers of the quantities that count losses survived."""

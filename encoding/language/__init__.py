@@ -3,7 +3,7 @@
 Authors of protocols import from here. docs/own-protocol.md shows how.
 """
 
-from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.actions import Action, each, in_turn, log
 from fencepost.encoding.language.bounded_sequences import (
     Sequence,
     Sequences,
@@ -112,6 +112,7 @@ __all__ = [
     "last",
     "leads_to",
     "length",
+    "log",
     "majority",
     "maximum",
     "members",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import (
@@ -121,6 +121,34 @@ def _flat(then: Iterable[Any]) -> Iterator[Any]:
             yield item
 
 
+@dataclass(frozen=True)
+class Logged:
+    """The name of an action in logs, and the names of its arguments by the names of fields there."""
+
+    event: str
+    fields: Mapping[str, str]
+
+
+def log(event: str, **fields: str) -> Callable[[Handler], Handler]:
+    """Return a decorator that gives an action the name of its event in logs.
+
+    Each of `fields` is a field of the event, with the name of the argument that it is. `fencepost follow`
+    reads the log.
+    """
+    must_be_line("@log: the event", event, 'write @log("vote granted", to="candidate")')
+
+    def note(handler: Handler) -> Handler:
+        handler.__dict__[LOGGED] = Logged(event, fields)
+        return handler
+
+    return note
+
+
+LOGGED = "__fencepost_log__"
+
+Handler = TypeVar("Handler", bound=Callable[..., Action])
+
+
 @dataclass(frozen=True, eq=False)
 class Schema:
     """An action with open parameters: one text for all bookies, entries and clients."""
@@ -133,6 +161,8 @@ class Schema:
     """The file and the line of the handler that describes it, if there is one."""
     code: tuple[str, ...] = ()
     """The methods of the real code that it stands for, as the docstring of the handler names them."""
+    logged: Logged | None = None
+    """The event of a log that it is, if `@log` gives it another name."""
     fair: str | None = None
     """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
 
@@ -224,9 +254,15 @@ def each(
             )
     code = getattr(inspect.unwrap(handler), "__code__", None)
     written = None if code is None else (code.co_filename, code.co_firstlineno)
-    schema = Schema(
-        _name(handler).replace("_", " "), meaning, parameters, action, written, _places(text), fair
-    )
+    logged = getattr(inspect.unwrap(getattr(handler, "func", handler)), LOGGED, None)
+    for field, name in logged.fields.items() if logged is not None else ():
+        if name not in names:
+            raise ModelError(
+                f"{_name(handler)}: @log: {field}={name!r}: is no argument; "
+                f"valid: {', '.join(names) or 'none'}"
+            )
+    name = _name(handler).replace("_", " ")
+    schema = Schema(name, meaning, parameters, action, written, _places(text), logged, fair)
     when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
     return replace(schema, action=replace(action, when=when, then=then))
 

@@ -35,13 +35,13 @@ from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import choose
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, as_expected
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsars_with
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.sources import read_source
+from fencepost.quorums.files.sources import read_source
 from fencepost.quorums.stripes import Configuration
 from support.advising import begun, smallest
 from support.tiers import each_third
@@ -841,8 +841,9 @@ def test_files_say_which_keys_were_read(tmp_path: Path) -> None:
     ):
         read_source(server)
     server.write_text("listen=3181\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="has no key of a broker"):
-        read_source(server)
+    found = read_source(server)
+    assert (found.read, found.is_empty) == ((), True)
+    assert found.notes[0].startswith("it has no key of a broker.conf or a bk_server.conf; give a broker.conf")
 
 
 CHART = """\

@@ -13,7 +13,7 @@ from fencepost.cli.main import run
 from fencepost.cli.rendering.advice_answer import headline
 from fencepost.protocols.bookkeeper.pulsar_releases import _lines, pulsar_release
 from fencepost.protocols.bookkeeper.releases import TAGS
-from fencepost.quorums.config_keys import CONFIG_KEYS
+from fencepost.quorums.files.config_keys import CONFIG_KEYS
 from fencepost.quorums.placement import Racks
 from fencepost.quorums.quantities import quantities
 from support.asking import BROKER, CHART, SIZES, Asking, notes
@@ -215,7 +215,7 @@ def test_tls_between_brokers_and_bookies_is_read(asking: Asking, texts: list[str
 def test_zookeeper_without_fsync_in_the_options_of_its_jvm_is_named(asking: Asking) -> None:
     text = "pulsar: {zookeeper: {configData: {PULSAR_GC: '-XX:+UseG1GC -Dzookeeper.forceSync=no'}}}"
     (note,) = notes(asking.advise({"milvus.yaml": text}, *SIZES))
-    assert note.startswith("pulsar.zookeeper.configData.PULSAR_GC has forceSync=no: without fsync ZooKeeper")
+    assert note.startswith("pulsar.zookeeper.configData.PULSAR_GC.forceSync=no: without fsync ZooKeeper")
 
 
 def test_every_key_that_tells_a_feature_is_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import math
 import re
 import tomllib
 from collections import defaultdict
@@ -13,6 +14,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -210,6 +212,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         yield [
             *_checks(),
             *_traces(),
+            *_logs(),
             *_certificates(),
             *_lists(),
             *_quorums(),
@@ -326,6 +329,21 @@ def _traces() -> Found:
     _save_path(find("bookkeeper-4.13").instance(), Path("ours.json"))
     paths = [read("path.json"), read("ours.json"), output("trace", "path.json", "--protocol", EXAMPLE)]
     return [*found, output(*of_saved), *paths]
+
+
+LOGS = ROOT / "examples" / "logs"
+
+
+def _logs() -> Found:
+    """Return the answers to a log that is an execution, to one that is none, and when time is up."""
+    logs = [str(LOGS / name) for name in ("p1.log", "p2.log", "coordinator.log")]
+    two = [str(ROOT / "examples" / "two_phase_commit.py"), "--set", "participants=2"]
+    bad = [str(LOGS / "exchanged" / "p1.log"), *logs[1:]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.encoding.logs.search.OFTEN", 1)
+        patch.setattr("fencepost.encoding.logs.search.time", SimpleNamespace(monotonic=lambda: math.inf))
+        late = output("follow", *two, *logs)
+    return [late, output("follow", *two, *bad), output("follow", *two, *logs, "--property", "consistent")]
 
 
 def _certificates() -> Found:

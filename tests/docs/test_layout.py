@@ -38,6 +38,7 @@ ROOMS = (
     "keys",
     "language",
     "concrete",
+    "logs",
     "solving",
     "formulas",
     "engine",
@@ -124,6 +125,21 @@ def test_arrows_go_down_between_the_rooms_of_encoding() -> None:
     }
     assert len(inside) > 30
     assert not upward(inside, ROOMS, 2)
+
+
+def knows_the_files(arrows: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the modules of quorums/ outside quorums/files/ that import something of it."""
+    room = "fencepost.quorums.files"
+    arithmetic = {n: o for n, o in arrows.items() if n.startswith("fencepost.quorums") and room not in n}
+    return [name for name, others in arithmetic.items() if any(other.startswith(room) for other in others)]
+
+
+def test_the_arithmetic_does_not_know_the_files() -> None:
+    arrows = graph()
+    assert "fencepost.quorums.deployment" in arrows["fencepost.quorums.files.joined_files"]
+    assert knows_the_files(arrows) == []
+    arrows["fencepost.quorums.deployment"].add("fencepost.quorums.files.settings")
+    assert knows_the_files(arrows) == ["fencepost.quorums.deployment"]
 
 
 def test_there_is_no_circle() -> None:

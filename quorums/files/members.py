@@ -42,7 +42,11 @@ def weakest(field: str, name: str, values: Mapping[str, Any]) -> tuple[Any, str]
     if field not in WEAKEST:
         return Differing(f"{name} is {said}; none of them is the weaker, so ask for each with --storage"), ""
     value = WEAKEST[field](by_value)
-    return value, f"{name} is {said}. {_word(value)} counts for all, because it is the weaker."
+    return value, f"{name} is {said}. {_word(value)} {WEAKER}"
+
+
+WEAKER = "counts for all, because it is the weaker."
+"""The end of a sentence about values that differ."""
 
 
 def _few(members: list[str]) -> str:

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from fencepost.encoding.documents import is_a, shown, whole
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.config_forms import PLAIN_SECTIONS
-from fencepost.quorums.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey
-from fencepost.quorums.facts import BOOKIES, Fact
-from fencepost.quorums.members import COMPARED, weakest
-from fencepost.quorums.setters import REMOVED, Removed
+from fencepost.quorums.files.config_keys import AUTORECOVERY, BOOKIE, BROKER, CONFIG_KEYS, ConfigKey
+from fencepost.quorums.files.facts import Fact
+from fencepost.quorums.files.members import COMPARED, weakest
+from fencepost.quorums.files.persistence import disks_of
+from fencepost.quorums.files.places import STANDALONE, component_of, is_false
+from fencepost.quorums.files.setters import REMOVED, Removed
 from fencepost.quorums.storages import OF_CLASS
 
 T = TypeVar("T")
@@ -21,12 +22,12 @@ Number: TypeAlias = int | Removed | None
 Flag: TypeAlias = bool | Removed | None
 Text: TypeAlias = str | Removed | None
 
-QUORUMS = (
-    "managedLedgerDefaultEnsembleSize",
-    "managedLedgerDefaultWriteQuorum",
-    "managedLedgerDefaultAckQuorum",
-)
-"""The keys of the broker for E, WQ and AQ."""
+QUORUMS = {
+    "ensemble": "managedLedgerDefaultEnsembleSize",
+    "write_quorum": "managedLedgerDefaultWriteQuorum",
+    "ack_quorum": "managedLedgerDefaultAckQuorum",
+}
+"""The keys of the broker for E, WQ and AQ, by their field."""
 REPLICAS = ("replicaCount", "replicas")
 """The keys for the number of pods."""
 
@@ -51,6 +52,8 @@ class Settings:
     """Whether bookies run auto-recovery."""
     autorecovery: Flag = None
     """Whether the chart or operator runs auto-recovery."""
+    extra_autorecovery: Flag = None
+    """The same by another key of the chart, which joins both with *or*."""
     autorecovery_pods: Number = None
     chart_persistence: Flag = None
     """Whether disks outlive their pods, for the whole chart or operator."""
@@ -64,6 +67,8 @@ class Settings:
     storage: Text = None
     sorted_storage: Flag = None
     """Whether sorted storage is on. If it is off, the default storage is interleaved."""
+    standalone: Flag = None
+    """Whether one process of Pulsar is all, with one bookie in it."""
 
 
 def settings_of(
@@ -97,10 +102,11 @@ def settings_of(
         if key.sets:
             take(key.sets, facts_of(key, named), READERS[key.form])
     without_bookies = any(_denies_bookies(fact) for fact in facts)
-    for field, own in SECTION_FACTS.items():
-        if without_bookies and field.startswith("autorecovery"):
-            continue
-        take(field, [fact for fact in facts if own(fact)], _number if field.endswith("pods") else _flag)
+    disks = disks_of(facts)
+    for field, own in (SECTION_FACTS | DISKS).items():
+        if not (without_bookies and "autorecovery" in field):
+            given = [fact for fact in (disks if field in DISKS else facts) if own(fact)]
+            take(field, given, _number if field.endswith("pods") else _flag)
     whole, parts = _counts(facts)
     take("bookies", whole, _number)
     if parts:
@@ -117,22 +123,9 @@ DEFAULTS = {
 """The value of a member without the key, by field. The default storage depends on the system."""
 
 
-def default_of(field: str) -> Any:
-    """Return the value of a bookie whose file does not have the key of this field; None if not known."""
-    default = DEFAULTS.get(field)
-    return None if default is None else READERS[CONFIG_KEYS[default.key].form](Path(), default)
-
-
 def members_of(facts: Sequence[Fact]) -> list[str]:
     """Return the sets, services and files of which each says all that it sets for its bookies."""
-    whole = [f for f in facts if f.component == BOOKIE and f.member and _says_all(f)]
-    return list(dict.fromkeys(fact.member for fact in whole))
-
-
-def _says_all(fact: Fact) -> bool:
-    return (
-        "sets" in fact.path or fact.path[0] == "services" or (fact.path[0] == "data" and len(fact.path) > 2)
-    )
+    return list(dict.fromkeys(fact.member for fact in facts if fact.component == BOOKIE and fact.is_whole))
 
 
 def of_members(facts: Sequence[Fact], members: Sequence[str], default: Fact | None) -> dict[str, Fact]:
@@ -161,22 +154,17 @@ def by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
 
 
 def facts_of(key: ConfigKey, facts: Mapping[str, Sequence[Fact]]) -> list[Fact]:
-    """Return the facts that set a key: those of its component, else those that stand in no component.
+    """Return the facts that set a key: those of its component, else those that stand below no component.
 
     A key with the prefix of an image comes last and wins, as the images set it.
     """
     named = facts.get(key.name, ())
     readers = [key.component, BOOKIE] if key.component == AUTORECOVERY else [key.component]
     for component in [*readers, None]:
-        own = [fact for fact in named if fact.component == component and (component or is_plain(fact))]
+        own = [fact for fact in named if fact.component == component]
         if own:
             return [fact for fact in own if fact.has_prefix] or own
     return []
-
-
-def is_plain(fact: Fact) -> bool:
-    """Return whether the key stands in the file itself, or in sections that name nothing."""
-    return {name.lower() for name in fact.path[:-1]} <= PLAIN_SECTIONS
 
 
 def _one(path: Path, facts: Sequence[Fact]) -> Fact | None:
@@ -192,14 +180,13 @@ def _one(path: Path, facts: Sequence[Fact]) -> Fact | None:
 
 def _removed(facts: Sequence[Fact]) -> dict[str, Any]:
     """Return the fields of components whose section the file sets to null."""
-    sections = [fact for fact in facts if fact.value is None and fact.component]
-    gone = {
-        f.component for f in sections if f.path[-1].lower() in (*BOOKIES, "broker", "config", "configdata")
-    }
+    sections = [(fact.component, fact.path[-1].lower()) for fact in facts if fact.value is None]
+    whole = {component for component, name in sections if component and component_of(name) == component}
+    gone = whole | {component for component, name in sections if name in ("config", "configdata")}
     found: dict[str, Any] = {
         key.sets: REMOVED for key in CONFIG_KEYS.values() if key.sets and key.component in gone
     }
-    return found | ({"bookies": REMOVED} if any(f.path[-1].lower() in BOOKIES for f in sections) else {})
+    return found | ({"bookies": REMOVED} if BOOKIE in whole else {})
 
 
 # What a section says besides its keys.
@@ -208,39 +195,40 @@ def _removed(facts: Sequence[Fact]) -> dict[str, Any]:
 def _counts(facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
     """Return the facts that give the number of bookies, and those that give parts of it: sets, services."""
     given = [fact for fact in facts if fact.component == BOOKIE and fact.key in REPLICAS]
-    sets = [fact for fact in given if len(fact.path) > 2 and fact.path[-3] == "sets"]
-    services = [fact for fact in given if fact.path[0] == "services"]
-    workloads = [fact for fact in given if fact.path[0] == "spec" and fact.member and fact not in sets]
-    services = services or (workloads if len(workloads) > 1 else [])
-    own = [fact for fact in given if fact.section in (*BOOKIES, "spec", "")]
-    return ([], sets or services) if sets or services else (own, [])
+    parts = [fact for fact in given if fact.is_whole and fact.section == fact.member.lower()]
+    workloads = [fact for fact in given if fact.path[0] == "spec" and fact.member and not fact.is_whole]
+    parts = parts or (workloads if len(workloads) > 1 else [])
+    own = [fact for fact in given if fact.section == "spec" or component_of(fact.section) == BOOKIE]
+    return ([], parts) if parts else (own, [])
 
 
 def _denies_bookies(fact: Fact) -> bool:
     """Return whether a chart deploys no bookies, so that it says nothing of those of another release."""
-    of_bookies = fact.section == "components" and fact.key.lower() in BOOKIES
-    return of_bookies and str(fact.value).lower() == "false"
-
-
-def _says_autorecovery(fact: Fact) -> bool:
-    """Return whether the fact says whether a chart or an operator runs auto-recovery."""
-    return (
-        (fact.section in ("components", "extra") and fact.key.lower() == "autorecovery")
-        or (fact.component == BOOKIE and fact.key == "autoRecovery")
-        or (fact.component == AUTORECOVERY and fact.section == "autorecovery" and fact.key == "enabled")
-    )
+    return fact.section == "components" and component_of(fact.key) == BOOKIE and is_false(fact.value)
 
 
 SECTION_FACTS: dict[str, Callable[[Fact], bool]] = {
-    "autorecovery": _says_autorecovery,
+    "autorecovery": lambda f: (
+        (f.section == "components" and f.key.lower() == "autorecovery")
+        or (f.component == BOOKIE and f.key == "autoRecovery")
+        or (f.component == AUTORECOVERY and f.section == "autorecovery" and f.key == "enabled")
+    ),
+    "extra_autorecovery": lambda f: f.section == "extra" and f.key.lower() == "autorecovery",
     "autorecovery_pods": lambda f: (
         f.component == AUTORECOVERY and f.section in ("autorecovery", "spec") and f.key in REPLICAS
     ),
-    "chart_persistence": lambda f: f.is_persistence and f.component is None and f.section != "volumes",
-    "volumes_persistence": lambda f: f.is_persistence and f.component is None and f.section == "volumes",
-    "bookie_persistence": lambda f: f.is_persistence and f.component == BOOKIE,
+    "standalone": lambda f: (
+        f.component == STANDALONE
+        and ((f.key == "enabled" and component_of(f.section) == STANDALONE) or f.key == "standalone")
+    ),
 }
 """The facts of sections that set a field of `Settings`."""
+DISKS: dict[str, Callable[[Fact], bool]] = {
+    "chart_persistence": lambda f: f.component is None and f.section != "volumes",
+    "volumes_persistence": lambda f: f.component is None and f.section == "volumes",
+    "bookie_persistence": lambda f: f.component == BOOKIE,
+}
+"""The same of the facts that say whether disks outlive their pods."""
 
 
 # Values.

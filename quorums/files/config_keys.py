@@ -32,6 +32,8 @@ class ConfigKey:
     """One sentence about a key that no model has."""
     usual: tuple[str, ...] = ()
     """The values in the files that BookKeeper and Pulsar ship."""
+    also: tuple[str, ...] = ()
+    """Other names of the key: of an older release, of a chart, and of other systems on BookKeeper."""
     protects: bool = False
     """Whether an unusual value avoids a loss, so that it counts only if all bookies have it."""
 
@@ -59,6 +61,7 @@ ROW = {
     "since": k.text(),
     "known": k.text(),
     "usual": k.texts("a list of values"),
+    "also": k.texts("a list of names"),
     "protects": k.flag(),
 }
 """The keys of a row of the table."""
@@ -66,14 +69,18 @@ ROW = {
 
 def _table() -> dict[str, ConfigKey]:
     name = "config_keys.toml"
-    content = files("fencepost.quorums").joinpath(name).read_text(encoding="utf-8")
+    content = files("fencepost.quorums.files").joinpath(name).read_text(encoding="utf-8")
     rows = parse_toml(content, name, "it is part of this package")
     found = {}
     for key, row in rows.items():
         fitting = has_keys(row, ROW, f"{name}, {key}")
-        found[key] = ConfigKey(key, **fitting | {"usual": tuple(fitting.get("usual", ()))})
+        lists = {name: tuple(fitting.get(name, ())) for name in ("usual", "also")}
+        found[key] = ConfigKey(key, **fitting | lists)
     return found
 
 
 CONFIG_KEYS: Mapping[str, ConfigKey] = _table()
 """The keys by name."""
+
+WRITTEN = {name: key.name for key in CONFIG_KEYS.values() for name in (key.name, *key.also)}
+"""The key that each name means."""
