@@ -319,7 +319,7 @@ OWN_WORDS = {
     "a set": (
         '(those(s.node, lambda x: x == "n1") == set_of(s.node, "n3"))',
         "pass",
-        "claim compares node == n3, and n3 is not a value of node here",
+        "set_of(node, …): n3 is not in node here (it exists when there are 3 of node); valid: n1, n2",
     ),
     "an alias with an argument": (
         "~s.alias()",
