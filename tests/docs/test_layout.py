@@ -48,6 +48,7 @@ ROOMS = (
     "rounds",
     "induction",
     "ic3",
+    "abc",
     "enumeration",
     "check",
     "liveness",

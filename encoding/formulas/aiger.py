@@ -106,6 +106,11 @@ class CircuitBuilder:
         self._literal = Translation(self.graph, zip(booleans, latches, strict=True))
 
     @property
+    def latched(self) -> list[tuple[Variable, int]]:
+        """For each latch that is about a variable: this one, and the position of the value in its domain."""
+        return [(v, position) for v in self._state for position in range(1, len(v.domain))]
+
+    @property
     def constant(self) -> list[str]:
         """The state variables that no action changes, which have no latch, with their values."""
         values = zip(self.system.variables, self.system.firsts, strict=True)
@@ -113,7 +118,7 @@ class CircuitBuilder:
 
     def circuit(self) -> Circuit:
         """Return the circuit."""
-        latches = [latch for variable in self._state for latch in self._latches(variable)]
+        latches = [self._latch(*pair) for pair in self.latched]
         if not self._has_one_beginning:
             latches += [Latch(BEGUN, False, FALSE ^ 1), Latch(ASTRAY, False, self._began_well ^ 1)]
         bad = [(name, self._among_executions(literal)) for name, literal in self.bad()]
@@ -170,11 +175,11 @@ class CircuitBuilder:
                 found.setdefault(place, []).append((fires, after))
         return found
 
-    def _latches(self, variable: Variable) -> Iterator[Latch]:
-        own = map(self._literal, self._symbolic.bits[variable.place])
-        for position, (value, bit) in enumerate(zip(variable.domain.values[1:], own, strict=True)):
-            name = variable.name if variable.is_choice else f"{variable.name} = {show(value)}"
-            yield Latch(name, self.reset(variable, value), self.following(variable.place, position, bit))
+    def _latch(self, variable: Variable, position: int) -> Latch:
+        value = variable.domain.values[position]
+        bit = self._literal(self._symbolic.bits[variable.place][position - 1])
+        name = variable.name if variable.is_choice else f"{variable.name} = {show(value)}"
+        return Latch(name, self.reset(variable, value), self.following(variable.place, position - 1, bit))
 
 
 def circuit_remarks(
