@@ -23,7 +23,6 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import UNDECIDED, State, Step, decided
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.enumeration.state_enumeration import FIRST
 from fencepost.encoding.enumeration.visits import Visits
 from fencepost.encoding.errors import InternalError, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
@@ -33,6 +32,9 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+
+MOST_STATES = 40_000
+"""The states after which an enumeration of a mutant ends. They take about two seconds."""
 
 
 class MutantOutcome(StrEnum):
@@ -210,8 +212,8 @@ def _messages(worker: Worker, limits: Limits, doing: str) -> Iterator[object]:
 
 def _states(system: System) -> Iterator[frozenset[State]]:
     """Yield all reachable states, unless they are too many."""
-    found = {node for node, _ in itertools.islice(Visits(Concrete(system)).nodes(), FIRST)}
-    if len(found) < FIRST:
+    found = {node for node, _ in itertools.islice(Visits(Concrete(system)).nodes(), MOST_STATES)}
+    if len(found) < MOST_STATES:
         yield frozenset(found)
 
 
@@ -239,7 +241,7 @@ def _enumerate(known: Unchanged, mutant: Mutant, system: System) -> Iterator[Enu
         if not holds:
             yield Enumerated(violated, (), len(found), False)
             return
-        if len(found) == FIRST:
+        if len(found) == MOST_STATES:
             if violated:
                 yield Enumerated(violated, (), len(found), False)
             return

@@ -38,13 +38,6 @@ class Declaration(NeedsIndex):
                 raise ModelError(explain_no_sort(sort))
 
     __iter__ = None
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the two are the same family. Raises TypeError for any other comparison."""
-        if isinstance(other, Declaration):
-            return self is other
-        raise self.needs_index("compared")
-
     __hash__ = object.__hash__
 
     def firsts(self, index: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -14,6 +14,7 @@ from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import count_combinations, must_be_line
 from fencepost.encoding.language.bounded_sequences import Sequences, SequenceVariable
 from fencepost.encoding.language.channels import Channel
+from fencepost.encoding.language.guarded_modules import runs_guarded
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.record_values import InitialRecord, RecordFamily, Records, RecordVariable
@@ -121,6 +122,7 @@ class _Frozen(ABCMeta):
             if name not in ("_families", "_definitions"):
                 state.__dict__[name] = _fixed(value)
         state.__dict__["_is_frozen"] = True
+        state.__dict__["is_guarded"] = runs_guarded()
         return state
 
 
@@ -150,6 +152,8 @@ class StateSpace(metaclass=_Frozen):
     """
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    is_guarded: bool = False
+    """Whether the author's code was guarded where it made the state."""
 
     def __init_subclass__(cls) -> None:
         """Refuse a class that defines what every state space has. Raises ModelError."""

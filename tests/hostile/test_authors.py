@@ -295,7 +295,7 @@ MISTAKES = {
     "build returns None": (
         "    return System(",
         "    System(",
-        "the result of build is None; return System(state",
+        "this line makes the System and drops it: give it to",
     ),
     "build returns the state": (
         "    return System(",
@@ -360,7 +360,7 @@ MISTAKES = {
     "an action that returns nothing": (
         "    return Action(",
         "    Action(",
-        "send: the result is None; return",
+        "this line makes the Action and drops it: give it to",
     ),
     "an action over a number": (
         "each(send, s, s.entry)",

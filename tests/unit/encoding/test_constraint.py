@@ -11,6 +11,7 @@ import pytest
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import ModelError
@@ -28,6 +29,7 @@ from fencepost.encoding.language import (
     family,
     in_turn,
     integers,
+    leads_to,
     sequences,
     variable,
 )
@@ -117,7 +119,7 @@ def test_readings_agree_on_generated_systems_under_a_constraint(seeds: range) ->
     assert cut >= len(seeds) // 3, "too few systems have a state that only a state outside leads to"
 
 
-def by_definition(system: System, limit: Term) -> set[bytes]:
+def by_definition(system: System, limit: Term) -> set[State]:
     """Return the states that TLC checks: the successors of those inside, and the first ones."""
     concrete = Concrete(system)
     inside = concrete.predicate(limit)
@@ -172,6 +174,13 @@ def test_a_constraint_that_is_no_condition_on_states_is_refused(
     with pytest.raises(ModelError) as refused:
         counting(constraint)
     assert says in str(refused.value)
+
+
+def test_liveness_under_a_constraint_is_refused() -> None:
+    s = Counters()
+    goal = leads_to("grows", "it grows", s.count[1] == 0, s.count[1] == MOST)
+    with pytest.raises(ModelError, match="constraint= ends executions, so nothing needs to come about"):
+        System(s, (each(grow, s, s.node),), (goal,), constraint=s.count[1] < MOST)
 
 
 FILE = """

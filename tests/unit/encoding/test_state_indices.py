@@ -127,7 +127,10 @@ CLAIMS: tuple[tuple[Callable[[Epochs], Term], Callable[[int, bytes], bool]], ...
     (lambda s: ~s.mark[1, s.now + 1], lambda now, m: now < LAST and not m[now + 1]),
     (lambda s: (s.now < LAST) & ~s.mark[1, s.now + 1], lambda now, m: now < LAST and not m[now + 1]),
     (lambda s: (s.now == LAST) | s.mark[1, s.now + 1], lambda now, m: now == LAST or bool(m[now + 1])),
-    (lambda s: s.mark[1, s.now - 1] | (s.now < LAST), lambda now, m: now > 0 and (m[now - 1] or now < LAST)),
+    (
+        lambda s: s.mark[1, s.now - 1] | (s.now < LAST),
+        lambda now, m: now > 0 and (bool(m[now - 1]) or now < LAST),
+    ),
 )
 
 
@@ -141,12 +144,12 @@ def test_a_claim_is_false_where_it_reads_a_missing_variable(
     concrete, symbolic = Concrete(made), Symbolic(made)
     for visit in explore(made):
         now, marks = visit.state[0], bytes(visit.state[1 : LAST + 2])
-        assert truths(prop.holds, visit.state, concrete, symbolic) == {meaning(now, marks)}
+        assert truths(prop.holds, bytes(visit.state), concrete, symbolic) == {meaning(now, marks)}
 
 
 def test_a_read_that_counts_as_defined_everywhere_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = system(lambda s, n: ~s.mark[n, s.now + 1])
-    with pytest.raises(ModelError, match="reads mark.node, now . 1., which does not exist; bound it"):
+    with pytest.raises(ModelError, match=r"reads mark.node, now . 1., which does not exist; bound it"):
         list(explore(made))
     monkeypatch.setattr(definedness, "outside", lambda term: [])  # planted
     with pytest.raises(ModelError, match="is read but does not exist"):
