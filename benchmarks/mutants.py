@@ -73,6 +73,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         "unit/encoding/test_refinement.py",
         "protocols/test_theorem.py",
     ),
+    "encoding/check.py": ("unit/encoding/test_lanes.py", "unit/encoding/test_side_by_side.py"),
     **dict.fromkeys(
         ["encoding/engine/knowledge.py", "encoding/engine/property_evidence.py"],
         (
