@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, assert_never, cast
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.initial_values import InitialAt, OneOf
+from fencepost.encoding.language.origins import Origin, here
 from fencepost.encoding.language.refused_operators import NeedsIndex, RefusesPython
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, explain_text, type_of
 from fencepost.encoding.language.wholes import Whole
@@ -28,6 +29,10 @@ class Term(RefusesPython):
     """A node of the tree. Its `type` is `bool`, `int` or the name of a sort of labels."""
 
     type: str
+
+    def __post_init__(self) -> None:
+        """Note the origin, if origins are recorded."""
+        object.__setattr__(self, "origin", here())
 
     @cached_property
     def free(self) -> tuple[Parameter, ...]:
@@ -288,6 +293,7 @@ class Update:
     value: Term
     when: Term
     over: tuple[Parameter, ...] = ()
+    origin: Origin | None = field(default_factory=here, compare=False, repr=False)
 
 
 def lift(value: TermLike) -> Term:
