@@ -19,7 +19,7 @@ from fencepost.encoding.concrete.simulation import moves
 from fencepost.encoding.concrete.steps import UNDECIDED, State, decided
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import show
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
 
@@ -31,10 +31,11 @@ SIMULATIONS = 40
 class Graph:
     """States of the unchanged system with their successors, by the number of the ground action."""
 
-    def __init__(self, system: System, known: dict[State, Successors], is_complete: bool) -> None:
-        """Take the successors that are known. They are those of all reachable states if it `is_complete`."""
-        self.system, self.known = system, known
-        self.states = frozenset(known) if is_complete else None
+    def __init__(
+        self, system: System, known: dict[State, Successors], states: frozenset[State] | None
+    ) -> None:
+        """Take the successors that are known, and all reachable states, if these are known."""
+        self.system, self.known, self.states = system, known, states
 
     @cached_property
     def concrete(self) -> Concrete:
@@ -57,7 +58,7 @@ class Graph:
 
 def states_within(system: System, most: int) -> Iterator[tuple[dict[State, Successors], bool]]:
     """Yield the states with their successors, and whether these are all: fewer than `most`."""
-    graph = Graph(system, {}, False)
+    graph = Graph(system, {}, None)
     waiting = list(Beginnings(graph.concrete).states())
     one = {state: state for state in waiting}
     for state in waiting:
@@ -118,12 +119,12 @@ class MutantStates:
         self.other: Difference | None = None
         self.is_over = False
 
-    def visit(self, clean: Sequence[Property], exercised: Sequence[str], most: int) -> None:
+    def visit(self, clean: Sequence[str], exercised: Sequence[str], most: int) -> None:
         """Visit states until each property is violated, or `most` are entered. Raises ModelError."""
         concrete, actions = self._graph.concrete, self._replayer.system.ground_actions
-        holds = {prop.name: concrete.predicate(prop.holds) for prop in clean}
-        self.unreached = {p.name: concrete.predicate(p.witness) for p in clean if p.name in exercised}
         claims = {prop.name: prop for prop in self._replayer.system.properties}
+        holds = {name: concrete.predicate(claims[name].holds) for name in clean}
+        self.unreached = {name: concrete.predicate(claims[name].witness) for name in exercised}
         self.parents = dict.fromkeys(Beginnings(concrete).states())
         waiting = list(self.parents)
         for state in waiting:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
-from fencepost.encoding.language.fold import Folding, constants
+from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
 from fencepost.encoding.language.patterns import rebuilt, same, subterms
 from fencepost.encoding.language.printer import line
@@ -94,18 +94,26 @@ def changed(system: System, mutant: Mutant) -> System:
     return replace(system, actions=tuple(exchanged(item, old, mutant.schema) for item in system.actions))
 
 
-def idle(system: System, made: Iterable[Mutant]) -> set[Mutant]:
-    """Return the mutants of which constants alone say that the change has no effect."""
-    folding, named = Folding(constants(system)), named_actions(system)
-    return {mutant for mutant in made if _is_idle(folding, named[mutant.action].action, mutant)}
-
-
-def _is_idle(folding: Folding, old: Action, mutant: Mutant) -> bool:
-    before, after = folding.action(old), folding.action(mutant.schema.action)
+def is_idle(folding: Folding, old: Schema, mutant: Mutant) -> bool:
+    """Return whether constants alone say that the change has no effect."""
+    before, after = folding.action(old.action), folding.action(mutant.schema.action)
     if before.when is FALSE and after.when is FALSE:
         return True
     kept = [*before.then], [*after.then]
     return same(before.when, after.when) and len(kept[0]) == len(kept[1]) and all(map(_alike, *kept))
+
+
+def keeps_constants(folding: Folding, mutant: Mutant) -> bool:
+    """Return whether the constants of the unchanged system are constants of the mutant.
+
+    If not, the other actions of the mutant are not those of the folded system.
+    """
+    action = mutant.schema.action
+    return is_false(folding.term(lift(action.when))) or not any(
+        folding.changes(u) or not folding.is_well_defined(u, action)
+        for u in action.then
+        if u.target.family in folding.constants
+    )
 
 
 def _alike(one: Update, two: Update) -> bool:

@@ -25,7 +25,9 @@ from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.enumeration.state_enumeration import FIRST
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
+from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.parameters import assign
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
@@ -41,7 +43,7 @@ from fencepost.encoding.mutation.mutant_states import (
     simulated_difference,
     states_within,
 )
-from fencepost.encoding.mutation.mutants import Mutant, changed, idle, mutants
+from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_constants, mutants
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
@@ -119,6 +121,16 @@ class Unchanged:
         return [r.property for r in self.results if r.property in clean and r.witness]
 
     @cached_property
+    def folding(self) -> Folding:
+        """The folding of the system as it was written."""
+        return Folding(constants(self.instance.written))
+
+    @cached_property
+    def actions(self) -> Mapping[str, Schema]:
+        """The actions as they were written, by name."""
+        return named_actions(self.instance.written)
+
+    @cached_property
     def read(self) -> frozenset[Family]:
         """The state variables that the clean properties and their witnesses read."""
         return families_read(*(term for p in self.clean for term in (p.holds, p.witness)))
@@ -136,12 +148,12 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     if outcome.interrupted:
         raise KeyboardInterrupt
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
-    known = Unchanged(instance, outcome.results, Graph(system, {}, False), seconds=outcome.seconds)
+    known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
     inductive = [r for r in outcome.results if r.basis is Basis.INDUCTION]
     if len(inductive) < len(known.clean):
         for message in _messages([Worker("states", states_within, system, FIRST, gib=limits.memory)], gone):
             if isinstance(message, tuple) and message[1]:
-                known = replace(known, graph=Graph(system, *message))
+                known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
     elif inductive:
         clauses = tuple(dict.fromkeys(clause for r in inductive for clause in r.found))
         asked = system, known.clean, clauses, limits
@@ -155,9 +167,8 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
     """Yield the finding about each mutant once. Raises KeyboardInterrupt."""
     until = time.perf_counter() + limits.timeout - limits.gone
     listed = mutants(known.instance.written)
-    at_rest = idle(known.instance.written, listed)
-    _ = known.graph.concrete.steps  # compiled once, before the workers are made
-    items = [(number, mutant, mutant in at_rest) for number, mutant in enumerate(listed)]
+    _ = known.graph.concrete.steps, known.folding  # made once, before the workers
+    items = list(enumerate(listed))
     shares = [items[n :: limits.jobs] for n in range(limits.jobs)]
     left = {mutant: _undecided(mutant, time_out(limits.timeout)) for mutant in listed}
     workers = [Worker("mutants", _cheap, known, share, gib=limits.memory) for share in shares]
@@ -191,35 +202,38 @@ def _messages(workers: Sequence[Worker], limits: Limits) -> Iterator[Any]:
             return
 
 
-def _cheap(
-    known: Unchanged, items: Sequence[tuple[int, Mutant, bool]]
-) -> Iterator[tuple[int, dict[str, object]]]:
+def _cheap(known: Unchanged, items: Sequence[tuple[int, Mutant]]) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the number of each of these mutants, with the finding from the cheap questions without it."""
-    for number, mutant, is_idle in items:
-        fields = vars(finding(known, mutant, is_idle))
+    for number, mutant in items:
+        fields = vars(finding(known, mutant))
         yield number, {name: value for name, value in fields.items() if name != "mutant"}
 
 
-def finding(known: Unchanged, mutant: Mutant, is_idle: bool = False) -> MutantFinding:
+def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
     """Return the finding about one mutant from the cheap questions."""
-    if is_idle:
+    if is_idle(known.folding, known.actions[mutant.action], mutant):
         reason = "it has no effect, as the constants of this instance show"
         return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
     if not known.clean:
         return _undecided(mutant, "no property is known to hold without the change")
     try:
-        system = _system(known, mutant)
+        system, shares = _system(known, mutant), keeps_constants(known.folding, mutant)
         sent_at_most_once(system)
         if known.graph.states is None:
-            return _simulated(known, mutant, system)
-        states = MutantStates(known.graph, system, mutant.action, known.instance.subject)
-        states.visit(known.clean, known.exercised, FIRST)
+            return _proved(known, mutant, system) if shares else _simulated(known, mutant, system)
+        graph = known.graph if shares else Graph(system, {}, known.graph.states)
+        states = MutantStates(graph, system, mutant.action, known.instance.subject)
+        states.visit([prop.name for prop in known.clean], known.exercised, FIRST)
         return _judged(known, mutant, system, states)
     except ModelError as error:
         return _refused(mutant, error)
 
 
 def _system(known: Unchanged, mutant: Mutant) -> System:
+    """Return the system of a mutant, folded. Only the changed action is folded again, if that is enough."""
+    if keeps_constants(known.folding, mutant):
+        schema = replace(mutant.schema, action=known.folding.action(mutant.schema.action))
+        return changed(known.instance.system, replace(mutant, schema=schema))
     return known.instance.protocol.fold(changed(known.instance.written, mutant))
 
 
@@ -267,7 +281,7 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
 
 def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
     """Return the words that no property depends on what the mutant changes, None if one may."""
-    old, new = named_actions(known.instance.written)[mutant.action].action, mutant.schema.action
+    old, new = known.actions[mutant.action].action, mutant.schema.action
     same = {id(update) for update in old.then} & {id(update) for update in new.then}
     differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
     families = {u.target.family for u in differing} - {UNDEFINED}
@@ -290,24 +304,29 @@ def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
     return f"no property depends on {', '.join(sorted(f.name for f in families))}"
 
 
-def _simulated(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
-    """Return the finding from random simulations, and from the proof of the unchanged system."""
+def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
+    """Return the finding from the proof of the unchanged system, and from random simulations."""
+    kept = same = False
+    if known.proof is not None and {prop.name for prop in known.clean} <= known.proof.claims:
+        slots = known.graph.slots(mutant.action)
+        kept, same = known.proof.question(known.instance.system, system, slots, Limits())
+    if same:
+        reason = "the changed action does the same in every reachable state, by induction"
+        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
+    return _simulated(known, mutant, system, kept)
+
+
+def _simulated(known: Unchanged, mutant: Mutant, system: System, kept: bool = False) -> MutantFinding:
+    """Return the finding from random simulations; it lives if the proof is `kept` and witnesses are seen."""
     names = [prop.name for prop in known.clean]
     properties = [prop for prop in system.properties if prop.name in names]
     found = simulate(system, known.instance.subject, properties, SIMULATIONS, seed=1, first=True)
     if found.traces:
         return _noticed(mutant, {name: len(trace.steps) for name, trace in found.traces.items()}, ())
-    if known.proof is None or not {*names} <= known.proof.claims:
-        return _undecided(mutant, "too many states")
-    slots = known.graph.slots(mutant.action)
-    kept, same = known.proof.question(known.instance.system, system, slots, Limits())
-    if same:
-        reason = "the changed action does the same in every reachable state, by induction"
-        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
     if not kept or any(not found.witnessing[name] for name in known.exercised):
         return _undecided(mutant, "the invariants of the unchanged system do not decide it")
-    found_alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
-    return _explained(known, mutant, found_alive)
+    alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
+    return _explained(known, mutant, alive)
 
 
 def _explained(known: Unchanged, mutant: Mutant, found: MutantFinding) -> MutantFinding:
