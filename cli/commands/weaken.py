@@ -249,7 +249,8 @@ class WeakenReport:
         lost = [f.mutant for f in self.matter if f.outcome is MutantOutcome.UNNOTICED]
         lost.sort(key=lambda mutant: PARTS.index(mutant.part) not in (0, 1))
         for mutant in lost[:3]:
-            yield f"  nobody would see: {mutant.change}: {brief(mutant.text)} ({mutant.place or mutant.action})"
+            where = mutant.place or mutant.action
+            yield f"  nobody would see: {mutant.change}: {brief(mutant.text)} ({where})"
 
     def _rests_on(self) -> Iterator[str]:
         """Yield the guards and updates of each action, those marked that the properties rest on."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import CodeType
@@ -18,9 +18,9 @@ _recorded = [False]
 
 @dataclass(frozen=True)
 class Origin:
-    """An expression of an author: its file, line and text, and the calls that lead to it from `each` or from `build`.
+    """An expression of an author: its file, line and text, and the calls that lead to it from the handler.
 
-    Whatever one expression makes, in a loop too, has one origin.
+    All that one expression makes, in a loop too, has one origin.
     """
 
     file: str
@@ -57,7 +57,7 @@ def here() -> Origin | None:
     return Origin(file, line, text, tuple(place[:3] for place in places))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _place(code: CodeType, last: int) -> tuple[str, int, int, str]:
     """Return the file, line and column of the expression that an instruction belongs to, with its text."""
     first, end, start, stop = next(islice(code.co_positions(), last // 2, None))

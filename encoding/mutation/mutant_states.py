@@ -47,7 +47,8 @@ class Graph:
         found = self.known.get(state)
         if found is None:
             steps = enumerate(self.concrete.steps)
-            found = self.known[state] = tuple((n, s) for n, step in steps for s in step.successors(state))
+            found = tuple((n, s) for n, one in steps if one.possible(state) for s in one.successors(state))
+            self.known[state] = found
         return found
 
     def slots(self, action: str) -> dict[int, GroundAction]:
@@ -149,7 +150,8 @@ class MutantStates:
 
     def _after(self, state: State) -> list[tuple[int, State]]:
         old = self._graph.after(state)
-        new = [(n, after) for n, step in self._steps.items() for after in step.successors(state)]
+        enabled = ((n, step) for n, step in self._steps.items() if step.possible(state))
+        new = [(n, after) for n, step in enabled for after in step.successors(state)]
         before = [pair for pair in old if pair[0] in self._steps]
         if self.other is None or self._received:
             for number in dict.fromkeys(n for n, _ in (*new, *before)):

@@ -47,6 +47,7 @@ ROOMS = (
     "ic3",
     "enumeration",
     "check",
+    "mutation",
     "all_sizes",
     "lifting",
     "evidence",
