@@ -59,7 +59,7 @@ MUTANT = k.keys(
     of=k.whole("how many there are", 1),
     text=k.text("the part as its author wrote it"),
     change=k.text("the change: left out, skipped, always applies, or what becomes what"),
-    place=k.null(k.text("the file and the line of the text"), "if they are not known"),
+    place=k.text("the file and the line of the text; empty if they are not known"),
     outcome=k.among((o.value for o in MutantOutcome), "whether something notices the change"),
     noticed_by=k.many(NOTICE, "the properties that notice it; none if the engine refuses the system"),
     reason=k.null(k.text("why, if no property notices it")),
@@ -73,7 +73,7 @@ WEAKENED = k.document(
     unchanged=k.table(str, "the verdict of each property without a change"),
     mutants=k.many(MUTANT, "each change of a part of the text, in the order of the actions"),
     unheard=k.texts("the properties that hold and notice no mutant"),
-    score=k.null(k.whole("percent noticed of the mutants that can matter", 0), "if none can matter"),
+    score=k.whole("percent noticed of the mutants that can matter, rounded down; 100 if none can", 0),
     proposal=k.null(k.text("a setting with which the violated properties are proved"), "if none is known"),
     interrupted=k.INTERRUPTED,
     seconds=k.seconds("seconds for the command"),
@@ -193,7 +193,7 @@ class WeakenReport:
         if self.interrupted:
             return ExitCode.INTERRUPTED
         if self.require is not None:
-            return ExitCode.SUCCESS if (self.score or 0) >= self.require else ExitCode.VIOLATED
+            return ExitCode.SUCCESS if self.score >= self.require else ExitCode.VIOLATED
         outcomes = {found.outcome for found in self.listed if found.mutant not in self.accepted}
         if MutantOutcome.UNNOTICED in outcomes:
             return ExitCode.VIOLATED
@@ -209,10 +209,10 @@ class WeakenReport:
         return [f for f in self.listed if f.why not in excused and f.mutant not in self.accepted]
 
     @property
-    def score(self) -> int | None:
-        """The percentage noticed of the mutants that can matter, rounded down."""
+    def score(self) -> int:
+        """The percentage noticed of the mutants that can matter, rounded down; 100 if none can matter."""
         noticed = [f for f in self.matter if f.outcome is MutantOutcome.NOTICED]
-        return 100 * len(noticed) // len(self.matter) if self.matter else None
+        return 100 * len(noticed) // len(self.matter) if self.matter else 100
 
     @property
     def noticed(self) -> Counter[str]:
@@ -278,7 +278,7 @@ class WeakenReport:
         if found.outcome is not outcome:
             return
         mutant = found.mutant
-        place = "" if mutant.place is None else f"{mutant.place}: "
+        place = f"{mutant.place}: " if mutant.place else ""
         yield f"  {place}{mutant}, {mutant.change}: {brief(mutant.text)}"
         notices = [
             f"{n.property} ({amount(n.steps, 'step') if n.steps is not None else n.verdict.value})"

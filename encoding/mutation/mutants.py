@@ -56,8 +56,8 @@ class Mutant:
     """The part as its author wrote it; as Fencepost prints it if no origin is known."""
     change: str
     """The change: `left out`, `skipped`, `always applies`, `< becomes <=`."""
-    place: str | None
-    """The file and the line of the text."""
+    place: str
+    """The file and the line of the text; empty if they are not known."""
     schema: Schema = field(compare=False, repr=False)
     """The changed action."""
 
@@ -137,9 +137,9 @@ def _text(item: Term | Update) -> str:
     return f"{line(item.target, 60)} := {line(item.value, 60)}{condition}"
 
 
-def _file(item: Term | Update) -> str | None:
+def _file(item: Term | Update) -> str:
     origin = origin_of(item)
-    return None if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
+    return "" if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
 
 
 def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item]]:
