@@ -96,6 +96,8 @@ def changed(system: System, mutant: Mutant) -> System:
 
 def is_idle(folding: Folding, old: Schema, mutant: Mutant) -> bool:
     """Return whether constants alone say that the change has no effect."""
+    if not keeps_constants(folding, mutant):
+        return False
     before, after = folding.action(old.action), folding.action(mutant.schema.action)
     if before.when is FALSE and after.when is FALSE:
         return True
@@ -255,7 +257,7 @@ def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting
 
 def _numbers(tree: ast.AST | None) -> set[int]:
     """Return the whole numbers that stand directly in an expression."""
-    nodes = [tree] if isinstance(tree, ast.Compare | ast.BinOp) else []
+    nodes: list[ast.AST] = [tree] if isinstance(tree, ast.Compare | ast.BinOp) else []
     if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "at_least":
         nodes = [tree]
     direct = (child for node in nodes for child in ast.iter_child_nodes(node))
