@@ -11,7 +11,7 @@ SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-long test-versions test-bookkeeper lint dev site dist bench usual corpus formats mutants mutants-real durations browser asm java clean
+.PHONY: help quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants mutants-real durations browser asm java clean
 
 help:                      ## these commands
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' Makefile
@@ -60,9 +60,6 @@ dist: .venv/bin/python     ## wheel and sdist in dist/, checked in a new environ
 
 bench: .venv/installed     ## the benchmarks; docs/generated/performance.md says how to read them
 	$(BIN)/python benchmarks/run.py
-
-usual: dev java            ## the answers that ship for usual setups, answers/usual.jsonl; make usual ONLY="3/2/2 on 4" does some; half an hour
-	nice -n 10 $(BIN)/python benchmarks/usual.py "$(ONLY)"
 
 corpus: .venv/installed    ## the table of docs/corpus.md: other people's protocols; half an hour
 	$(BIN)/python benchmarks/corpus.py

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fencepost.encoding.enumeration.count import StateCount
     from fencepost.encoding.errors import BadInput
     from fencepost.encoding.language.protocol import Protocol
-    from fencepost.encoding.logs.following import Followed
+    from fencepost.encoding.logs.following import LogAnswer
     from fencepost.results import Checked, CheckedProperty, CheckedTrace
     from fencepost.sizes import Quorum, quorum
 
@@ -24,7 +24,7 @@ __all__ = [
     "Checked",
     "CheckedProperty",
     "CheckedTrace",
-    "Followed",
+    "LogAnswer",
     "Protocol",
     "Quorum",
     "StateCount",
@@ -43,7 +43,7 @@ if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
         "Checked": "results",
         "CheckedProperty": "results",
         "CheckedTrace": "results",
-        "Followed": "encoding.logs.following",
+        "LogAnswer": "encoding.logs.following",
         "Protocol": "encoding.language.protocol",
         "Quorum": "sizes",
         "StateCount": "encoding.enumeration.count",

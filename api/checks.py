@@ -30,7 +30,7 @@ from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.logs.events import read_logs
-from fencepost.encoding.logs.following import Followed
+from fencepost.encoding.logs.following import LogAnswer
 from fencepost.encoding.logs.following import follow as follow_logs
 from fencepost.results import Checked
 
@@ -117,7 +117,7 @@ def follow(
     names: Mapping[str, str] | None = None,
     reader: Callable[[str], Iterable[Mapping[str, object]]] | None = None,
     timeout: float = 300.0,
-) -> Followed:
+) -> LogAnswer:
     """Return whether an execution of a protocol has the events of these logs, as `fencepost follow` does.
 
     Each of `logs` is a file. The arguments are the options of the command; `reader` is a function from a line

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from instances import Row
@@ -53,6 +52,8 @@ class Run:
     spent: Mapping[str, float]
     """The seconds of each part of the work, from `-v`."""
     marks: tuple[Mark, ...]
+    memory: int = 0
+    """The most bytes of its largest process."""
 
 
 _QUESTION = re.compile(r"(violations|longer executions): round (\d+), ([\d,]+) clauses")
@@ -60,18 +61,22 @@ _PART = re.compile(r"(\w+) (\d+\.\d+) s")
 
 
 def run_once(
-    arguments: Sequence[str], cache: Path, timeout: int = TIMEOUT, processor: float | None = None
+    arguments: Sequence[str],
+    cache: Path,
+    timeout: int = TIMEOUT,
+    processor: float | None = None,
+    python: str = sys.executable,
 ) -> Run:
     """Run `fencepost check` in a process of its own; raise RuntimeError if it gives no result.
 
     With `processor` the process is interrupted, which gives no result, once it and its children have used
-    so many seconds of processor time.
+    so many seconds of processor time. `python` is the interpreter of an environment with Fencepost.
     """
-    command = [sys.executable, "-m", "fencepost.cli", "check", *arguments, "--timeout", str(timeout), *SUFFIX]
+    command = [python, "-m", "fencepost.cli", "check", *arguments, "--timeout", str(timeout), *SUFFIX]
     environment = os.environ | {"FENCEPOST_CACHE": str(cache)}
     heard: list[tuple[float, str]] = []
     with tempfile.TemporaryFile("w+") as output:
-        used, begun = _processor_seconds(), time.perf_counter()
+        begun = time.perf_counter()
         with subprocess.Popen(
             command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True
         ) as process:
@@ -80,14 +85,16 @@ def run_once(
                 threading.Thread(target=_interrupt, args=(process, processor), daemon=True).start()
             for line in process.stderr:
                 heard.append((time.perf_counter() - begun, line.rstrip()))
-        seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        seconds, processor = time.perf_counter() - begun, usage.ru_utime + usage.ru_stime
         output.seek(0)
         text = output.read()
     if not text or "results" not in json.loads(text):
         raise RuntimeError(
             f"{' '.join(command)}: no result; {heard[-1][1] if heard else 'nothing on stderr'}"
         )
-    return read_run(seconds, processor, text, heard)
+    return replace(read_run(seconds, processor, text, heard), memory=usage.ru_maxrss * 1024)
 
 
 def _interrupt(process: subprocess.Popen[str], most: float) -> None:
@@ -114,12 +121,6 @@ def _used(pid: int) -> float:
         total += ticks.get(number, 0)
         waiting += children.get(number, [])
     return total / os.sysconf("SC_CLK_TCK")
-
-
-def _processor_seconds() -> float:
-    """Return the processor seconds of all ended child processes."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def read_run(seconds: float, processor: float, text: str, heard: Sequence[tuple[float, str]]) -> Run:

@@ -40,7 +40,7 @@ TASKS = {
     },
     "BookKeeper configurations and releases": {
         "quorum": "Calculate what an E/WQ/AQ configuration survives.",
-        "advise": "Show the known data-loss bugs that affect a configuration on a release.",
+        "advise": "Rank what a configuration on a release can lose, and what to do.",
         "releases": "List the known bugs by release.",
     },
     "The real code": {

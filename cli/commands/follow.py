@@ -25,7 +25,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.logs.events import read_logs, reader_in
-from fencepost.encoding.logs.following import Execution, Fit, Followed, Share, Violations, follow
+from fencepost.encoding.logs.following import Fit, FittingExecution, LogAnswer, Share, Violations, follow
 
 STEP_EVENTS = k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step")
 
@@ -133,7 +133,7 @@ def names_in(file: Path) -> dict[str, str]:
     return table
 
 
-def exit_code(found: Followed) -> ExitCode:
+def exit_code(found: LogAnswer) -> ExitCode:
     """Return the exit code of an answer."""
     shares = {one.share for one in found.violations}
     if found.fit is Fit.NONE or shares & {Share.SOME, Share.ALL}:
@@ -142,7 +142,7 @@ def exit_code(found: Followed) -> ExitCode:
     return ExitCode.UNDECIDED if undecided else ExitCode.SUCCESS
 
 
-def _text(found: Followed, unread: bool) -> Iterator[str]:
+def _text(found: LogAnswer, unread: bool) -> Iterator[str]:
     yield heading(found.instance, Limits())
     yield ""
     match found.fit:
@@ -167,7 +167,7 @@ def _text(found: Followed, unread: bool) -> Iterator[str]:
         yield f"{told} named no action{listed}"
 
 
-def _execution_text(found: Followed) -> Iterator[str]:
+def _execution_text(found: LogAnswer) -> Iterator[str]:
     execution = found.execution
     assert execution is not None
     silent = sum(event is None for event in execution.events)
@@ -178,7 +178,7 @@ def _execution_text(found: Followed) -> Iterator[str]:
         yield f"{name} is {value}"
 
 
-def _steps(execution: Execution) -> Iterator[str]:
+def _steps(execution: FittingExecution) -> Iterator[str]:
     rows = [
         (str(step.index), show(step.actor), step.name, event.where if event is not None else "(silent)")
         for step, event in zip(execution.trace.steps, execution.events, strict=True)
@@ -186,7 +186,7 @@ def _steps(execution: Execution) -> Iterator[str]:
     yield from (f"  {line}" for line in columns(rows, right=[0]))
 
 
-def _refusal_text(found: Followed) -> Iterator[str]:
+def _refusal_text(found: LogAnswer) -> Iterator[str]:
     refusal = found.refusal
     assert refusal is not None
     yield f"none: no execution has these events; all {found.nodes:,} nodes of the search were visited"
@@ -212,7 +212,7 @@ def _violations_text(violations: Violations) -> Iterator[str]:
         yield from _steps(violations.violating)
 
 
-def _json(found: Followed) -> str:
+def _json(found: LogAnswer) -> str:
     refusal = found.refusal
     content = k.from_record(
         FOLLOW,
@@ -233,7 +233,7 @@ def _json(found: Followed) -> str:
     return json.dumps(content, indent=2)
 
 
-def _execution_json(execution: Execution) -> dict[str, Any]:
+def _execution_json(execution: FittingExecution) -> dict[str, Any]:
     return {
         "path": execution.trace.to_path_json(),
         "lines": [event.where if event is not None else "" for event in execution.events],

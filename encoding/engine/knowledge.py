@@ -56,6 +56,8 @@ class Knowledge:
     limits: Limits
     proving: bool = False
     """Whether an engine may still prove what searches by rounds only say holds within a limit."""
+    visiting: bool = False
+    """Whether the first states of an enumeration are being visited. Other proofs are not final until then."""
     visited: Visited | None = None
     """The states of an enumeration that visited all that are reachable within the limits."""
     surpassed: bool | None = None
@@ -167,6 +169,11 @@ class Knowledge:
         decision = self.decision(name)
         return decision is not None and decision.final
 
+    def is_proved(self, name: str) -> bool:
+        """Return whether the property is proved, with its witness, also if the basis may still change."""
+        decision = self.decision(name)
+        return decision is not None and decision.verdict is Verdict.PROVED
+
     def decision(self, name: str) -> Decision | None:
         """Return the verdict that the messages so far justify, or None while they justify none."""
         about = self._about[name]
@@ -181,7 +188,7 @@ class Knowledge:
                 return Decision(Verdict.HOLDS)
             return Decision(Verdict.PROVED, basis=Basis.ENUMERATION)
         if about.by_actions is not None and about.witnessed:
-            return Decision(Verdict.PROVED, basis=Basis.INDUCTION)
+            return Decision(Verdict.PROVED, final=not self.visiting, basis=Basis.INDUCTION)
         if self._is_covered(about) and (self.limits.bound is None or self.surpassed is not None):
             if not about.witnessed:
                 return Decision(Verdict.VACUOUS)

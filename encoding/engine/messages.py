@@ -11,8 +11,8 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import System
 
-IC3 = "ic3"
-"""The name under which IC3 reports its progress."""
+IC3, ABC = "ic3", "abc"
+"""The names under which these engines report their progress."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,8 @@ class FoundPath:
 
 
 @dataclass(frozen=True)
-class EndInSight:
-    """The announcement that an enumeration goes on, because the sizes of its levels promise an end."""
-
-    work: int
-    """The states to expect in all, as work: an image under a symmetry counts too."""
+class FirstVisited:
+    """The message that the first states of an enumeration were visited, and that there are more."""
 
 
 @dataclass(frozen=True)

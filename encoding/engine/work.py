@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +29,6 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.solvers import Progress
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
-
-HEAD_START = 5.0
-"""The processor seconds that an engine has for itself with one job, before the next one begins."""
 
 
 class Engine(Protocol):
@@ -126,8 +122,7 @@ class Work:
     ) -> str | None:
         """Let those engines that suit work side by side until `done`, or until all are over.
 
-        An engine begins as soon as the jobs allow. While `may_work` says that it may not work, it does not
-        begin, and its workers are stopped.
+        While `may_work` says that an engine may not work, it does not begin, and its workers are stopped.
         Return why some engine gave up, or None if none did. Raises ModelError, BadInput and InternalError of
         workers.
         """
@@ -224,24 +219,12 @@ class Work:
         for engine in self._engines:
             if not self._may_work(engine):
                 continue
-            if engine not in self._begun and self._may_begin():
+            if engine not in self._begun:
                 self._begun.append(engine)
                 engine.begin()
-            if engine in self._begun:
-                engine.go_on()
+            engine.go_on()
         self.crew.hold([w for w, engine in self._owners.items() if not self._may_work(engine)])
         self.knowledge.proving = any(engine.proves and not engine.is_over for engine in self._engines)
-
-    def _may_begin(self) -> bool:
-        """Return whether another engine may begin: with one job, after the head starts of those before.
-
-        With a limit on conflicts, it begins once all before it are over. So the outcome does not depend on
-        the speed of the machine.
-        """
-        if self.limits.jobs > 1:
-            return True
-        head_start = HEAD_START if self.limits.conflicts is None else math.inf
-        return all(engine.is_over or self.spent_by(engine) >= head_start for engine in self._begun)
 
     def _tick(self) -> None:
         self.listen(Silence())

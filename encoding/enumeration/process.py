@@ -10,7 +10,7 @@ from functools import cached_property
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import counted_by_nodes
-from fencepost.encoding.engine.messages import EndInSight, FoundPath, Visited, Visiting
+from fencepost.encoding.engine.messages import FirstVisited, FoundPath, Visited, Visiting
 from fencepost.encoding.enumeration.in_formulas import confirm
 from fencepost.encoding.enumeration.orbits import Orbits, symmetries_of
 from fencepost.encoding.enumeration.outlook import expected_nodes
@@ -23,9 +23,6 @@ from fencepost.encoding.language.system import Property, System
 PLAIN = 5_000
 """The number of nodes that are visited without symmetry. Most small instances have no more."""
 
-SOON = 240_000
-"""The end is soon if no more than the work for so many nodes is expected: about ten seconds."""
-
 TASK = "enumeration"
 """The name of this process, and of its task in progress."""
 
@@ -37,7 +34,7 @@ PAUSE = 0.5
 class Extent:
     """How far an enumeration goes, as the work for so many nodes without symmetry.
 
-    - `first`: it ends after so many, unless an end is in sight. After half of them one that is soon counts.
+    - `first`: it ends after so many, unless an end is in sight.
     - `most`: an end is in sight if no more than that are expected.
     """
 
@@ -51,7 +48,7 @@ def enumerate_states(
     budgets: Mapping[str, int],
     bound: int | None = None,
     extent: Extent | None = None,
-) -> Iterator[Visiting | FoundPath | EndInSight | Visited]:
+) -> Iterator[Visiting | FoundPath | FirstVisited | Visited]:
     """Visit the states within `bound` steps, and yield what is found.
 
     It ends without `Visited` once each property is violated, or at the end of its `extent`. `budgets` has
@@ -60,16 +57,10 @@ def enumerate_states(
     yield from _Enumeration(system, properties, budgets).run(bound, extent)
 
 
-def _outlook(visits: Visits, spent: int, each: int, most: int) -> int | None:
-    """Return the work to expect in all; None if it is more than `most`. Each node is the work of `each`."""
+def _ends_within(most: int, visits: Visits, spent: int, each: int) -> bool:
+    """Return whether no more work than `most` is expected in all. Each node is the work of `each`."""
     expected = expected_nodes(visits.levels, (most - spent) // each)
-    work = spent + each * max(expected or 0, len(visits))
-    return work if expected is not None and work < most else None
-
-
-def _first_mark(extent: Extent) -> int:
-    """Return the work after which the enumeration first looks for an end."""
-    return extent.first if extent.first == extent.most else extent.first // 2
+    return expected is not None and spent + each * max(expected, len(visits)) < most
 
 
 class _Enumeration:
@@ -87,9 +78,9 @@ class _Enumeration:
 
     def run(
         self, bound: int | None, extent: Extent | None
-    ) -> Iterator[Visiting | FoundPath | EndInSight | Visited]:
+    ) -> Iterator[Visiting | FoundPath | FirstVisited | Visited]:
         """Visit some nodes without symmetry, then, if there is any, all of them with it."""
-        mark = None if extent is None else _first_mark(extent)
+        mark = None if extent is None else extent.first
         visits, last = Visits(self._concrete, self._budgets), time.perf_counter()
         yield Visiting(0, 0)
         nodes, spent, each, with_symmetry = visits.nodes(bound), 0, 1, False
@@ -101,13 +92,9 @@ class _Enumeration:
                 if not self._open:
                     return
                 if extent is not None and mark is not None and spent + each * len(visits) >= mark:
-                    most = extent.most if mark >= extent.first else min(extent.most, SOON)
-                    outlook = _outlook(visits, spent, each, most)
-                    if outlook is not None:
-                        yield EndInSight(outlook)
-                    elif mark >= extent.first:
+                    if not _ends_within(extent.most, visits, spent, each):
                         return
-                    mark = extent.first if mark < extent.first else mark + extent.first
+                    mark += extent.first
                 if len(visits) == PLAIN and not with_symmetry:
                     break
                 if not len(visits) % 1000 and time.perf_counter() - last > PAUSE:
@@ -117,6 +104,7 @@ class _Enumeration:
                 orbits = len(visits) if visits.orbits is not None else None
                 yield Visited(visits.states, orbits, visits.depth, visits.goes_on)
                 return
+            yield FirstVisited()
             with_symmetry, symmetric = True, self._with_symmetry()
             if symmetric is not None:
                 spent = len(visits)

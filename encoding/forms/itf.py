@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.language.bounded_sequences import SequenceFamily
 from fencepost.encoding.language.record_values import Kind, RecordFamily
+from fencepost.encoding.language.sequence_families import SequenceFamily
 from fencepost.encoding.language.sets import SetFamily
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable

@@ -117,7 +117,8 @@ class InductiveProof:
     def _without_witness(self, houdini: Houdini) -> list[Property]:
         """Return the inductive properties whose witness was not reached yet."""
         inductive = [prop for prop in self._work.properties if prop.name in houdini.proved]
-        return [prop for prop in inductive if not self._work.knowledge.settled(prop.name)]
+        knowledge = self._work.knowledge
+        return [p for p in inductive if not (knowledge.is_proved(p.name) or knowledge.settled(p.name))]
 
     def _finish(self, houdini: Houdini | None) -> None:
         """End the engine; report the witnesses that induction proves to be never true."""

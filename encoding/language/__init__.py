@@ -15,7 +15,7 @@ from fencepost.encoding.language.bounded_sequences import (
     sequences,
 )
 from fencepost.encoding.language.channels import Channel, channel
-from fencepost.encoding.language.conditional_terms import if_, implies, is_one_of
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.initial_values import anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
@@ -36,6 +36,7 @@ from fencepost.encoding.language.sets import (
     Subset,
     full,
     is_in,
+    is_one_of,
     majority,
     overlap,
     set_of,

@@ -19,7 +19,7 @@ from fencepost.encoding.language.author_errors import (
     must_be_line,
     must_be_list,
 )
-from fencepost.encoding.language.definedness import checked
+from fencepost.encoding.language.definedness import Part, checked
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
@@ -195,14 +195,14 @@ class Schema:
         yield (), (self.action.when, lift(self.action.actor))
         for update in self.action.then:
             yield update.over, (*update.target.index, update.value, update.when)
-        yield from self.messages
+        yield from ((bound, (*message.terms, message.when)) for bound, message in self.exchanged)
 
     @property
-    def messages(self) -> Iterator[tuple[tuple[Parameter, ...], tuple[Term, ...]]]:
-        """The terms of the messages, each group with the parameters bound beside those of the action."""
-        received = [] if self.action.received is None else [((), self.action.received)]
-        for bound, message in [*received, *self.sent()]:
-            yield bound, message.terms
+    def exchanged(self) -> Iterator[tuple[tuple[Parameter, ...], Message]]:
+        """The messages received and sent, each with the parameters bound beside those of the action."""
+        if self.action.received is not None:
+            yield (), self.action.received
+        yield from self.sent()
 
     def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
         """Yield each message that the action may send, with the parameters that a broadcast binds."""
@@ -259,7 +259,9 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
             )
     name = _name(handler).replace("_", " ")
     schema = Schema(name, meaning, parameters, action, written, _places(text), logged)
-    when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
+    actor = Part((), TRUE, (lift(action.actor),))
+    messages = (Part(bound, message.when, message.terms) for bound, message in schema.exchanged)
+    when, then = checked(lift(action.when), action.then, [actor, *messages])
     return replace(schema, action=replace(action, when=when, then=then))
 
 

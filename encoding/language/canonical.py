@@ -131,7 +131,8 @@ class _Writer:
 
     def _parts(self, term: Term) -> Iterator[str]:
         for field in fields(term):
-            yield self._part(getattr(term, field.name))
+            if field.compare:
+                yield self._part(getattr(term, field.name))
 
     def _part(self, part: object) -> str:
         match part:

@@ -20,13 +20,17 @@ from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
     AtLeast,
+    Binder,
     Constant,
     Equal,
     Family,
     If,
     In,
+    Joined,
+    Leaf,
     Less,
     Not,
+    Pair,
     Plus,
     Quantified,
     Read,
@@ -36,6 +40,7 @@ from fencepost.encoding.language.terms import (
     any_of,
     children,
     lift,
+    node,
 )
 
 
@@ -194,7 +199,7 @@ class Folding:
 
 def simplified(term: Term) -> Term:
     """Return the term simplified by its constant operands, which may make it a constant."""
-    match term:
+    match node(term):
         case Not(operand=Constant(value=value)):
             return _truth(not value)
         case Not(operand=Not(operand=operand)):
@@ -219,7 +224,8 @@ def simplified(term: Term) -> Term:
             return body
         case AtLeast(count=count, bound=bound, body=Constant(value=value)) if bound.sort.counted:
             return _truth(count <= (len(bound.sort) if value else 0))
-    return term
+        case Leaf() | Read() | Not() | Joined() | Pair() | If() | Binder() | In():
+            return term
 
 
 def is_true(term: Term) -> bool:

@@ -48,7 +48,7 @@ def here() -> Origin | None:
         code = frame.f_code
         if not code.co_filename.startswith((LANGUAGE, "<")):
             places.append(_place(code, frame.f_lasti))
-        elif code.co_name in ("each", "_built"):
+        elif code.co_name in ("each", "built_once"):
             break
         frame = frame.f_back
     if not places:

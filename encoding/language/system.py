@@ -29,7 +29,7 @@ from fencepost.encoding.language.consistency import (
     nothing_leaks,
 )
 from fencepost.encoding.language.definedness import total
-from fencepost.encoding.language.sorts import Value, explain_text, show
+from fencepost.encoding.language.sorts import Value, explain_outside, show
 from fencepost.encoding.language.state import StateSpace, Variable
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace
@@ -73,6 +73,7 @@ class Property:
         must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
         for trap, condition in self.traps.items():
             must_be_condition(f"{self.name}: traps=: {trap}", condition)
+        object.__setattr__(self, "traps", {trap: total(condition) for trap, condition in self.traps.items()})
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ class System:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:
             check_beginning(self.beginning)
+            object.__setattr__(self, "beginning", total(self.beginning))
         claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
@@ -254,10 +256,9 @@ class System:
                     "write one value of its domain, one_of(…), or a function of the index",
                 )
                 if value not in variable.domain:
-                    text = explain_text(value, variable.domain)
                     raise ModelError(
-                        f"{variable.name}: initial value {show(value)} "
-                        f"is not in its domain {variable.domain.name}{text and f'; {text}'}"
+                        f"{variable.name}: initial value {show(value)} is not in its domain "
+                        f"{variable.domain.name}{explain_outside(value, [variable.domain])}"
                     )
         return tuple(tuple(dict.fromkeys(own)) for own in values)
 

@@ -20,7 +20,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.encoding.logs.events import Event, Log, Logs
-from fencepost.encoding.logs.search import Bounds, Follower, Found, Move, Names, same, validate
+from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, Names, same, validate
 
 CONTROLLED = 200
 """The number of lines up to which each line is changed in turn, to see whether the change is refused."""
@@ -47,7 +47,7 @@ class Share(StrEnum):
 
 
 @dataclass(frozen=True)
-class Execution:
+class FittingExecution:
     """An execution that fits a log, replayed step by step."""
 
     trace: Trace
@@ -77,18 +77,18 @@ class Violations:
 
     prop: Property
     share: Share
-    violating: Execution | None = None
-    keeping: Execution | None = None
+    violating: FittingExecution | None = None
+    keeping: FittingExecution | None = None
 
 
 @dataclass(frozen=True)
-class Followed:
+class LogAnswer:
     """The answer to a log."""
 
     fit: Fit
     instance: Instance
     logs: Logs
-    execution: Execution | None = None
+    execution: FittingExecution | None = None
     refusal: Refusal | None = None
     violations: tuple[Violations, ...] = ()
     silent_lines: tuple[Event, ...] = ()
@@ -108,7 +108,7 @@ def follow(
     silent: Sequence[str] = (),
     properties: Sequence[Property] = (),
     timeout: float = 300.0,
-) -> Followed:
+) -> LogAnswer:
     """Return whether an execution of the instance has these events, each process's in its own order.
 
     An action that no line names may happen anywhere, and so may those that are `silent` and those of a
@@ -116,7 +116,7 @@ def follow(
     """
     question = _Question(instance, logs, silent, time.monotonic() + timeout)
     found = question.find(logs.by_process)
-    known = Followed(Fit.UNDECIDED, instance, logs, nodes=found.nodes)
+    known = LogAnswer(Fit.UNDECIDED, instance, logs, nodes=found.nodes)
     if not found.is_complete:
         reached = _at(logs.by_process, found.positions)
         return replace(known, reason=time_out(timeout), reached=reached)
@@ -141,7 +141,7 @@ class _Question:
         self._replayer = Replayer(instance.system, instance.subject)
         self._concrete: Concrete = self._replayer.concrete
         self._logs, self._until = logs.by_process, until
-        self._follower = Follower(self._concrete, logs.events, silent)
+        self._follower = LogSearch(self._concrete, logs.events, silent)
         validate(self._logs, self._follower)
 
     def find(
@@ -151,13 +151,15 @@ class _Question:
         nodes: int = 10**9,
         violated: Callable[[State], bool] | None = None,
         wanted: bool = False,
-    ) -> Found:
+    ) -> LogSearchEnd:
         """Search for an execution with these events within the time that is left."""
         return self._follower.find(logs, Bounds(nodes, self._until), freed, violated, wanted)
 
     # An execution.
 
-    def execution(self, found: Found, violated: Callable[[State], bool] | None = None) -> Execution:
+    def execution(
+        self, found: LogSearchEnd, violated: Callable[[State], bool] | None = None
+    ) -> FittingExecution:
         """Return the execution that a search found, without silent steps that it does not need, replayed.
 
         With `violated`, steps stay that keep the property false or true on the way, as the search found it.
@@ -171,9 +173,9 @@ class _Question:
             trace = self._replayer.record("path", [move.action for move in moves], choices, beginning)
         except NotAnExecution as error:
             raise InternalError(f"the execution of a log does not replay: {error}") from error
-        return Execution(trace, tuple(move.event for move in moves), found.names)
+        return FittingExecution(trace, tuple(move.event for move in moves), found.names)
 
-    def _shortened(self, found: Found, violated: Callable[[State], bool] | None) -> list[Move]:
+    def _shortened(self, found: LogSearchEnd, violated: Callable[[State], bool] | None) -> list[Move]:
         """Return the moves without those silent ones that can be left out one by one."""
         assert found.moves is not None and found.last is not None
         kept = list(found.moves)
@@ -261,7 +263,7 @@ class _Question:
             if self.find(self._with(event, None), nodes=most).moves is not None:
                 yield f"{event.where}: without this line there is an execution"
 
-    def _value_in(self, found: Found, event: Event, part: str, name: str) -> Json:
+    def _value_in(self, found: LogSearchEnd, event: Event, part: str, name: str) -> Json:
         """Return the value that an execution has where the event leaves it open."""
         execution = self.execution(found)
         number = next(i for i, own in enumerate(execution.events) if own == event)

@@ -44,7 +44,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Found:
+class LogSearchEnd:
     """The end of a search: an execution, or none, or a limit that was reached."""
 
     moves: tuple[Move, ...] | None
@@ -67,7 +67,7 @@ class Bounds:
     until: float = float("inf")
 
 
-class Follower:
+class LogSearch:
     """Searches of one system for executions with the events of a log, or of a changed log."""
 
     def __init__(self, concrete: Concrete, events: Sequence[Event], silent: Collection[str]) -> None:
@@ -100,7 +100,7 @@ class Follower:
         freed: Collection[Event] = (),
         violated: Callable[[State], bool] | None = None,
         wanted: bool = False,
-    ) -> Found:
+    ) -> LogSearchEnd:
         """Search for an execution with these events; it ends with the last of them.
 
         The actions of events that are `freed` may happen anywhere, or never. With `violated` the execution
@@ -133,7 +133,7 @@ class Follower:
             if node[0] == end and node[3] == wanted:
                 return self._found(node, parents, best)
             if len(parents) >= bounds.nodes or (not len(parents) % OFTEN and time.monotonic() > bounds.until):
-                return Found(None, None, None, (), len(parents), False, best)
+                return LogSearchEnd(None, None, None, (), len(parents), False, best)
             if node[0] == end:
                 continue
             for event, move, positions, after, names in self._taken(logs, times, node):
@@ -147,7 +147,7 @@ class Follower:
                 for after in step.successors(node[1]):
                     if after != node[1]:
                         enter((node[0], after, *node[2:]), node, Move(step.action, None), depth + 1)
-        return Found(None, None, None, (), len(parents), True, best)
+        return LogSearchEnd(None, None, None, (), len(parents), True, best)
 
     def _taken(
         self, logs: Sequence[Log], times: Sequence[Sequence[float]], node: Node
@@ -179,14 +179,14 @@ class Follower:
 
     def _found(
         self, node: Node, parents: Mapping[Node, tuple[Node | None, Move | None]], best: tuple[int, ...]
-    ) -> Found:
+    ) -> LogSearchEnd:
         moves, here = list[Move](), node
         while (parent := parents[here][0]) is not None:
             move = parents[here][1]
             if move is not None:
                 moves.append(move)
             here = parent
-        return Found(tuple(reversed(moves)), here[1], node[1], node[2], len(parents), True, best)
+        return LogSearchEnd(tuple(reversed(moves)), here[1], node[1], node[2], len(parents), True, best)
 
     def _is_silent(self, step: Step, loud: Collection[str]) -> bool:
         """Return whether the action may happen without a line."""
@@ -240,7 +240,7 @@ class Follower:
         return found
 
 
-def validate(logs: Sequence[Log], follower: Follower) -> None:
+def validate(logs: Sequence[Log], follower: LogSearch) -> None:
     """Raise BadInput for a variable that does not exist, and for a value that no argument can have."""
     for event in (event for log in logs for event in log):
         for name in (*event.before, *event.after):

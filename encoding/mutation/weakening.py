@@ -22,7 +22,6 @@ from fencepost.encoding.check import check
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
-from fencepost.encoding.enumeration.state_enumeration import FIRST
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.actions import Schema
@@ -47,6 +46,8 @@ from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
+MOST_STATES = 40_000
+"""The states after which an enumeration of the file or of a mutant ends."""
 SIMULATIONS = 60
 """The random simulations of a mutant that has too many states."""
 
@@ -151,7 +152,8 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
     inductive = [r for r in outcome.results if r.basis is Basis.INDUCTION]
     if len(inductive) < len(known.clean):
-        for message in _messages([Worker("states", states_within, system, FIRST, gib=limits.memory)], gone):
+        visiting = Worker("states", states_within, system, MOST_STATES, gib=limits.memory)
+        for message in _messages([visiting], gone):
             if isinstance(message, tuple) and message[1]:
                 known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
     elif inductive:
@@ -223,7 +225,7 @@ def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
             return _proved(known, mutant, system) if shares else _simulated(known, mutant, system)
         graph = known.graph if shares else Graph(system, {}, known.graph.states)
         states = MutantStates(graph, system, mutant.action, known.instance.subject)
-        states.visit([prop.name for prop in known.clean], known.exercised, FIRST)
+        states.visit([prop.name for prop in known.clean], known.exercised, MOST_STATES)
         return _judged(known, mutant, system, states)
     except ModelError as error:
         return _refused(mutant, error)
@@ -261,7 +263,7 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
     if states.violated or (states.is_over and states.unreached):
         return _noticed(mutant, states.violated, list(states.unreached) if states.is_over else [])
     if not states.is_over:
-        return _undecided(mutant, f"more than {amount(FIRST, 'state')}")
+        return _undecided(mutant, f"more than {amount(MOST_STATES, 'state')}")
     before, after = known.graph.states or frozenset(), states.parents.keys()
     number = amount(len(after), "state")
     if before == after:

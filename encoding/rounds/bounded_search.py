@@ -24,9 +24,6 @@ PATIENCE = 5.0
 Most small instances are complete before that.
 """
 
-PROOFS_FIRST = 20.0
-"""The processor seconds that proofs by induction have before rounds are searched for completeness too."""
-
 LEAD = 1.0
 """The processor seconds that IC3 has for a proof before the end of the search for violations proves the same.
 
@@ -48,8 +45,7 @@ class BoundedSearch:
     """Bounded model checking by rounds, with a search for longer executions that makes a bound a proof.
 
     One worker prepares one round as clauses. The search for violations then begins at once. The other
-    searches begin when the engines that prove by induction are over, or have had their time, or have nothing
-    left to prove. So induction comes first where both could prove a property soon.
+    searches begin when it is over, or when the engines that prove by induction have nothing left to do.
     """
 
     proves = False
@@ -148,17 +144,22 @@ class BoundedSearch:
         return next(alone, None)
 
     def _others_may_begin(self) -> bool:
-        """Return whether proofs are over, or have had their time, or have nothing left to prove."""
-        work = self._work
+        """Return whether a processor is free: the proofs or the search for violations have nothing left."""
+        waiting = [self._later, *self._doing.values()]
+        hunts = self._end is not None or any(
+            job.search is SearchKind.HUNT for some in waiting for job in some
+        )
+        return not hunts or self._proofs_are_over()
+
+    def _proofs_are_over(self) -> bool:
+        """Return whether the engines that prove by induction have nothing left to do."""
         if all(proof.is_over or not proof.suits for proof in self._proofs):
             return True
-        if work.limits.jobs > 1 and work.spent_by(*self._proofs) >= PROOFS_FIRST:
-            return True
-        return all(work.knowledge.violation(prop.name) for prop in work.properties)
+        return all(self._work.knowledge.violation(prop.name) for prop in self._work.properties)
 
     def _end_counts(self) -> bool:
         """Return whether the end of the search for violations counts: proofs by induction come first."""
-        if self._others_may_begin():
+        if self._proofs_are_over():
             return True
         inducing, last = self._proofs[0], self._proofs[-1]
         return (inducing.is_over or not inducing.suits) and self._work.spent_by(last) >= LEAD

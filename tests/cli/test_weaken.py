@@ -359,7 +359,6 @@ def test_a_living_mutant_is_explained(tmp_path: Path, capsys: pytest.CaptureFixt
     unread = found["count", "s.unread.set(s.unread + 1)", "skipped"]
     assert (unread["why"], unread["reason"]) == (Why.UNREAD.value, "no property depends on unread")
     assert found["tell", "s.log.length <= 2", "left out"]["why"] == Why.IDLE.value
-    assert found["count", "~s.done", "left out"]["why"] == Why.UNREAD.value
     longer = found["append", "s.log.length < 1", "left out"]
     assert longer["outcome"] == "not noticed" or longer["reason"].startswith("badly defined")
     assert found["tell", "s.told[n].set(True)", "skipped"]["outcome"] == "noticed"

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 from fencepost.answers.affected import span as range_of
 from fencepost.answers.known import KNOWN
-from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
+from fencepost.answers.losses import PUBLIC_LOSSES, Loss
+from fencepost.answers.steps import action_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import cli, run
 from fencepost.encoding import language as authors
@@ -456,9 +457,9 @@ def test_the_bugs_in_the_page_are_those_that_are_checked(request: pytest.Fixture
     assert text == expected, "pytest tests/docs/test_docs.py --refresh-goldens writes the bugs anew"
 
 
-def public_row(loss: PublicLoss) -> str:
+def public_row(loss: Loss) -> str:
     """Return the line of a public loss."""
-    told = f"{loss.loses} *{loss.action}*"
+    told = f"{loss.loses} *{action_of(loss, loss.releases[-1])}*"
     read = " (from the report)" if loss.read == "notes" else ""
     cells = [
         f"[{loss.name}]({loss.source})",

@@ -20,17 +20,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.answers import usual
-from fencepost.answers.advice import Advice
-from fencepost.answers.asked_setup import asked_setup
-from fencepost.answers.risk_search import RiskFinding
+from fencepost.answers.losses import LOSSES
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_documents import REACHED
 from fencepost.encoding import keys
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Reached, Verdict
+from fencepost.encoding.engine.verdicts import Reached
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
@@ -370,35 +367,18 @@ def _quorums() -> Found:
         output("prove", "windows-need-the-count", "slack"),
         output("prove", "stripes-enumerated", "slack", "--timeout", "0.001"),
         (schema_name(LEMMAS), object_of([], "undecided", 10, 0.5, "interrupted")),
-        _advised(),
-        _usual(),
+        *_advised(),
     ]
 
 
-def _advised() -> tuple[str, Document]:
-    """Return advice on a setup without any question: the first loss is settled, and no other is."""
-
-    def advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
-        settled = RiskFinding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
-        every = [*(risk for risk, _ in unasked.losing), *unasked.other]
-        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out", computed_with="1.0.0")
-        yield replace(unasked, losing=[(risk, settled) for risk, _ in unasked.losing], other=every, rest=rest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fencepost.cli.commands.advise.advice_on", advice)
-        given = ["--from", str(ROOT / "examples" / "broker.conf"), "-n", "5", "--release", "4.16.6"]
-        return output("advise", *given)
-
-
-def _usual() -> tuple[str, Document]:
-    """Return a row that ships, with a violation and a question that was not decided."""
-    execution = {"property": "no-divergence", "initial": {"lost[1]": True}, "steps": [["crash", "b1"]]}
-    violated = {"verdict": "violated", "reason": "", "small": False, "execution": execution}
-    undecided = {"verdict": "undecided", "reason": "100,000 conflicts", "small": False, "execution": None}
-    setup = usual.setup_of(asked_setup(3, 2, 2, 4, release="4.17.3", storage="db").setup)
-    answers = {"bare-fence": violated, "anything else": undecided}
-    row = keys.headed(usual.ROW, {"setup": setup, "model": "0" * 64, "answers": answers})
-    return row["schema"], row
+def _advised() -> Found:
+    """Return advice on a setup from a file, and with all its losses ignored."""
+    given = ["--from", str(ROOT / "examples" / "broker.conf"), "-n", "5", "--release", "4.16.6"]
+    found = output("advise", *given)
+    names = dict.fromkeys(loss.name for loss in LOSSES)
+    rows = (f'["{name}"]\nreason = "for the test"\nuntil = 2999-01-01\n' for name in names)
+    Path("ignored.toml").write_text("".join(rows), encoding="utf-8")
+    return [found, output("advise", *given, "--ignore", "ignored.toml")]
 
 
 def _real_code(patch: pytest.MonkeyPatch) -> Found:

@@ -446,7 +446,7 @@ def test_other_engines_go_on_after_a_number_of_states(monkeypatch: pytest.Monkey
     system = next(system for system in systems if fewest_steps(system) is None)
     first = Limits(jobs=1, enumeration_first=True)
     assert check(Bare(system), system.properties, first).results[0].basis is Basis.ENUMERATION
-    monkeypatch.setattr(state_enumeration, "FIRST", 3)
+    monkeypatch.setattr(state_enumeration, "STATES", 3)
     found = check(Bare(system), system.properties, first).results[0]
     assert found.verdict is Verdict.PROVED and found.basis is not Basis.ENUMERATION
 

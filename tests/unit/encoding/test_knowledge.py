@@ -14,7 +14,15 @@ import pytest
 from fencepost.encoding.engine.events import ByActions, Heard, NotByActions, Replayed, Unreached
 from fencepost.encoding.engine.knowledge import Knowledge
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.messages import Clean, Complete, Execution, Longer, Surpassed, Witnessed
+from fencepost.encoding.engine.messages import (
+    Clean,
+    Complete,
+    Execution,
+    Longer,
+    Surpassed,
+    Visited,
+    Witnessed,
+)
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Verdict
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import TRUE
@@ -49,6 +57,7 @@ class Rule:
     basis: Basis | None = None
     fewest: Fewest | None = None
     proving: bool = False
+    visiting: bool = False
 
 
 VIOLATED, UNDECIDED, VACUOUS, HOLDS, PROVED = Verdict
@@ -56,6 +65,14 @@ ROUNDS = Basis.ROUNDS
 
 RULES = (
     Rule("nothing is known", [], None, False),
+    Rule(
+        "induction over one action while the first states are visited",
+        [SEEN, BY_ACTIONS], PROVED, False, basis=Basis.INDUCTION,
+        visiting=True,
+    ),
+    Rule(
+        "… which are all", [SEEN, BY_ACTIONS, Visited(9, None, 2)], PROVED, True, basis=Basis.ENUMERATION
+    ),
     Rule("no violation so far is no proof", [SEEN, clean(9)], None, False),
     Rule(
         "complete rounds that were searched are one",
@@ -138,7 +155,7 @@ RULES = (
 
 def knowledge(rule: Rule, kind: type[Knowledge] = Knowledge) -> Knowledge:
     """Return the knowledge after the messages of a rule."""
-    known = kind([SAFE], rule.limits, rule.proving)
+    known = kind([SAFE], rule.limits, rule.proving, rule.visiting)
     for message in rule.messages:
         known.hear(message)
     return known
@@ -188,6 +205,12 @@ class ProofsAreNotAwaited(Knowledge):
         self.proving = False
 
 
+class FirstStatesAreNotAwaited(Knowledge):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.visiting = False
+
+
 class FirstFoundIsFewest(Knowledge):
     def _is_fewest(self, about: Any) -> bool:
         return True
@@ -227,6 +250,7 @@ MISTAKES: tuple[Callable[..., Knowledge], ...] = (
     WhatWasNotSearchedIsCovered,
     ShortExecutionsAreAll,
     ProofsAreNotAwaited,
+    FirstStatesAreNotAwaited,
     FirstFoundIsFewest,
     WithoutAWitness,
     AnyLongerExecutionCounts,

@@ -29,7 +29,7 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.logs import search
 from fencepost.encoding.logs.events import Event, Log, Logs, read_logs, reader_in
-from fencepost.encoding.logs.following import Fit, Followed, Share, follow
+from fencepost.encoding.logs.following import Fit, LogAnswer, Share, follow
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LOGS = EXAMPLES / "logs"
@@ -190,7 +190,7 @@ def test_two_lines_exchanged_are_refused_or_are_an_execution(name: str, seed: in
     assert found.refusal.core and found.refusal.needed is not None
 
 
-def of_files(*names: str, folder: Path = LOGS, table: dict[str, str] | None = None) -> Followed:
+def of_files(*names: str, folder: Path = LOGS, table: dict[str, str] | None = None) -> LogAnswer:
     return follow(two(), read_logs([folder / f"{n}.log" for n in names], two().system, table or {}))
 
 
@@ -358,12 +358,12 @@ def test_a_reader_turns_lines_into_events(tmp_path: Path) -> None:
 
 
 def test_a_search_that_forgets_the_order_of_a_process_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = search.Follower._taken
+    whole = search.LogSearch._taken
 
-    def any_order(self: search.Follower, logs, times, node):  # type: ignore[no-untyped-def]
+    def any_order(self: search.LogSearch, logs, times, node):  # type: ignore[no-untyped-def]
         yield from whole(self, [tuple(reversed(log)) for log in logs], times, node)
 
-    monkeypatch.setattr(search.Follower, "_taken", any_order)
+    monkeypatch.setattr(search.LogSearch, "_taken", any_order)
     with pytest.raises(AssertionError):
         test_every_log_is_judged_as_an_enumeration_of_all_executions_judges_it(())
 
@@ -371,6 +371,6 @@ def test_a_search_that_forgets_the_order_of_a_process_is_noticed(monkeypatch: py
 def test_a_search_that_lets_logged_actions_happen_unlogged_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search.Follower, "_is_silent", lambda self, step, loud: True)
+    monkeypatch.setattr(search.LogSearch, "_is_silent", lambda self, step, loud: True)
     with pytest.raises(AssertionError):
         test_every_log_is_judged_as_an_enumeration_of_all_executions_judges_it(())

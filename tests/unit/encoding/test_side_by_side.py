@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from fencepost.encoding.check import check
-from fencepost.encoding.engine import work
 from fencepost.encoding.engine.events import Event, Replayed
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Complete, Violated
@@ -321,10 +320,10 @@ def test_a_proof_counts_that_comes_after_the_rounds_have_ended(
     assert gate.exists()
 
 
-def test_a_violation_is_found_while_a_proof_is_tried(monkeypatch: pytest.MonkeyPatch, gate: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_violation_is_found_while_a_proof_is_tried(jobs: int, gate: Path) -> None:
     # Planted: the bounded search begins after the induction.
-    monkeypatch.setattr(work, "HEAD_START", float("inf"))
-    assert found(checked("majority")) == BROKEN
+    assert found(checked("majority", Limits(jobs=jobs, timeout=600))) == BROKEN
     assert not gate.exists(), "the induction never began"
 
 
@@ -364,9 +363,8 @@ def never_ending(*arguments: Any) -> Iterator[Any]:
 def test_rounds_that_cover_everything_do_not_wait_for_a_proof(
     monkeypatch: pytest.MonkeyPatch, starts: list[str]
 ) -> None:
-    """Planted: the query of completeness begins only after `PROOFS_FIRST`, whatever the rounds say."""
+    """Planted: the end of the search for violations counts only once IC3 is over."""
     monkeypatch.setattr(found_proof, "find", never_ending)
-    monkeypatch.setattr(bounded_search, "PROOFS_FIRST", float("inf"))
     monkeypatch.setattr(bounded_search, "LEAD", 0.0)
     limits = replace(LIMITS, engines=("rounds", "ic3"))
     assert found(checked(limits=limits)) == (Verdict.PROVED, Basis.ROUNDS, None)
@@ -419,16 +417,15 @@ def test_ctrl_c_keeps_a_violation_that_was_replayed() -> None:
 
 @pytest.mark.parametrize(("conflicts", "in_turn"), [(None, False), (1_000_000, True)])
 def test_with_one_job_a_limit_on_conflicts_keeps_the_engines_in_turn(
-    conflicts: int | None, in_turn: bool, monkeypatch: pytest.MonkeyPatch, gate: Path, starts: list[str]
+    conflicts: int | None, in_turn: bool, gate: Path, starts: list[str]
 ) -> None:
-    """Else the second engine begins after the head start of the first, which is nothing here.
+    """Else both lanes take turns.
 
     Then the rounds find the violation while the induction still waits for its questions.
     """
     # Planted: a limit on conflicts gives no order; without one the second engine waits for the first.
     if in_turn:
         gate.touch()
-    monkeypatch.setattr(work, "HEAD_START", 0.0)
     assert found(checked("majority", Limits(jobs=1, conflicts=conflicts, timeout=600))) == BROKEN
     begun = starts.index("prepare")
     assert ("induction" in starts[:begun]) == in_turn
