@@ -47,7 +47,7 @@ def here() -> Origin | None:
     while frame.f_back is not None:
         code = frame.f_code
         if not code.co_filename.startswith((LANGUAGE, "<")):
-            places.append(_place(code, frame.f_lasti))
+            places.append(_place(code, code.co_filename, frame.f_lasti))
         elif code.co_name in ("each", "built_once"):
             break
         frame = frame.f_back
@@ -58,12 +58,15 @@ def here() -> Origin | None:
 
 
 @cache
-def _place(code: CodeType, last: int) -> tuple[str, int, int, str]:
-    """Return the file, line and column of the expression that an instruction belongs to, with its text."""
+def _place(code: CodeType, file: str, last: int) -> tuple[str, int, int, str]:
+    """Return the file, line and column of the expression that an instruction belongs to, with its text.
+
+    Code of two files may be equal, so the file is an argument of its own.
+    """
     first, end, start, stop = next(islice(code.co_positions(), last // 2, None))
     if first is None or end is None:
-        return code.co_filename, code.co_firstlineno, 0, ""
-    lines = [line.encode() for line in linecache.getlines(code.co_filename)[first - 1 : end]]
+        return file, code.co_firstlineno, 0, ""
+    lines = [line.encode() for line in linecache.getlines(file)[first - 1 : end]]
     if lines:
         lines[-1], lines[0] = lines[-1][:stop], lines[0][start:] if len(lines) > 1 else lines[0][start:stop]
-    return code.co_filename, first, start or 0, " ".join(b"".join(lines).decode(errors="replace").split())
+    return file, first, start or 0, " ".join(b"".join(lines).decode(errors="replace").split())

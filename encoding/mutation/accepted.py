@@ -23,7 +23,7 @@ def read_accepted(file: str, made: Sequence[Mutant]) -> Accepted:
     found: dict[Mutant, str] = {}
     for number, table in enumerate(tables if isinstance(tables, list) else [tables], 1):
         where = f"{file}: survivor {number}"
-        given = table if isinstance(table, dict) else {}
+        given: dict[str, str] = dict(table) if isinstance(table, dict) else {}
         if sorted(given) != sorted(KEYS) or not all(isinstance(v, str) and v.strip() for v in given.values()):
             raise BadInput(f"{where}: has {', '.join(given) or 'no keys'}; write the texts {', '.join(KEYS)}")
         own = [m for m in made if all(getattr(m, name) == given[name] for name in KEYS[:3])]

@@ -15,7 +15,13 @@ from fencepost.encoding.engine.named_clauses import NamedClause, clauses_of
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.ic3.judge import settled
-from fencepost.encoding.induction.proof_obligations import WELL_DEFINED, Asked, as_clauses, formulas
+from fencepost.encoding.induction.proof_obligations import (
+    WELL_DEFINED,
+    Asked,
+    Statement,
+    as_clauses,
+    formulas,
+)
 from fencepost.encoding.induction.withdrawal import ObligationSolver, StillInductive, finished
 from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.system import Property, System
@@ -49,7 +55,7 @@ class KeptProof:
         """
         carried = self.carried(system)
         properties = [p for p in system.properties if p.name in self.claims]
-        claims = [*carried.invariants, *properties]
+        claims: list[Statement] = [*carried.invariants, *properties]
         after, old = Symbolic(carried), Symbolic(before)
         check_traps(after, properties)
         slots, earlier = _slots(after), _slots(old)

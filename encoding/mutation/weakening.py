@@ -48,6 +48,8 @@ from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 MOST_STATES = 40_000
 """The states after which an enumeration of the file or of a mutant ends."""
+FEW_STATES = 5_000
+"""The same if the invariants of the file prove its properties."""
 SIMULATIONS = 60
 """The random simulations of a mutant that has too many states."""
 
@@ -151,12 +153,12 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
     known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
     inductive = [r for r in outcome.results if r.basis is Basis.INDUCTION]
-    if len(inductive) < len(known.clean):
-        visiting = Worker("states", states_within, system, MOST_STATES, gib=limits.memory)
-        for message in _messages([visiting], gone):
-            if isinstance(message, tuple) and message[1]:
-                known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
-    elif inductive:
+    is_proved = len(inductive) == len(known.clean) > 0
+    most = FEW_STATES if is_proved else MOST_STATES
+    for message in _messages([Worker("states", states_within, system, most, gib=limits.memory)], gone):
+        if isinstance(message, tuple) and message[1]:
+            known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
+    if is_proved and known.graph.states is None:
         clauses = tuple(dict.fromkeys(clause for r in inductive for clause in r.found))
         asked = system, known.clean, clauses, limits
         for message in _messages([Worker("invariants", kept_proof, *asked, gib=limits.memory)], gone):

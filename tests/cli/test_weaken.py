@@ -161,7 +161,7 @@ class Nothing:
 
 def instance_of(system: System) -> Instance:
     """Return an instance of a protocol that is this system."""
-    return Protocol("generated", "", Nothing(), lambda _: system).instance()
+    return Protocol("generated", "", Nothing(), lambda _: system, ships=True).instance()
 
 
 def explored(system: System, mutant: Mutant, states: set[State]) -> tuple[MutantOutcome, Mapping[str, bool]]:
@@ -351,6 +351,16 @@ def test_a_mutant_is_a_change_of_what_the_author_wrote(tmp_path: Path) -> None:
     for mutant in made:
         first = mutant.text.split("(")[0]
         assert first in lines[int(mutant.place.split(":")[1]) - 1], mutant
+
+
+def test_equal_code_of_two_files_has_two_places(tmp_path: Path) -> None:
+    """Code objects of two files may be equal. Planted once: a cache by the code alone."""
+    (tmp_path / "other").mkdir()
+    with origins_recorded():
+        _ = load(Path(written(tmp_path))).instance().written
+        file = Path(written(tmp_path / "other")).rename(tmp_path / "second.py")
+        made = mutants(load(file).instance().written)
+    assert {m.place.split(":")[0] for m in made} == {"second.py"}
 
 
 def test_a_living_mutant_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
