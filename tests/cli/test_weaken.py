@@ -238,7 +238,7 @@ def with_a_property(system: System) -> System:
     """Return the system with a property that says which number there is while the first flag is true."""
     cells: Any = system.state
     concrete = Concrete(system)
-    flag, number = (next(v for v in cells.variables if v.family == f) for f in (cells.flag, cells.number))
+    flag, number = (next(v for v in cells.variables if v.family is f) for f in (cells.flag, cells.number))
     numbers = {concrete.value(v.state, number) for v in explore(system) if concrete.value(v.state, flag)}
     holds = ~cells.flag[1]
     for value in numbers:
