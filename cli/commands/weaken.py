@@ -31,16 +31,9 @@ from fencepost.encoding.language.origins import origins_recorded
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.mutation.accepted import Accepted, read_accepted
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutants import PARTS, Mutant, brief, mutants
-from fencepost.encoding.mutation.weakening import (
-    MutantFinding,
-    MutantOutcome,
-    Unchanged,
-    Why,
-    proposal,
-    unchanged,
-    weaken,
-)
+from fencepost.encoding.mutation.weakening import Unchanged, proposal, unchanged, weaken
 
 BASE_SHARE = 0.25
 """The share of the time in which the instance is checked without a change, at most."""

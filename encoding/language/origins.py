@@ -11,6 +11,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import CodeType
+from typing import ClassVar
 
 LANGUAGE = str(Path(__file__).parent)
 _recorded = [False]
@@ -37,6 +38,16 @@ def origins_recorded() -> Iterator[None]:
         yield
     finally:
         _recorded[0] = before
+
+
+class Written:
+    """A thing with the origin of its text, None if origins are not recorded."""
+
+    origin: ClassVar[Origin | None]
+
+    def __post_init__(self) -> None:
+        """Note the origin."""
+        object.__setattr__(self, "origin", here())
 
 
 def here() -> Origin | None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.declarations import Declaration
-from fencepost.encoding.language.origins import Origin, here
+from fencepost.encoding.language.origins import Origin, Written, here
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_outside, show, type_of
 
@@ -24,14 +24,10 @@ TermLike: TypeAlias = "Term | bool | int | str | Enum"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Term(RefusesPython):
+class Term(Written, RefusesPython):
     """A node of the tree. Its `type` is `bool`, `int` or the name of a sort of labels."""
 
     type: str
-
-    def __post_init__(self) -> None:
-        """Note the origin, if origins are recorded."""
-        object.__setattr__(self, "origin", here())
 
     @cached_property
     def free(self) -> tuple[Parameter, ...]:

@@ -123,14 +123,8 @@ def _alike(one: Update, two: Update) -> bool:
     return all(a is b or same(a, b) for a, b in pairs)
 
 
-def origin_of(item: Term | Update) -> Origin | None:
-    """Return the origin of a term or an update, if it was recorded."""
-    found: Origin | None = getattr(item, "origin", None)
-    return found
-
-
 def _text(item: Term | Update) -> str:
-    origin = origin_of(item)
+    origin = item.origin
     if origin is not None and origin.text:
         return origin.text
     if isinstance(item, Term):
@@ -140,7 +134,7 @@ def _text(item: Term | Update) -> str:
 
 
 def _file(item: Term | Update) -> str:
-    origin = origin_of(item)
+    origin = item.origin
     return "" if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
 
 
@@ -148,7 +142,7 @@ def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item
     """Return the items that one expression made in one group each, in order; calls beyond do not count."""
     found: dict[Hashable, list[_Item]] = {}
     for item in items:
-        origin = origin_of(item)
+        origin = item.origin
         found.setdefault(id(item) if origin is None else origin.way[:calls], []).append(item)
     return list(found.values())
 
@@ -161,7 +155,7 @@ def _is_written(group: Sequence[Term | Update]) -> bool:
     """Return whether an author wrote it: the room in a queue, or an undefined step, comes with a message."""
     if all(isinstance(item, Update) and item.target.family is UNDEFINED for item in group):
         return False
-    origin = origin_of(group[0])
+    origin = group[0].origin
     return origin is None or not origin.text.startswith("Action(")
 
 
@@ -190,7 +184,7 @@ def _changes(action: Action) -> Iterator[_Change]:
 
 def _of_statement(action: Action, group: Sequence[Update]) -> Iterator[tuple[str, str, Action]]:
     """Yield the changes of one update as written: of its `when=`, its value, and the fields it sends."""
-    call = _parsed(origin_of(group[0]))
+    call = _parsed(group[0].origin)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
 
@@ -231,7 +225,7 @@ def _inner_terms(action: Action) -> Iterator[Term]:
     """Yield the terms of the guard and of the updates whose origin is known."""
     roots = [lift(action.when)]
     roots += [term for u in action.then for term in (*u.target.index, u.value, u.when)]
-    return (term for term in subterms(*roots) if origin_of(term) is not None)
+    return (term for term in subterms(*roots) if term.origin is not None)
 
 
 _Rewriting = Callable[[Term], Term]
@@ -239,7 +233,7 @@ _Rewriting = Callable[[Term], Term]
 
 def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting]]:
     """Yield the changes of one expression: its order, its whole numbers, its quantifier."""
-    tree, own = _parsed(origin_of(terms[0])), {id(term) for term in terms}
+    tree, own = _parsed(terms[0].origin), {id(term) for term in terms}
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _ORDERS:
         before, after = _ORDERS[type(tree.ops[0])]
         if any(isinstance(term, Less) for term in terms):

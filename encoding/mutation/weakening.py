@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +35,7 @@ from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
 from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
     Graph,
     MutantStates,
@@ -52,53 +52,6 @@ FEW_STATES = 5_000
 """The same if the invariants of the file prove its properties."""
 SIMULATIONS = 60
 """The random simulations of a mutant that has too many states."""
-
-
-class MutantOutcome(StrEnum):
-    """The result for a mutant."""
-
-    NOTICED = "noticed"
-    EQUIVALENT = "equivalent"
-    UNNOTICED = "not noticed"
-    UNDECIDED = "undecided"
-
-
-class Why(StrEnum):
-    """Why nothing notices a mutant."""
-
-    UNREAD = "no property reads what it changes"
-    SAME_READ = "equal up to variables that no property reads"
-    IDLE = "it makes no difference at this size"
-    PROGRESS = "progress only"
-    DIFFERS = "a reachable state differs, and no property cares"
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A property that notices a mutant: it is violated, or it becomes vacuous.
-
-    `steps` are those of the replayed counterexample.
-    """
-
-    property: str
-    verdict: Verdict
-    steps: int | None = None
-
-
-@dataclass(frozen=True)
-class MutantFinding:
-    """The finding about a mutant.
-
-    `noticed_by` has the properties. It is empty if the engine refuses the changed system; `reason` then says
-    why. Other outcomes have a reason too. `why` and `shown` explain a mutant that nothing notices.
-    """
-
-    mutant: Mutant
-    outcome: MutantOutcome
-    noticed_by: tuple[Notice, ...] = ()
-    reason: str | None = None
-    why: Why | None = None
-    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

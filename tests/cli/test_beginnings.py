@@ -12,7 +12,8 @@ from fencepost.cli.main import run
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
-from fencepost.encoding.mutation.weakening import MutantOutcome, unchanged, weaken
+from fencepost.encoding.mutation.mutant_findings import MutantOutcome
+from fencepost.encoding.mutation.weakening import unchanged, weaken
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.saved_paths import document, opened
 from fencepost.explore.solver_questions import SolverDesk

@@ -30,16 +30,10 @@ from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.changed_systems import flattened, named_actions
 from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
-from fencepost.encoding.mutation.weakening import (
-    MutantFinding,
-    MutantOutcome,
-    Unchanged,
-    Why,
-    unchanged,
-    weaken,
-)
+from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
 from support.exploration import explore
 from support.generated import by_seeds, generate
