@@ -51,6 +51,7 @@ ROOMS = (
     "abc",
     "enumeration",
     "check",
+    "liveness",
     "mutation",
     "all_sizes",
     "lifting",

@@ -9,8 +9,7 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.mutation.changed_systems import Conjunct, without
 from fencepost.properties.expectations import (
     TABLES,

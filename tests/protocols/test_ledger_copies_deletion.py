@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.mutation.mutants import changed, mutants
 from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from support.exploration import explore

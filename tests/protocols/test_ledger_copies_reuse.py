@@ -8,8 +8,7 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.mutation.mutants import Mutant, changed, mutants
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.state import Copies
