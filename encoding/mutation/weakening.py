@@ -30,7 +30,7 @@ from fencepost.encoding.language.parameters import assign
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
@@ -99,8 +99,12 @@ def _is_clean(result: Result) -> bool:
 
 
 def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits) -> Unchanged:
-    """Check the instance without a change, visit its states, and prove it. Raises KeyboardInterrupt."""
-    outcome = check(instance, properties, limits)
+    """Check the instance without a change, visit its states, and prove it. Raises KeyboardInterrupt.
+
+    Liveness is not asked about: one state does not violate it.
+    """
+    asked = [prop for prop in properties if not isinstance(prop, Liveness)]
+    outcome = check(instance, asked, limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
@@ -113,8 +117,8 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
             known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
     if is_proved and known.graph.states is None:
         clauses = tuple(dict.fromkeys(clause for r in inductive for clause in r.found))
-        asked = system, known.clean, clauses, limits
-        for message in _messages([Worker("invariants", kept_proof, *asked, gib=limits.memory)], gone):
+        proving = system, known.clean, clauses, limits
+        for message in _messages([Worker("invariants", kept_proof, *proving, gib=limits.memory)], gone):
             if isinstance(message, KeptProof):
                 known = replace(known, proof=message)
     return known

@@ -347,6 +347,16 @@ def test_a_mutant_is_a_change_of_what_the_author_wrote(tmp_path: Path) -> None:
         assert first in lines[int(mutant.place.split(":")[1]) - 1], mutant
 
 
+def test_liveness_notices_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its `holds` is false in the first state. Read as a claim about each state, it would notice all."""
+    text = WRITTEN.replace("(right,),", '(right, always_eventually("ends", "m", s.done)),').replace(
+        "at_least, each", "always_eventually, at_least, each"
+    )
+    document = weakened(capsys, written(tmp_path, text), code=1)
+    assert list(document["unchanged"]) == ["told-first"]
+    assert "ends" not in {n["property"] for m in document["mutants"] for n in m["noticed_by"]}
+
+
 def test_equal_code_of_two_files_has_two_places(tmp_path: Path) -> None:
     """Code objects of two files may be equal. Planted once: a cache by the code alone."""
     (tmp_path / "other").mkdir()
