@@ -74,7 +74,6 @@ SIZES: Mapping[str, str] = {
     "no-spare": "N = E",
     "one-spare": "N = E + 1",
     "striped": "E > WQ",
-    "two-bookies": "E > 1",
     "one-ack": "AQ = 1",
     "two-acks": "AQ > 1",
     "no-slack": "AQ = WQ",
