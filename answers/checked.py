@@ -18,6 +18,7 @@ from fencepost.answers.losses import LOSSES, Loss
 from fencepost.answers.setups import SETTINGS, SIZES, Setup
 from fencepost.encoding.documents import whole
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import TAGS
@@ -198,9 +199,11 @@ def search_of(setup: Setup, losses: Iterable[Loss]) -> str:
     done, size = finished(shipped()), (str(setup.configuration), str(setup.sizes["bookies"]))
     here = [line for place, line in shipped().items() if place[1:3] == size]
     if not here:
+        begun = {place[1:3] for place in shipped()}
         return (
-            f"The conditions were checked by search at {len(done)} sizes up to "
-            f"N = {max(int(bookies) for _, bookies in done)}; at yours they are the rule."
+            f"The conditions were checked by search at {amount(len(done), 'size')} completely, and at "
+            f"{len(begun) - len(done)} in part, up to N = {max(int(bookies) for _, bookies in begun)}; "
+            "at yours they are the rule."
         )
     found = {line.place[0] for line in here if line.verdict == CAN}
     modelled = [loss.name for loss in losses if loss.bug]
