@@ -65,7 +65,7 @@ corpus: .venv/installed    ## the table of docs/corpus.md: other people's protoc
 	$(BIN)/python benchmarks/corpus.py
 
 sweep-advice: .venv/installed  ## the questions that prove the conditions of advise and are not answered yet; hours
-	nice -n 10 $(BIN)/python benchmarks/sweep_advice.py
+	nice -n 10 $(BIN)/python benchmarks/sweep_advice.py $(if $(ROWS),--rows $(ROWS))
 
 formats: dev               ## the JSON Schemas in docs/formats/, after a change of a document
 	PYTHONPATH=tests $(BIN)/python -m support.formats
