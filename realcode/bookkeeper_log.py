@@ -134,7 +134,7 @@ def read_line(text: str, where: str = "", process: str = "") -> LogLine | None:
             continue
         told: Mapping[str, object] = match.groupdict()
         if form.attributes:
-            known = attributes or dict(ATTRIBUTE.findall(told["attributes"] or ""))  # type: ignore[arg-type]
+            known = attributes or dict(ATTRIBUTE.findall(match["attributes"] or ""))
             told = {name: known[key] for name, key in form.attributes.items() if key in known}
         return LogLine(where, process, form.kind, time, {n: _value(n, str(v)) for n, v in told.items()})
     return None

@@ -27,7 +27,11 @@ BEHIND_THE_END = ("#2614", "#4701", "deleted-ledger")
 
 SMALL = {"bookies": 2, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1}
 SMALLEST = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
-ONE_RECOVERY = (("create ledger", {}), ("begin recovery", {"client": "r1"}), ("finish recovery", {}))
+ONE_RECOVERY: tuple[tuple[str, dict[str, str]], ...] = (
+    ("create ledger", {}),
+    ("begin recovery", {"client": "r1"}),
+    ("finish recovery", {}),
+)
 CHANGE_AFTER_RECOVERY = (*ONE_RECOVERY[:2], ("commit change", {"client": "w"}))
 
 
@@ -233,7 +237,7 @@ def ask_model(kind: Kind, instance: Instance, timeout: float) -> str:
     found = follow(instance, Logs((events,)), (), properties, timeout)
     sizes = instance.subject.parameters
     quorums = "/".join(str(sizes[name]) for name in ("ensemble", "write_quorum", "ack_quorum"))
-    return f"with {quorums} on {amount(sizes['bookies'], 'bookie')} {_said(kind, found)}"
+    return f"with {quorums} on {amount(int(sizes['bookies']), 'bookie')} {_said(kind, found)}"
 
 
 def _said(kind: Kind, found: LogAnswer) -> str:

@@ -14,7 +14,7 @@ from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode.bookkeeper_log import LineForm, Value, line_forms, read_acked, read_line, read_log
 from fencepost.realcode.ledger_histories import SMALLEST, Finding, Kind, ask_model, histories, turns
 
-RELEASES = ("4.13.0", "4.14.8", "4.15.5", "4.16.6", "4.17.4")
+RELEASES: tuple[str, ...] = ("4.13.0", "4.14.8", "4.15.5", "4.16.6", "4.17.4")
 """The releases whose values stand in the text."""
 
 HEAD = "2022-12-03T03:23:42,659+0000 [main] INFO  org.apache.bookkeeper.Some - "
@@ -186,7 +186,7 @@ def test_a_line_of_4_18_is_read_with_x_and_as_json(
 
 def test_each_text_of_the_table_is_one_of_its_releases_and_each_kind_is_in_all() -> None:
     """Planted: a text that no release has, a release that lacks one, and a kind that a release cannot log."""
-    logged = [(RELEASES, text) for text, _ in CLIENT.values()]
+    logged: list[tuple[tuple[str, ...], str]] = [(RELEASES, text) for text, _ in CLIENT.values()]
     logged += [(releases, text) for releases, _, text, _ in OTHERS]
     logged += [(("4.18.0",), text) for _, text, _, _ in WITH_ATTRIBUTES]
     used = set()
