@@ -51,6 +51,7 @@ ROOMS = (
     "abc",
     "enumeration",
     "check",
+    "liveness",
     "all_sizes",
     "lifting",
     "evidence",
