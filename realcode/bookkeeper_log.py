@@ -50,7 +50,7 @@ class LineForm:
 
 
 @dataclass(frozen=True)
-class LogLine:
+class LedgerLine:
     """A line of a log that the table has."""
 
     where: str
@@ -77,16 +77,16 @@ class LogLine:
 class BookKeeperLog:
     """The lines of all files that the table has, each file's in its own order."""
 
-    lines: tuple[LogLine, ...]
+    lines: tuple[LedgerLine, ...]
     unread: tuple[str, ...]
     """The places of lines that the table does not have."""
     without_values: tuple[str, ...]
     """The places of lines of 4.18.0 without attributes, because the layout has no `%X`."""
 
     @property
-    def ledgers(self) -> Mapping[int, tuple[LogLine, ...]]:
+    def ledgers(self) -> Mapping[int, tuple[LedgerLine, ...]]:
         """The lines of each ledger."""
-        found: dict[int, list[LogLine]] = {}
+        found: dict[int, list[LedgerLine]] = {}
         for line in self.lines:
             ledger = line.number("ledger")
             if ledger is not None:
@@ -104,7 +104,7 @@ def line_forms() -> tuple[LineForm, ...]:
 
 def read_log(paths: Sequence[Path]) -> BookKeeperLog:
     """Return the lines of these files. Raises BadInput if none of them has a line of the table."""
-    lines, unread, bare = list[LogLine](), list[str](), list[str]()
+    lines, unread, bare = list[LedgerLine](), list[str](), list[str]()
     stems = [path.stem for path in paths]
     for path in paths:
         process = path.stem if stems.count(path.stem) == 1 else str(path)
@@ -123,7 +123,7 @@ def read_log(paths: Sequence[Path]) -> BookKeeperLog:
     return BookKeeperLog(tuple(lines), tuple(unread), tuple(bare))
 
 
-def read_line(text: str, where: str = "", process: str = "") -> LogLine | None:
+def read_line(text: str, where: str = "", process: str = "") -> LedgerLine | None:
     """Return what a line says; None if the table does not have it."""
     message, attributes, time = _parts(text)
     for form in line_forms():
@@ -136,7 +136,7 @@ def read_line(text: str, where: str = "", process: str = "") -> LogLine | None:
         if form.attributes:
             known = attributes or dict(ATTRIBUTE.findall(match["attributes"] or ""))
             told = {name: known[key] for name, key in form.attributes.items() if key in known}
-        return LogLine(where, process, form.kind, time, {n: _value(n, str(v)) for n, v in told.items()})
+        return LedgerLine(where, process, form.kind, time, {n: _value(n, str(v)) for n, v in told.items()})
     return None
 
 

@@ -16,7 +16,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.logs.events import Event, Logs
 from fencepost.encoding.logs.following import Fit, LogAnswer, Share, follow
-from fencepost.realcode.bookkeeper_log import BookKeeperLog, LogLine
+from fencepost.realcode.bookkeeper_log import BookKeeperLog, LedgerLine
 
 RESTARTS = ("start", "replay")
 FORGOTTEN_FENCES = ("bare-fence", "unawaited-fence", "flushed-fence", "flushed-fence-db")
@@ -35,8 +35,8 @@ ONE_RECOVERY: tuple[tuple[str, dict[str, str]], ...] = (
 CHANGE_AFTER_RECOVERY = (*ONE_RECOVERY[:2], ("commit change", {"client": "w"}))
 
 
-class Kind(StrEnum):
-    """What a log says about a ledger."""
+class FindingKind(StrEnum):
+    """The kind of something that a log says about a ledger."""
 
     TWO_OWNERS = "two owners wrote"
     LOST = "lost"
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 class Finding:
     """Something that the log says about one ledger."""
 
-    kind: Kind
+    kind: FindingKind
     text: str
     lines: tuple[str, ...] = ()
     """The places of the lines that say it."""
@@ -63,16 +63,16 @@ class LedgerHistory:
     """The lines of one ledger, with the restarts of the bookies that fenced it."""
 
     ledger: int
-    lines: tuple[LogLine, ...]
-    restarts: tuple[LogLine, ...] = ()
+    lines: tuple[LedgerLine, ...]
+    restarts: tuple[LedgerLine, ...] = ()
     acked: int | None = None
     """The last entry that the application says was acknowledged; None if it says nothing."""
 
-    def of(self, *kinds: str) -> list[LogLine]:
+    def of(self, *kinds: str) -> list[LedgerLine]:
         """Return the lines of these kinds."""
         return [line for line in self.lines if line.kind in kinds]
 
-    def is_before(self, one: LogLine, other: LogLine) -> bool:
+    def is_before(self, one: LedgerLine, other: LedgerLine) -> bool:
         """Return whether a line is before another: by its place in the same file, else by the clocks."""
         if one.process == other.process:
             return _number(one) < _number(other)
@@ -86,9 +86,9 @@ class LedgerHistory:
         return sorted({end for end in found if end is not None})
 
     @property
-    def acknowledged(self) -> tuple[int, str, LogLine | None] | None:
+    def acknowledged(self) -> tuple[int, str, LedgerLine | None] | None:
         """The last entry that was certainly acknowledged, the reason, and the line that shows it."""
-        found: list[tuple[int, str, LogLine | None]] = []
+        found: list[tuple[int, str, LedgerLine | None]] = []
         if self.acked is not None:
             found.append((self.acked, "the application's list has it", None))
         for line in self.of("close conflict"):
@@ -105,13 +105,13 @@ class LedgerHistory:
         return max(found, key=lambda one: one[0], default=None)
 
     @property
-    def tried(self) -> list[LogLine]:
+    def tried(self) -> list[LedgerLine]:
         """The writer's adds that a bookie did not store. Each may have been acknowledged later."""
         given_up = {line.number("entry") for line in self.of("failed for good")}
         tried = self.of("add failed", "add refused")
         return [line for line in tried if self._is_writers(line) and line.number("entry") not in given_up]
 
-    def _is_writers(self, line: LogLine) -> bool:
+    def _is_writers(self, line: LedgerLine) -> bool:
         """Return whether the client that created the ledger wrote the line, before any recovery there."""
         created = [one for one in self.of("created") if one.process == line.process]
         recovered = [one for one in self.of("recovered") if one.process == line.process]
@@ -123,7 +123,7 @@ class LedgerHistory:
         if found:
             return found
         unknown = "" if self.acknowledged else "; which entries were acknowledged is unknown"
-        return (Finding(Kind.NOTHING, f"{Kind.NOTHING}{unknown}"),)
+        return (Finding(FindingKind.NOTHING, f"{FindingKind.NOTHING}{unknown}"),)
 
     def _two_owners(self) -> Iterator[Finding]:
         for end, change in itertools.product(self.of("recovered"), self.of("new ensemble")):
@@ -131,7 +131,7 @@ class LedgerHistory:
                 continue
             who = "another handle" if end.process == change.process else change.process
             yield Finding(
-                Kind.TWO_OWNERS,
+                FindingKind.TWO_OWNERS,
                 f"a recovery by {end.process} ended the ledger at entry {end.number('recorded')}, and "
                 f"{who} wrote on with a new ensemble{_later(end, change)}",
                 (end.where, change.where),
@@ -147,7 +147,7 @@ class LedgerHistory:
             entries = _entries(most + 1, known[0])
             where = () if known[2] is None else (known[2].where,)
             yield Finding(
-                Kind.LOST,
+                FindingKind.LOST,
                 f"acknowledged {entries} behind the recorded end {most}: lost ({known[1]})",
                 tuple(dict.fromkeys((*where, *ended))),
                 self._losses(),
@@ -158,7 +158,7 @@ class LedgerHistory:
         if above and self.acked is None:
             last, line = max(above, key=lambda pair: pair[0])
             yield Finding(
-                Kind.PERHAPS_LOST,
+                FindingKind.PERHAPS_LOST,
                 f"the writer had sent entry {last}, and the recorded end is {least}: "
                 f"{_entries(least + 1, last)} lost if acknowledged, which is unknown",
                 (line.where, *ended),
@@ -178,7 +178,7 @@ class LedgerHistory:
                 back &= {bookie for one in earlier for bookie in one.ensemble}
                 for bookie in sorted(back):
                     yield Finding(
-                        Kind.CAME_BACK,
+                        FindingKind.CAME_BACK,
                         f"{bookie} left the ensemble and came back",
                         (before.where, line.where),
                         ("#4459",),
@@ -193,7 +193,7 @@ class LedgerHistory:
             later = [line for line in goes_on if after and self.is_before(after[0], line)]
             if later:
                 yield Finding(
-                    Kind.RESTARTED,
+                    FindingKind.RESTARTED,
                     f"{bookie} was fenced and restarted, and the writer went on. If {bookie} accepted "
                     "an add then, it had forgotten the fence; no line shows this",
                     (fence.where, after[0].where, later[0].where),
@@ -215,7 +215,7 @@ def histories(log: BookKeeperLog, acked: Mapping[int, int]) -> tuple[LedgerHisto
 def turns(log: BookKeeperLog) -> tuple[str, ...]:
     """Return pairs of clients of which each recovered a ledger that the other had created, in words."""
     created = {line.number("ledger"): line.process for line in log.lines if line.kind == "created"}
-    took: dict[tuple[str, str], LogLine] = {}
+    took: dict[tuple[str, str], LedgerLine] = {}
     for line in log.lines:
         owner = created.get(line.number("ledger"), line.process)
         if line.kind == "recovered" and owner != line.process:
@@ -228,9 +228,9 @@ def turns(log: BookKeeperLog) -> tuple[str, ...]:
     )
 
 
-def ask_model(kind: Kind, instance: Instance, timeout: float) -> str:
+def ask_model(kind: FindingKind, instance: Instance, timeout: float) -> str:
     """Say whether the protocol has an execution with the lines of a finding, within a bound of time."""
-    is_change = kind is Kind.TWO_OWNERS
+    is_change = kind is FindingKind.TWO_OWNERS
     lines = CHANGE_AFTER_RECOVERY if is_change else ONE_RECOVERY
     events = tuple(Event(f"line {n}", "", action, told) for n, (action, told) in enumerate(lines, 1))
     properties = () if is_change else instance.properties("no-divergence")
@@ -240,11 +240,11 @@ def ask_model(kind: Kind, instance: Instance, timeout: float) -> str:
     return f"with {quorums} on {amount(int(sizes['bookies']), 'bookie')} {_said(kind, found)}"
 
 
-def _said(kind: Kind, found: LogAnswer) -> str:
+def _said(kind: FindingKind, found: LogAnswer) -> str:
     """Return the answer of the model in words."""
     if Fit.UNDECIDED is found.fit or any(one.share is Share.UNDECIDED for one in found.violations):
         return "not decided in time; the finding has the rules of docs/logs.md alone"
-    if kind is Kind.TWO_OWNERS:
+    if kind is FindingKind.TWO_OWNERS:
         if found.fit is Fit.EXECUTION:
             return "some execution has a writer that changes the ensemble after a recovery has begun"
         return (
@@ -256,7 +256,7 @@ def _said(kind: Kind, found: LogAnswer) -> str:
     return "some execution without a crash acknowledges an entry behind a recovery's end"
 
 
-def _number(line: LogLine) -> int:
+def _number(line: LedgerLine) -> int:
     return int(line.where.rpartition(":")[2])
 
 
@@ -264,7 +264,7 @@ def _entries(first: int, last: int) -> str:
     return f"entry {first}" if first == last else f"entries {first} to {last}"
 
 
-def _later(one: LogLine, other: LogLine) -> str:
+def _later(one: LedgerLine, other: LedgerLine) -> str:
     if one.time is None or other.time is None:
         return " (the order in the file)"
     clocks = "" if one.process == other.process else " by the clocks of both"

@@ -22,21 +22,21 @@ from fencepost.realcode.ledger_histories import (
     SMALL,
     SMALLEST,
     Finding,
-    Kind,
+    FindingKind,
     LedgerHistory,
     ask_model,
     histories,
     turns,
 )
 
-ASKED = (Kind.TWO_OWNERS, Kind.LOST, Kind.PERHAPS_LOST)
+ASKED = (FindingKind.TWO_OWNERS, FindingKind.LOST, FindingKind.PERHAPS_LOST)
 """The kinds of findings that are questions of the protocol."""
 
 MOST_LISTED = 50
 """The number of ledgers without a contradiction that the text lists."""
 
 FINDING = k.keys(
-    kind=k.among(list(Kind), "the kind of the finding"),
+    kind=k.among(list(FindingKind), "the kind of the finding"),
     text=k.text("the finding in words"),
     lines=k.texts("a list of lines that say it, such as broker.log:3"),
     fits=k.texts("a list of known losses with these lines; `fencepost known NAME` shows one"),
@@ -67,14 +67,14 @@ class LedgerAnswers:
     log: BookKeeperLog
     instance: Instance
     ledgers: Sequence[tuple[LedgerHistory, tuple[Finding, ...]]]
-    model: Mapping[Kind, str]
+    model: Mapping[FindingKind, str]
     release: str | None
 
     @property
     def exit_code(self) -> ExitCode:
         """1 if any ledger has a finding."""
         kinds = {one.kind for _, found in self.ledgers for one in found}
-        return ExitCode.VIOLATED if kinds - {Kind.NOTHING} else ExitCode.SUCCESS
+        return ExitCode.VIOLATED if kinds - {FindingKind.NOTHING} else ExitCode.SUCCESS
 
 
 def is_own_log(protocol: str, files: Sequence[Path]) -> bool:
@@ -98,14 +98,14 @@ def answer(
         kind: ask_model(kind, _instance(kind, settings, release), (timeout - elapsed()) / len(asked))
         for kind in asked
     }
-    instance = _instance(Kind.LOST, settings, release)
+    instance = _instance(FindingKind.LOST, settings, release)
     fitting = [(one, tuple(_in_release(found, instance, release) for found in all_)) for one, all_ in ledgers]
     return LedgerAnswers(log, instance, fitting, model, release)
 
 
 def text_of(found: LedgerAnswers, unread: bool) -> Iterator[str]:
     """Yield the answer as lines."""
-    quiet = [one for one, findings in found.ledgers if findings[0].kind is Kind.NOTHING]
+    quiet = [one for one, findings in found.ledgers if findings[0].kind is FindingKind.NOTHING]
     for one, findings in found.ledgers:
         if one not in quiet[MOST_LISTED:]:
             yield f"ledger {one.ledger} ({amount(len(one.lines), 'line')})"
@@ -171,10 +171,10 @@ def _finding_text(found: Finding) -> Iterator[str]:
         yield f"    fits {names}: fencepost known {' '.join(name.lstrip('#') for name in found.fits)}"
 
 
-def _instance(kind: Kind, settings: Sequence[str], release: str | None) -> Instance:
+def _instance(kind: FindingKind, settings: Sequence[str], release: str | None) -> Instance:
     """Return the instance that is asked about a finding: small, unless the settings say a size."""
     named = {name for name, _ in settings_of(settings)}
-    sizes = SMALLEST if kind is Kind.TWO_OWNERS else SMALL
+    sizes = SMALLEST if kind is FindingKind.TWO_OWNERS else SMALL
     given = () if named & set(sizes) else tuple(f"{name}={size}" for name, size in sizes.items())
     return asked_instance("bookkeeper", (*given, *settings), release)
 

@@ -12,7 +12,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode.bookkeeper_log import LineForm, Value, line_forms, read_acked, read_line, read_log
-from fencepost.realcode.ledger_histories import SMALLEST, Finding, Kind, ask_model, histories, turns
+from fencepost.realcode.ledger_histories import SMALLEST, Finding, FindingKind, ask_model, histories, turns
 
 RELEASES: tuple[str, ...] = ("4.13.0", "4.14.8", "4.15.5", "4.16.6", "4.17.4")
 """The releases whose values stand in the text."""
@@ -240,33 +240,35 @@ END = "Closing recovered ledger 7 at entry 0"
 
 def test_two_owners_are_found_and_a_change_before_the_recovery_is_none(tmp_path: Path) -> None:
     (found,) = logs(tmp_path, a=[(0, created("x")), (400, changed("y"))], b=[(40, END)])
-    assert found.kind is Kind.TWO_OWNERS and "360 s later by the clocks of both" in found.text
+    assert found.kind is FindingKind.TWO_OWNERS and "360 s later by the clocks of both" in found.text
     assert found.lines == ("b.log:1", "a.log:2")
     (found,) = logs(tmp_path, a=[(0, created("x")), (30, changed("y"))], b=[(40, END)])
-    assert found.kind is Kind.NOTHING
+    assert found.kind is FindingKind.NOTHING
     (found,) = logs(tmp_path, a=[(0, created("x")), (40, END), (30, changed("y"))])
-    assert found.kind is Kind.TWO_OWNERS, "lines of one file are in their order"
+    assert found.kind is FindingKind.TWO_OWNERS, "lines of one file are in their order"
 
 
 @pytest.mark.parametrize(
     ("lines", "acked", "kind"),
     [
-        ([CONFLICT], None, Kind.LOST),
-        ([CONFLICT.replace("lastEntry:4", "lastEntry:1", 1)], None, Kind.NOTHING),
-        (["Write of ledger entry to quorum failed: L7 E2"], None, Kind.LOST),
-        (["Write of ledger entry to quorum failed: L7 E1"], None, Kind.NOTHING),
-        (["Fencing exception on write: L7 E1 on x"], None, Kind.PERHAPS_LOST),
-        (["Fencing exception on write: L7 E0 on x"], None, Kind.NOTHING),
-        (["Fencing exception on write: L7 E1 on x"], 1, Kind.LOST),
-        (["Fencing exception on write: L7 E1 on x"], 0, Kind.NOTHING),
+        ([CONFLICT], None, FindingKind.LOST),
+        ([CONFLICT.replace("lastEntry:4", "lastEntry:1", 1)], None, FindingKind.NOTHING),
+        (["Write of ledger entry to quorum failed: L7 E2"], None, FindingKind.LOST),
+        (["Write of ledger entry to quorum failed: L7 E1"], None, FindingKind.NOTHING),
+        (["Fencing exception on write: L7 E1 on x"], None, FindingKind.PERHAPS_LOST),
+        (["Fencing exception on write: L7 E0 on x"], None, FindingKind.NOTHING),
+        (["Fencing exception on write: L7 E1 on x"], 1, FindingKind.LOST),
+        (["Fencing exception on write: L7 E1 on x"], 0, FindingKind.NOTHING),
         (
             ["Fencing exception on write: L7 E1 on x", "Write of ledger entry to quorum failed: L7 E1"],
             None,
-            Kind.NOTHING,
+            FindingKind.NOTHING,
         ),
     ],
 )
-def test_entries_behind_the_end(tmp_path: Path, lines: list[str], acked: int | None, kind: Kind) -> None:
+def test_entries_behind_the_end(
+    tmp_path: Path, lines: list[str], acked: int | None, kind: FindingKind
+) -> None:
     """Planted: the entry at the end counts as behind it; an add that failed counts as acknowledged."""
     writer = [(0, created("x")), *((50, line) for line in lines)]
     (found,) = logs(tmp_path, {} if acked is None else {7: acked}, a=writer, b=[(40, END)])
@@ -276,18 +278,20 @@ def test_entries_behind_the_end(tmp_path: Path, lines: list[str], acked: int | N
 def test_a_write_back_of_a_recovery_is_no_add_of_the_writer(tmp_path: Path) -> None:
     failed = (30, "Write of ledger entry to quorum failed: L7 E9")
     assert [one.kind for one in logs(tmp_path, a=[(0, created("x"))], b=[failed, (40, END)])] == [
-        Kind.NOTHING
+        FindingKind.NOTHING
     ]
     assert [one.kind for one in logs(tmp_path, a=[(0, created("x")), (40, END), (41, failed[1])])] == [
-        Kind.NOTHING
+        FindingKind.NOTHING
     ]
 
 
 def test_a_bookie_that_came_back_is_found(tmp_path: Path) -> None:
     (found,) = logs(tmp_path, a=[(0, created("x", "y")), (1, changed("x", "z")), (2, changed("x", "y"))])
-    assert found.kind is Kind.CAME_BACK and found.text.startswith("y left") and found.fits == ("#4459",)
+    assert (
+        found.kind is FindingKind.CAME_BACK and found.text.startswith("y left") and found.fits == ("#4459",)
+    )
     (found,) = logs(tmp_path, a=[(0, created("x", "y")), (1, changed("x", "z")), (2, changed("x", "v"))])
-    assert found.kind is Kind.NOTHING
+    assert found.kind is FindingKind.NOTHING
 
 
 def test_a_restart_between_a_fence_and_an_add_is_found(tmp_path: Path) -> None:
@@ -295,10 +299,10 @@ def test_a_restart_between_a_fence_and_an_add_is_found(tmp_path: Path) -> None:
     refused = "Fencing exception on write: L7 E0 on x"
     writer = [(0, created("x")), (30, refused)]
     (found,) = logs(tmp_path, a=writer, bookie=[(10, fence), (20, start)])
-    assert found.kind is Kind.RESTARTED and found.lines == ("bookie.log:1", "bookie.log:2", "a.log:2")
+    assert found.kind is FindingKind.RESTARTED and found.lines == ("bookie.log:1", "bookie.log:2", "a.log:2")
     for others in ([(20, start), (25, fence)], [(10, fence), (40, start)], [(10, fence)]):
         (found,) = logs(tmp_path, a=writer, bookie=others)
-        assert found.kind is Kind.NOTHING, others
+        assert found.kind is FindingKind.NOTHING, others
 
 
 def test_owners_that_recovered_each_others_ledgers_are_named(tmp_path: Path) -> None:
@@ -311,14 +315,14 @@ def test_owners_that_recovered_each_others_ledgers_are_named(tmp_path: Path) -> 
 
 
 def test_the_model_refuses_a_change_after_a_recovery_began() -> None:
-    words = ask_model(Kind.TWO_OWNERS, find("bookkeeper").instance(list(SMALLEST.items())), 600)
+    words = ask_model(FindingKind.TWO_OWNERS, find("bookkeeper").instance(list(SMALLEST.items())), 600)
     assert words.startswith("with 1/1/1 on 2 bookies no execution has a writer that changes")
 
 
 @pytest.mark.parametrize(("release", "share"), [("4.17.4", "no"), ("4.13.0", "some")])
 def test_the_model_says_whether_an_entry_behind_the_end_can_be_acknowledged(release: str, share: str) -> None:
     one = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
-    words = ask_model(Kind.LOST, find("bookkeeper").instance(list(one.items()), release), 600)
+    words = ask_model(FindingKind.LOST, find("bookkeeper").instance(list(one.items()), release), 600)
     assert words.startswith(f"with 1/1/1 on 1 bookie {share} execution without a crash acknowledges")
 
 
