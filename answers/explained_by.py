@@ -90,7 +90,7 @@ def _violates(protocol: Protocol, trace: Trace, fix: dict[str, str]) -> bool:
     """Return whether the steps that are possible violate the property in the instance with the fix."""
     parameters = protocol.parameters({**trace.parameters, **trace.switches, **fix}.items())
     system = protocol.as_written(parameters)
-    (prop,) = choose(system, (trace.property,))
+    (prop,) = choose(system, (trace.property,), with_liveness=True)
     replayer = Replayer(system, protocol.subject(parameters))
     violated = replayer.concrete.predicate(~prop.holds)
     true = {name for name, value in trace.initial.items() if value is True}

@@ -11,12 +11,15 @@ from fencepost.encoding.language.bounded_sequences import (
     is_prefix,
     last,
     length,
+    rest,
     sequence_of,
     sequences,
+    without,
 )
 from fencepost.encoding.language.channels import Channel, channel
 from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.initial_values import anything, one_of
+from fencepost.encoding.language.liveness import always_eventually, eventually, leads_to
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -54,7 +57,7 @@ from fencepost.encoding.language.sorts import (
     subsets,
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import Invariant, Liveness, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
 
@@ -64,6 +67,7 @@ __all__ = [
     "Broadcast",
     "Channel",
     "Invariant",
+    "Liveness",
     "Message",
     "Parameter",
     "Property",
@@ -82,6 +86,7 @@ __all__ = [
     "TermLike",
     "Trace",
     "all_of",
+    "always_eventually",
     "any_of",
     "anything",
     "at",
@@ -91,6 +96,7 @@ __all__ = [
     "count",
     "definition",
     "each",
+    "eventually",
     "everywhere",
     "exists",
     "exists_over",
@@ -107,6 +113,7 @@ __all__ = [
     "is_prefix",
     "labels",
     "last",
+    "leads_to",
     "length",
     "log",
     "majority",
@@ -120,6 +127,7 @@ __all__ = [
     "queues",
     "records",
     "require",
+    "rest",
     "sequence_of",
     "sequences",
     "set_of",
@@ -129,4 +137,5 @@ __all__ = [
     "those",
     "to_each",
     "variable",
+    "without",
 ]

@@ -48,9 +48,9 @@ class Action:
     Without `when` it may always happen, and without `then` it only sends and receives.
 
     Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
-    performs the action; if it is left out, the receiver of `received` does. `received`, `sent` and `note` are
-    for people only. But a message of a channel adds to the guard and to the updates. An action with `fault`
-    costs one fault of that name.
+    performs the action; if it is left out, the receiver of `received` does, or the sender of the first
+    message, or `system`. `actor`, `received`, `sent` and `note` are for people only. But a message of a
+    channel adds to the guard and to the updates. An action with `fault` costs one fault of that name.
     """
 
     when: Term = TRUE
@@ -76,10 +76,10 @@ class Action:
             "received=", self.received, (Message, NoneType), "write one message, such as s.ask.deliver(…)"
         )
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
-        if self.received is not None and isinstance(self.actor, str) and not self.actor:
-            object.__setattr__(self, "actor", self.received.receiver)
         if isinstance(self.actor, str) and not self.actor:
-            raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
+            senders = (message.sender for message in self.sent if isinstance(message, Message))
+            one = next(senders, NOBODY) if self.received is None else self.received.receiver
+            object.__setattr__(self, "actor", one)
         must_be_line("note=", self.note)
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
         must_be_line("fault=", self.fault or "", "write the name of a fault, such as 'crashes'")
@@ -110,6 +110,10 @@ class Action:
         object.__setattr__(self, "sent", sent)
         if self.received is not None:
             object.__setattr__(self, "received", replace(self.received, effect=None))
+
+
+NOBODY = "system"
+"""The actor of an action that names none, and that sends and receives nothing."""
 
 
 def _flat(then: Iterable[Any]) -> Iterator[Any]:
@@ -163,6 +167,8 @@ class Schema:
     """The methods of the real code that it stands for, as the docstring of the handler names them."""
     logged: Logged | None = None
     """The event of a log that it is, if `@log` gives it another name."""
+    fair: str | None = None
+    """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -218,12 +224,14 @@ def _name(handler: Callable[..., Action]) -> str:
     return str(getattr(getattr(handler, "func", handler), "__name__", type(handler).__name__))
 
 
-def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets) -> Schema:
+def each(
+    handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets, fair: str | None = None
+) -> Schema:
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
     Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
     is the first line of the docstring. A paragraph `Code: Class.method, …` names the code that it stands for.
-    Raises ModelError.
+    With `fair="weak"` or `"strong"` it is fair for each combination (see `fairness`). Raises ModelError.
     """
     for sort in over:
         where = f"each({_name(handler)}): an index set"
@@ -258,7 +266,7 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
                 f"valid: {', '.join(names) or 'none'}"
             )
     name = _name(handler).replace("_", " ")
-    schema = Schema(name, meaning, parameters, action, written, _places(text), logged)
+    schema = Schema(name, meaning, parameters, action, written, _places(text), logged, fair)
     actor = Part((), TRUE, (lift(action.actor),))
     messages = (Part(bound, message.when, message.terms) for bound, message in schema.exchanged)
     when, then = checked(lift(action.when), action.then, [actor, *messages])
@@ -284,6 +292,13 @@ class Group:
 
     by: str
     members: tuple[Schema | Group, ...]
+
+
+def changed(item: Schema | Group, change: Callable[[Schema], Schema]) -> Schema | Group:
+    """Return the action, or the group of actions, with each action changed."""
+    if isinstance(item, Group):
+        return replace(item, members=tuple(changed(member, change) for member in item.members))
+    return change(item)
 
 
 def in_turn(by: str, *members: Schema | Group) -> Group:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from fencepost.encoding.language.actions import Action, Group, Schema
+from fencepost.encoding.language.actions import Action, Schema, changed
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import is_within, rebuilt, same
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -54,8 +55,9 @@ def folded(system: System) -> System:
     folding = Folding(constants(system))
     return replace(
         system,
-        actions=tuple(map(folding.item, system.actions)),
+        actions=tuple(changed(item, folding.schema) for item in system.actions),
         properties=tuple(map(folding.property, system.properties)),
+        liveness=tuple(map(folding.property, system.liveness)),
         invariants=tuple(map(folding.invariant, system.invariants)),
         beginning=None if system.beginning is None else folding.term(system.beginning),
     )
@@ -74,7 +76,7 @@ def constants(system: System) -> Mapping[Family, Term]:
     }
     while True:
         folding = Folding(found)
-        changed = {
+        dropped = {
             update.target.family
             for schema in system.schemas
             if any(update.target.family in found for update in schema.action.then)
@@ -83,9 +85,12 @@ def constants(system: System) -> Mapping[Family, Term]:
             if update.target.family in found
             and (folding.changes(update) or not folding.is_well_defined(update, schema.action))
         }
-        if not changed:
+        if not dropped:
             return found
-        found = {family: value for family, value in found.items() if family not in changed}
+        found = {family: value for family, value in found.items() if family not in dropped}
+
+
+SomeProperty = TypeVar("SomeProperty", bound=Property)
 
 
 @dataclass(frozen=True)
@@ -119,11 +124,9 @@ class Folding:
         pairs = zip(map(self.term, one.index), map(self.term, other.index), strict=True)
         return any(isinstance(a, Constant) and isinstance(b, Constant) and not same(a, b) for a, b in pairs)
 
-    def item(self, item: Schema | Group) -> Schema | Group:
-        """Return the action or group, folded."""
-        if isinstance(item, Group):
-            return replace(item, members=tuple(map(self.item, item.members)))
-        return replace(item, action=self.action(item.action))
+    def schema(self, schema: Schema) -> Schema:
+        """Return the action with its arguments, folded."""
+        return replace(schema, action=self.action(schema.action))
 
     def action(self, action: Action) -> Action:
         """Return the action, folded."""
@@ -162,7 +165,7 @@ class Folding:
             when=self.term(message.when),
         )
 
-    def property(self, prop: Property) -> Property:
+    def property(self, prop: SomeProperty) -> SomeProperty:
         """Return the property, folded."""
         traps = {name: self.term(trap) for name, trap in prop.traps.items()}
         return replace(prop, holds=self.term(prop.holds), witness=self.term(prop.witness), traps=traps)

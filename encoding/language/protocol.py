@@ -25,7 +25,7 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unfair, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_builds import built_guarded, built_once
 from fencepost.encoding.language.guarded_modules import authors_code_runs, authors_line, run_guarded
@@ -112,7 +112,7 @@ class Protocol:
             if self.own_modules is None and not self.ships:
                 must_be_as_read()
             built = (built_once if self.ships else built_guarded)(self.build, parameters)
-        if not built.properties:
+        if not (built.properties or built.liveness):
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
         return built
 
@@ -291,7 +291,7 @@ class Instance:
         """
         protocol = self.protocol
         own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
-        return (*own, *dead_properties(self.written, self._declared))
+        return (*own, *dead_properties(self.written, self._declared), *unfair(self.written))
 
     @property
     def changed_switches(self) -> dict[str, str]:
@@ -309,8 +309,12 @@ class Instance:
         return {o.name: str(o.default) for o in options(self.parameters) if o.default != there[o.name]}
 
     def properties(self, *names: str) -> list[Property]:
-        """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+        """Return the properties about states of those names, all if none is given. Raises BadInput."""
         return choose(self.system, names, self.protocol.listing)
+
+    def claims(self, *names: str) -> list[Property]:
+        """Return the properties of those names, all if none is given, with those of liveness."""
+        return choose(self.system, names, self.protocol.listing, with_liveness=True)
 
 
 def _json(value: object) -> Json:

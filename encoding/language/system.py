@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
-from fencepost.encoding.errors import ModelError, unknown_name
-from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
+from fencepost.encoding.errors import BadInput, ModelError, unknown_name
+from fencepost.encoding.language.actions import GroundAction, Group, Schema, changed, leaves, slots
 from fencepost.encoding.language.author_errors import (
-    check_beginning,
     check_claim,
     count_combinations,
     must_be,
@@ -20,6 +19,7 @@ from fencepost.encoding.language.author_errors import (
     must_be_line,
     must_be_list,
     must_be_number,
+    must_be_of_state,
     must_be_table,
 )
 from fencepost.encoding.language.consistency import (
@@ -29,9 +29,11 @@ from fencepost.encoding.language.consistency import (
     nothing_leaks,
 )
 from fencepost.encoding.language.definedness import total
+from fencepost.encoding.language.fairness import Fair, fair_sets, must_be_fair
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value, explain_outside, show
 from fencepost.encoding.language.state import StateSpace, Variable
-from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.terms import Term, all_of
 from fencepost.encoding.language.traces import Trace
 
 _P = ParamSpec("_P")
@@ -74,6 +76,24 @@ class Property:
         for trap, condition in self.traps.items():
             must_be_condition(f"{self.name}: traps=: {trap}", condition)
         object.__setattr__(self, "traps", {trap: total(condition) for trap, condition in self.traps.items()})
+
+
+@dataclass(frozen=True)
+class Liveness(Property):
+    """A condition that must come about whenever its `witness` was met: what the witness leads to.
+
+    `holds` is the condition that must come about in the end. It is owed from a state in which the witness is
+    true, or, if `at_first`, from the initial state only. `language.liveness` has the functions to write it.
+    """
+
+    at_first: bool = False
+    excused: tuple[str, ...] = ()
+    """The caps of the model that `holds` excuses: nothing is owed where one of them stops an action."""
+
+    @property
+    def owed(self) -> Term:
+        """The condition under which a state owes `holds` by itself."""
+        return self.witness & ~self.holds
 
 
 @dataclass(frozen=True)
@@ -137,8 +157,14 @@ class System:
     The initial states are those in which each variable has one of its initial values, and in which
     `beginning` holds if it is given. There must be such a state.
 
+    `constraint` is a condition without which no action happens: a state outside is reached and checked, and
+    not left. It becomes part of each guard, so `replace` keeps it. Every verdict names it (`within`).
+
     `invariants` help to prove the properties by induction. An invariant that a reachable state violates is
     found by the same search as a violated property. It then proves nothing.
+
+    `liveness` has those of the properties that say what comes about in the end (`Liveness`). They are given
+    with the others, and engines that ask about states never meet them.
 
     Over sorts of any size, `axioms` are the conditions on families that no action writes. `at_first` has the
     conditions on the initial state beyond the plain initial values. A finite instance checks both and uses
@@ -154,13 +180,21 @@ class System:
     axioms: tuple[Axiom, ...] = ()
     at_first: tuple[Axiom, ...] = ()
     beginning: Term | None = None
+    liveness: tuple[Liveness, ...] = ()
+    constraint: InitVar[Term | None] = None
+    within: str = ""
+    """The constraint as text; empty if there is none."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, constraint: Term | None) -> None:
         """Validate the fields. Raises ModelError."""
         must_be("state=", self.state, StateSpace, "give an instance of your own class of StateSpace")
         all_by_each = "write (each(send, s, s.entry), …), each action by each()"
         must_be_list("actions=", self.actions, (Schema, Group), all_by_each)
         must_be_list("properties=", self.properties, Property, "write a tuple: (Property(…),) with its comma")
+        safety = tuple(prop for prop in self.properties if not isinstance(prop, Liveness))
+        live = tuple(prop for prop in self.properties if isinstance(prop, Liveness))
+        object.__setattr__(self, "properties", safety)
+        object.__setattr__(self, "liveness", (*self.liveness, *live))
         must_be_list(
             "invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),), with a comma"
         )
@@ -171,16 +205,36 @@ class System:
         if self.default_rounds is not None:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:
-            check_beginning(self.beginning)
+            must_be_of_state("beginning=", self.beginning)
             object.__setattr__(self, "beginning", total(self.beginning))
-        claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
+        if constraint is not None:
+            self._stay_within(constraint)
+        claims = [p.name for p in (*self.properties, *self.liveness)] + [i.name for i in self.invariants]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
         for schema in self.schemas:
+            must_be_fair(schema)
             for bound, terms in schema.scopes:
                 nothing_leaks(schema.name, terms, (*schema.parameters, *bound))
         for name, conditions in self._claims_by_name:
             nothing_leaks(name, conditions)
+
+    def _stay_within(self, constraint: Term) -> None:
+        """Add the constraint to the guard of each action. Raises ModelError."""
+        if self.liveness:
+            raise ModelError(
+                "constraint= ends executions, so nothing needs to come about; write the bound into the "
+                "guards, or leave out liveness="
+            )
+        must_be_of_state("constraint=", constraint)
+        nothing_leaks("constraint=", [constraint])
+        inside = total(constraint)
+
+        def guarded(schema: Schema) -> Schema:
+            return replace(schema, action=replace(schema.action, when=all_of(inside, schema.action.when)))
+
+        object.__setattr__(self, "within", line(constraint))
+        object.__setattr__(self, "actions", tuple(changed(item, guarded) for item in self.actions))
 
     @property
     def _terms_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
@@ -191,7 +245,8 @@ class System:
     @property
     def _claims_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
         """The terms of each property, invariant and axiom, and of the beginning, with its name."""
-        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
+        properties = (*self.properties, *self.liveness)
+        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in properties)
         yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
         yield from ((axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first))
         if self.beginning is not None:
@@ -241,6 +296,11 @@ class System:
         return tuple(dict.fromkeys([*choices, *actions]))
 
     @cached_property
+    def fairness(self) -> tuple[Fair, ...]:
+        """The sets of actions of which some one is fair, in the order of their first actions."""
+        return fair_sets(self.ground_actions)
+
+    @cached_property
     def firsts(self) -> tuple[tuple[Value, ...], ...]:
         """The values that each place may have in an initial state. Every choice is false.
 
@@ -275,10 +335,16 @@ class System:
         return None
 
 
-def choose(system: System, names: tuple[str, ...], listing: str = "") -> list[Property]:
+def choose(
+    system: System, names: tuple[str, ...], listing: str = "", with_liveness: bool = False
+) -> list[Property]:
     """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
-    known = {p.name: p for p in system.properties}
+    live = {p.name: p for p in system.liveness}
+    known = {p.name: p for p in system.properties} | (live if with_liveness else {})
     for name in names:
+        if name in live and not with_liveness:
+            valid = ", ".join(known) or "none, this protocol has no others"
+            raise BadInput(f"{name}: is about liveness, and only check and trace take it; valid: {valid}")
         if name not in known:
             raise unknown_name(name, "property", known, listing)
-    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())

@@ -128,7 +128,7 @@ def test_a_badly_defined_step_that_is_not_reached_leaves_the_proof_to_rounds() -
 
     Induction over one action does not see that.
     """
-    found = result(system(Counter(2), stop_short))
+    found = result(system(Counter(2), stop_short), "induction", "rounds")
     assert (found.verdict, found.basis) == (Verdict.PROVED, Basis.ROUNDS)
 
 
@@ -271,9 +271,10 @@ def pass_at(s: Counter) -> Action:
     return Action(when=~s.passed[s.number], then=[s.number.set(1)], actor="me")
 
 
-def test_an_index_that_the_state_decides_is_refused_by_both_readings() -> None:
+def test_a_step_that_reads_a_missing_variable_is_reported_by_both_readings() -> None:
     made = system(Counter(2), pass_at)
-    with pytest.raises(ModelError, match=r"passed\[0\] is read but does not exist; bound the index"):
+    says = r"pass at reads passed\[number\], which does not exist; bound it in the guard"
+    with pytest.raises(ModelError, match=says):
         list(explore(made))
-    with pytest.raises(ModelError, match=r"passed\[0\] is read but does not exist; bound the index"):
+    with pytest.raises(ModelError, match=says):
         result(made)
