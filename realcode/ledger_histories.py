@@ -243,7 +243,7 @@ def ask_model(kind: FindingKind, instance: Instance, timeout: float) -> str:
 def _said(kind: FindingKind, found: LogAnswer) -> str:
     """Return the answer of the model in words."""
     if Fit.UNDECIDED is found.fit or any(one.share is Share.UNDECIDED for one in found.violations):
-        return "not decided in time; the finding has the rules of docs/logs.md alone"
+        return "not decided in time; the finding follows from the rules alone"
     if kind is FindingKind.TWO_OWNERS:
         if found.fit is Fit.EXECUTION:
             return "some execution has a writer that changes the ensemble after a recovery has begun"
