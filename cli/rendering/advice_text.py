@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fencepost.answers.advice import Advice, Change, NumberedStep
+from fencepost.answers.alerts import alerts_for
 from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
 from fencepost.answers.steps import ATTRIBUTES_SINCE
 from fencepost.cli.rendering.check_text import WIDTH, sentence
@@ -257,6 +258,21 @@ def broken(text: str, width: int, indent: int = 2) -> list[str]:
 
 # The rest of `--all`.
 
+UNSHOWN = "No metric shows these losses"
+"""The words before the losses that no alert shows."""
+
+
+def alert_lines(advice: Advice, width: int) -> Iterable[str]:
+    """Yield the alerts with their metrics, by the setting that exports them, and the losses without one."""
+    found, unshown = alerts_for(advice.setup, advice.losses)
+    by_setting: dict[str, list[str]] = {}
+    for alert, _ in found:
+        by_setting.setdefault(alert.settings[0], []).append(f"{alert.name} ({alert.metrics[0].name})")
+    for setting, alerts in by_setting.items():
+        yield from broken(f"Alerts (--format prometheus-rules) with {setting}: {listed(alerts)}.", width)
+    if unshown:
+        yield from broken(f"{UNSHOWN}: {listed(unshown)}.", width)
+
 
 def grouped_steps(advice: Advice) -> list[tuple[str, list[NumberedStep]]]:
     """Return the steps below a heading that says who does them and when; those that are done come last."""
@@ -280,6 +296,7 @@ def _rest(advice: Advice, width: int) -> Iterable[str]:
             mark = " x" if one.done else f"{one.number:>2}"
             text = advice.words(one.step)
             yield from broken(f"{mark}. {text} [{purpose(one)}]", width, 4)
+    yield from alert_lines(advice, width)
     for note in notes(advice):
         yield from broken(note, width)
 
@@ -294,7 +311,6 @@ def notes(advice: Advice) -> list[str]:
     found += [f"Other known bugs of {release}, which lose nothing: {others}."] if others else []
     if ordered(release) >= ATTRIBUTES_SINCE:
         found += [SHOWN]
-        found += []
     found += [sentence(left_out())]
     found += [f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."]
     return found
