@@ -1,4 +1,4 @@
-"""Alert rules for the losses of a setup: metrics that Prometheus has in that release, and what exports each."""
+"""Alert rules for the losses of a setup: metrics that its release has, and the setting that exports each."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ from typing import Any
 import click
 
 from fencepost.answers.known import KNOWN, chosen, decide, named
-from fencepost.answers.losses import PUBLIC_LOSSES
 from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
@@ -30,7 +30,7 @@ from fencepost.cli.options.search import (
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
-from fencepost.cli.rendering.check_text import sentence, verdict_line
+from fencepost.cli.rendering.check_text import sentence, text_width, verdict_line
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
@@ -89,10 +89,17 @@ def command(
 
     Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the
     bugs are driven on the real code instead: a release must have a bug or refuse it at the step that
-    docs/real-code.md records. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is
-    undecided.
+    docs/real-code.md records. A public number that no model has, and a text from a log, are explained.
+    Exits with 0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    _refuse_public(bugs)
+    from fencepost.cli.rendering.advice_text import broken
+
+    told, others = _told(bugs, form, output)
+    for text in told:
+        click.echo("\n".join(broken(text, text_width())))
+    if told and not others:
+        return int(ExitCode.SUCCESS)
+    bugs = tuple(others)
     if not libraries:
         refuse("the models (only with --bookkeeper)", "release", "storages", "log")
         return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
@@ -109,16 +116,26 @@ def _found(folders: Sequence[Path], release: str | None) -> list[Library]:
     return [with_rules(library(folder, release)) for folder in folders]
 
 
-def _refuse_public(names: Sequence[str]) -> None:
-    """Raise BadInput for a name that only a public loss has, and name the command that describes it."""
-    for name in names:
-        public = named(PUBLIC_LOSSES, name)
-        loss = next((loss for loss in PUBLIC_LOSSES if loss.name in public), None)
-        if loss is not None and not named(KNOWN, name):
+def _told(names: Sequence[str], form: str, output: str | None) -> tuple[list[str], list[str]]:
+    """Return the answers to the names that no model checks, and the other names. Raises BadInput."""
+    from fencepost.answers.outside import answers_to
+
+    answers = {name: answers_to(name) for name in names}
+    others = [name for name in names if not answers[name]]
+    for name in others:
+        if re.search(NUMBER_OR_TEXT, name) and not named(KNOWN, name):
             raise BadInput(
-                f"{name}: {loss.name} is a public loss that no model has, so there is nothing to check; "
-                f"`fencepost releases {loss.releases[-1]}` describes it"
+                f"{name}: no such known bug, public loss or log line; "
+                "valid: a name or number that `fencepost releases` lists, or words of a log line"
             )
+    if len(others) < len(names) and (form == "json" or output is not None):
+        asked = next(name for name in names if answers[name])
+        raise BadInput(f"{asked}: no model has it, so it has no result; leave --format and --output out")
+    return [text for found in answers.values() for text in found], others
+
+
+NUMBER_OR_TEXT = r"^\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|\S+ \S+ \S"
+"""A name that is the number of an issue, or a text of several words."""
 
 
 @dataclass(frozen=True)
