@@ -19,7 +19,6 @@ from fencepost.arguments import number, texts
 from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
 from fencepost.cli.options.settings import budgets as read_budgets
 from fencepost.cli.rendering.check_report import reported
-from fencepost.encoding.check import check as checked
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome
@@ -29,6 +28,7 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
 from fencepost.encoding.language.sorts import show
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.logs.events import read_logs
 from fencepost.encoding.logs.following import LogAnswer
 from fencepost.encoding.logs.following import follow as follow_logs
@@ -141,7 +141,7 @@ def _settings(settings: Mapping[str, object] | None) -> list[tuple[str, str]]:
 
 def _ask(request: Request, limits: Limits) -> Outcome:
     """Return the outcome of a request. Raises KeyboardInterrupt after Ctrl-C."""
-    outcome = checked(request.instance, request.properties, limits)
+    outcome = check_all(request.instance, request.properties, limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome

@@ -73,6 +73,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         "unit/encoding/test_refinement.py",
         "protocols/test_theorem.py",
     ),
+    "encoding/check.py": ("unit/encoding/test_lanes.py", "unit/encoding/test_side_by_side.py"),
     **dict.fromkeys(
         ["encoding/engine/knowledge.py", "encoding/engine/property_evidence.py"],
         (
@@ -125,7 +126,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         f"{_VARIED}losses_chosen_up_front_are_those_decided_on_the_way[few]",
         "unit/encoding/test_traps.py",
     ),
-    **dict.fromkeys(["answers/weakened_systems.py", "answers/weakening.py"], ("cli/test_weaken.py",)),
+    "mutation/": ("cli/test_weaken.py",),
 }
 """The code that is mutated, and for each part the tests of `tests/` that run, the fastest first."""
 

@@ -51,6 +51,17 @@ def check(
     found does not replay.
     """
     refuse_uncheckable(instance.system, limits)
+    return decide(instance, properties, limits, listener, kept)
+
+
+def decide(
+    instance: Checkable,
+    properties: Sequence[Property],
+    limits: Limits,
+    listener: Listener = lambda event: None,
+    kept: Kept | None = None,
+) -> Outcome:
+    """Do the same for a system that `refuse_uncheckable` has accepted, or that was made from such a one."""
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))

@@ -31,7 +31,8 @@ def property_names(
     protocol = _protocol(context)
     if protocol is None:
         return []
-    return _fitting((p.name for p in protocol.as_written(protocol.defaults).properties), incomplete)
+    written = protocol.as_written(protocol.defaults)
+    return _fitting((p.name for p in (*written.properties, *written.liveness)), incomplete)
 
 
 def settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

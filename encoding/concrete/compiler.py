@@ -290,7 +290,9 @@ class Concrete:
         environment = action.environment
         body = action.schema.action
         compiler = Compiler(self.system, {"put": self._putter(action), "refuse": _refuser(action)})
-        enabled = self._function(compiler, body.when, environment)
+        enabled = possible = self._function(compiler, body.when, environment)
+        if compiler.choices:
+            possible = self.function(all_of(*self._without_choices(body.when, environment)), environment)
         thaw, freeze = ("bytearray", "bytes") if self.is_small else ("list", "tuple")
         lines = ["def after(s):", f" t = {thaw}(s)", " written = set()"]
         for update in body.then:
@@ -307,7 +309,6 @@ class Concrete:
         exec("\n".join(lines), compiler.scope)  # noqa: S102 - source of our own making
         after = compiler.scope["after"]
         assert callable(after)
-        possible = self.function(all_of(*self._without_choices(body.when, environment)), environment)
         return Step(action, possible, enabled, after, tuple(sorted(compiler.choices)))
 
     def _forms(self, compiler: Compiler, action: GroundAction) -> Iterator[str]:

@@ -35,6 +35,8 @@ def itf(counterexample: Counterexample) -> str:
         "varTypes": {**{name: _type(group) for name, group in families.items()}, TAKEN: "Str"},
     }
     parts = {"#meta": _line(meta), "vars": _line([*families, TAKEN]), "states": _lines(states)}
+    if trace.loop is not None:
+        parts["loop"] = _line(trace.loop.begins)
     return "{" + ",\n".join(f"{_line(key)}: {part}" for key, part in parts.items()) + "}\n"
 
 

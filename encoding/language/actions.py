@@ -163,6 +163,8 @@ class Schema:
     """The methods of the real code that it stands for, as the docstring of the handler names them."""
     logged: Logged | None = None
     """The event of a log that it is, if `@log` gives it another name."""
+    fair: str | None = None
+    """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -218,12 +220,14 @@ def _name(handler: Callable[..., Action]) -> str:
     return str(getattr(getattr(handler, "func", handler), "__name__", type(handler).__name__))
 
 
-def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets) -> Schema:
+def each(
+    handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets, fair: str | None = None
+) -> Schema:
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
     Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
     is the first line of the docstring. A paragraph `Code: Class.method, …` names the code that it stands for.
-    Raises ModelError.
+    With `fair="weak"` or `"strong"` it is fair for each combination (see `fairness`). Raises ModelError.
     """
     for sort in over:
         where = f"each({_name(handler)}): an index set"
@@ -258,7 +262,7 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
                 f"valid: {', '.join(names) or 'none'}"
             )
     name = _name(handler).replace("_", " ")
-    schema = Schema(name, meaning, parameters, action, written, _places(text), logged)
+    schema = Schema(name, meaning, parameters, action, written, _places(text), logged, fair)
     actor = Part((), TRUE, (lift(action.actor),))
     messages = (Part(bound, message.when, message.terms) for bound, message in schema.exchanged)
     when, then = checked(lift(action.when), action.then, [actor, *messages])

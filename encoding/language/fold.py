@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fencepost.encoding.language.actions import Action, Group, Schema
 from fencepost.encoding.language.messages import Broadcast, Message
@@ -56,6 +57,7 @@ def folded(system: System) -> System:
         system,
         actions=tuple(map(folding.item, system.actions)),
         properties=tuple(map(folding.property, system.properties)),
+        liveness=tuple(map(folding.property, system.liveness)),
         invariants=tuple(map(folding.invariant, system.invariants)),
         beginning=None if system.beginning is None else folding.term(system.beginning),
     )
@@ -86,6 +88,9 @@ def constants(system: System) -> Mapping[Family, Term]:
         if not changed:
             return found
         found = {family: value for family, value in found.items() if family not in changed}
+
+
+SomeProperty = TypeVar("SomeProperty", bound=Property)
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ class Folding:
             when=self.term(message.when),
         )
 
-    def property(self, prop: Property) -> Property:
+    def property(self, prop: SomeProperty) -> SomeProperty:
         """Return the property, folded."""
         traps = {name: self.term(trap) for name, trap in prop.traps.items()}
         return replace(prop, holds=self.term(prop.holds), witness=self.term(prop.witness), traps=traps)

@@ -14,7 +14,7 @@ from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
@@ -25,13 +25,13 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unfair, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_builds import built_guarded, built_once
 from fencepost.encoding.language.guarded_modules import authors_code_runs, authors_line, run_guarded
 from fencepost.encoding.language.own_modules import OwnModules, installed, must_be_as_read, note_modules
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Json, Subject
 
 
@@ -112,7 +112,7 @@ class Protocol:
             if self.own_modules is None and not self.ships:
                 must_be_as_read()
             built = (built_once if self.ships else built_guarded)(self.build, parameters)
-        if not built.properties:
+        if not (built.properties or built.liveness):
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
         return built
 
@@ -286,7 +286,7 @@ class Instance:
         """
         protocol = self.protocol
         own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
-        return (*own, *dead_properties(self.written, self._declared))
+        return (*own, *dead_properties(self.written, self._declared), *unfair(self.written))
 
     @property
     def changed_switches(self) -> dict[str, str]:
@@ -304,21 +304,16 @@ class Instance:
         return {o.name: str(o.default) for o in options(self.parameters) if o.default != there[o.name]}
 
     def properties(self, *names: str) -> list[Property]:
-        """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+        """Return the properties about states of those names, all if none is given. Raises BadInput."""
         return choose(self.system, names)
+
+    def claims(self, *names: str) -> list[Property]:
+        """Return the properties of those names, all if none is given, with those of liveness."""
+        return choose(self.system, names, with_liveness=True)
 
 
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
-
-
-def choose(system: System, names: tuple[str, ...]) -> list[Property]:
-    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
-    known = {p.name: p for p in system.properties}
-    for name in names:
-        if name not in known:
-            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
 
 
 def load(path: Path) -> Protocol:

@@ -28,7 +28,7 @@ from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Verdict, worst
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import choose
+from fencepost.encoding.language.system import choose
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, as_expected
 from fencepost.protocols.bookkeeper.releases import TAGS

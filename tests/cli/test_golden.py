@@ -37,7 +37,7 @@ CASES = {
     "trace-eval": ["trace", str(TRACE), "--eval", "stored[b1, 1]", "--eval", "status == closed"],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3", "--engine", "induction"],
-    "check-enumeration": ["check", str(ENDLESS), "--set", "brokers=3"],
+    "check-enumeration": ["check", str(ENDLESS), "--set", "brokers=3", "--engine", "enumeration"],
     "check-holds": ["check", "bookkeeper-4.13", *FIXED, "--rounds", "2", "--engine", "rounds"],
     "check-vacuous": ["check", "bookkeeper-4.13", "--property", "valid-fragments", "--bound", "3"],
     "known": ["known", "2614", "2614-3/3/3"],

@@ -51,6 +51,8 @@ ROOMS = (
     "abc",
     "enumeration",
     "check",
+    "liveness",
+    "mutation",
     "all_sizes",
     "lifting",
     "evidence",

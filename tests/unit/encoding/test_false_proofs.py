@@ -128,7 +128,7 @@ def test_a_badly_defined_step_that_is_not_reached_leaves_the_proof_to_rounds() -
 
     Induction over one action does not see that.
     """
-    found = result(system(Counter(2), stop_short))
+    found = result(system(Counter(2), stop_short), "induction", "rounds")
     assert (found.verdict, found.basis) == (Verdict.PROVED, Basis.ROUNDS)
 
 
