@@ -87,12 +87,17 @@ PHRASES: Mapping[str, Phrase] = _phrases()
 """The log lines by their texts."""
 
 
+def is_modelled(name: str) -> bool:
+    """Return whether the name or number is that of a known bug that the models have."""
+    return bool(named(KNOWN, name))
+
+
 def answers_to(name: str) -> list[str]:
     """Return what is known of a name that no model checks, a paragraph each; none if nothing is.
 
     A text of several words is looked for in the log lines, and a log line may be longer than its text here.
     """
-    if named(KNOWN, name):
+    if is_modelled(name):
         return []
     public = named(PUBLIC_LOSSES, name)
     found = [_public(loss) for loss in PUBLIC_LOSSES if loss.name in public]

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from fencepost.answers.known import KNOWN, chosen, decide, named
+from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
@@ -118,12 +118,12 @@ def _found(folders: Sequence[Path], release: str | None) -> list[Library]:
 
 def _told(names: Sequence[str], form: str, output: str | None) -> tuple[list[str], list[str]]:
     """Return the answers to the names that no model checks, and the other names. Raises BadInput."""
-    from fencepost.answers.outside import answers_to
+    from fencepost.answers.outside import answers_to, is_modelled
 
     answers = {name: answers_to(name) for name in names}
     others = [name for name in names if not answers[name]]
     for name in others:
-        if re.search(NUMBER_OR_TEXT, name) and not named(KNOWN, name):
+        if re.search(NUMBER_OR_TEXT, name) and not is_modelled(name):
             raise BadInput(
                 f"{name}: no such known bug, public loss or log line; "
                 "valid: a name or number that `fencepost releases` lists, or words of a log line"

@@ -41,10 +41,10 @@ TIMES = {
 """The times of steps in words."""
 
 EDGE = (
-    "The answer is about the entries of one ledger. Not looked at: a topic's list of ledgers (`fencepost "
+    "The answer is about one ledger's entries. Not looked at: lists of ledgers (`fencepost "
     "known 19444`), cursors, schemas and system topics such as __change_events, whose quorums are the "
-    "defaults at their creation; room on disks; whether auto-recovery that is on also runs (it logs `Ledger "
-    "replicated successfully`); nodes with several roles."
+    "defaults at their creation; room on disks; whether auto-recovery runs (it logs `Ledger replicated "
+    "successfully`); nodes with several roles."
 )
 """The edge of the answer."""
 

@@ -16,7 +16,7 @@ from fencepost.answers.asked_setup import asked_setup
 from fencepost.answers.losses import document
 from fencepost.cli.main import run
 from fencepost.cli.rendering.advice_rules import as_rules
-from fencepost.cli.rendering.advice_text import as_text
+from fencepost.cli.rendering.advice_text import EDGE, as_text
 from fencepost.encoding.errors import BadInput
 
 CLIENT = "pulsar_managedLedger_client_bookkeeper_client_NUM_ENSEMBLE_CHANGE"
@@ -136,3 +136,9 @@ def test_the_command_prints_the_rules(capsys: pytest.CaptureFixture[str]) -> Non
     sizes = ["-e", "3", "-w", "3", "-a", "2", "-n", "4", "--release", "4.17.4"]
     assert run(["advise", *sizes, "--format", "prometheus-rules"]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["kind"] == "PrometheusRule"
+
+
+def test_the_edge_of_the_answer_is_said_once_and_whole() -> None:
+    """Planted: a longer sentence is cut off on the screen."""
+    for whole in (False, True):
+        assert " ".join(as_text(advice(), whole=whole).split()).count(EDGE) == 1
