@@ -9,6 +9,7 @@ from itertools import groupby
 
 from fencepost.answers.advice import Advice, Change, NumberedStep
 from fencepost.answers.alerts import alerts_for
+from fencepost.answers.checked import search_of
 from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
 from fencepost.answers.steps import ATTRIBUTES_SINCE
 from fencepost.cli.rendering.check_text import WIDTH
@@ -317,7 +318,8 @@ def notes(advice: Advice) -> list[str]:
     found += [f"Other known bugs of {release}, which lose nothing: {others}."] if others else []
     if ordered(release) >= ATTRIBUTES_SINCE:
         found += [SHOWN]
-    found += [f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."]
+    detail = f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."
+    found += [f"{search_of(advice.setup, advice.losses)} {detail}"]
     return found
 
 

@@ -90,7 +90,7 @@ def test_a_disk_that_was_full_concerns_interleaved_and_db_storage() -> None:
         assert ("#4855" in names("4.17.4", storage)) is has
     (loss,) = [one for one in PUBLIC_LOSSES if one.name == "#4855"]
     assert "Not checked by the model" in loss.loses
-    assert action_of(loss, "4.17.4").startswith("Stop a bookie before its full disk is grown")
+    assert action_of(loss, "4.17.4").startswith("Stop a bookie before its full disk gets room")
 
 
 def test_the_key_of_a_deleted_ledger_stays_up_to_4_15_5() -> None:
