@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.answers.affected import span
@@ -12,6 +12,7 @@ from fencepost.answers.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, docume
 from fencepost.answers.steps import LOG_LINES, STEPS, action_of, in_words_of
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys
+from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST
 
 OUTSIDE = "outside.toml"
@@ -87,9 +88,24 @@ PHRASES: Mapping[str, Phrase] = _phrases()
 """The log lines by their texts."""
 
 
-def is_modelled(name: str) -> bool:
-    """Return whether the name or number is that of a known bug that the models have."""
-    return bool(named(KNOWN, name))
+NUMBER_OR_TEXT = re.compile(r"\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|.*\S+ \S+ \S", re.IGNORECASE)
+"""A name that is the number of an issue, or a text of several words."""
+
+
+def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[str, ...]]:
+    """Return the answers to the names that no model checks, and the other names. Raises BadInput."""
+    answers = {name: answers_to(name) for name in names}
+    others = tuple(name for name in names if not answers[name])
+    for name in others:
+        if NUMBER_OR_TEXT.match(name) and not named(KNOWN, name):
+            raise BadInput(
+                f"{name}: no such known bug, public loss or log line; "
+                "valid: a name or number that `fencepost releases` lists, or words of a log line"
+            )
+    if len(others) < len(names) and not only_text:
+        asked = next(name for name in names if answers[name])
+        raise BadInput(f"{asked}: no model has it, so it has no result; leave --format and --output out")
+    return [text for found in answers.values() for text in found], others
 
 
 def answers_to(name: str) -> list[str]:
@@ -97,7 +113,7 @@ def answers_to(name: str) -> list[str]:
 
     A text of several words is looked for in the log lines, and a log line may be longer than its text here.
     """
-    if is_modelled(name):
+    if named(KNOWN, name):
         return []
     public = named(PUBLIC_LOSSES, name)
     found = [_public(loss) for loss in PUBLIC_LOSSES if loss.name in public]

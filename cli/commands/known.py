@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.answers.outside import explained
 from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
@@ -94,14 +95,13 @@ def command(
     did so before. A public number that no model has, and a text from a log, are explained. Exits with 0 if
     all come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    from fencepost.cli.rendering.advice_text import broken
-
-    told, others = _told(bugs, form, output)
+    told, bugs = explained(bugs, only_text=form == "text" and output is None)
     for text in told:
-        click.echo("\n".join(broken(text, text_width())))
-    if told and not others:
+        click.echo(
+            "\n".join(textwrap.wrap(text, text_width(), break_on_hyphens=False, subsequent_indent="  "))
+        )
+    if told and not bugs:
         return int(ExitCode.SUCCESS)
-    bugs = tuple(others)
     if only_list:
         refuse("--list", *search, "libraries", "release", "storages", "log", "timeout", "form", "verbose")
         emit(_descriptions(chosen(KNOWN, bugs)), output)
@@ -120,28 +120,6 @@ def _found(folders: Sequence[Path], release: str | None) -> list[Library]:
     if release is not None and len(folders) > 1:
         raise BadInput(f"--release: not with {len(folders)} LIBs; give one --bookkeeper with it")
     return [with_rules(library(folder, release)) for folder in folders]
-
-
-def _told(names: Sequence[str], form: str, output: str | None) -> tuple[list[str], list[str]]:
-    """Return the answers to the names that no model checks, and the other names. Raises BadInput."""
-    from fencepost.answers.outside import answers_to, is_modelled
-
-    answers = {name: answers_to(name) for name in names}
-    others = [name for name in names if not answers[name]]
-    for name in others:
-        if re.search(NUMBER_OR_TEXT, name) and not is_modelled(name):
-            raise BadInput(
-                f"{name}: no such known bug, public loss or log line; "
-                "valid: a name or number that `fencepost releases` lists, or words of a log line"
-            )
-    if len(others) < len(names) and (form == "json" or output is not None):
-        asked = next(name for name in names if answers[name])
-        raise BadInput(f"{asked}: no model has it, so it has no result; leave --format and --output out")
-    return [text for found in answers.values() for text in found], others
-
-
-NUMBER_OR_TEXT = r"^\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|\S+ \S+ \S"
-"""A name that is the number of an issue, or a text of several words."""
 
 
 @dataclass(frozen=True)
