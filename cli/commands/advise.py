@@ -43,11 +43,19 @@ def page(advice: Advice) -> str:
     return page(advice)
 
 
+def as_rules(advice: Advice) -> str:
+    """Return the alert rules as YAML."""
+    from fencepost.cli.rendering.advice_rules import as_rules
+
+    return as_rules(advice)
+
+
 FORMS: Mapping[str, Callable[[Advice], str]] = {
     "text": as_text,
     "json": as_json,
     "sarif": as_sarif,
     "html": page,
+    "prometheus-rules": as_rules,
 }
 """The forms of the result, by the names that `--format` takes."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any
 
 import click
 
-from fencepost.answers.known import KNOWN, chosen, decide, named
-from fencepost.answers.losses import PUBLIC_LOSSES
+from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.answers.outside import explained
 from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
@@ -30,7 +31,7 @@ from fencepost.cli.options.search import (
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
-from fencepost.cli.rendering.check_text import sentence, verdict_line
+from fencepost.cli.rendering.check_text import sentence, text_width, verdict_line
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
@@ -91,10 +92,16 @@ def command(
 
     Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the
     bugs are driven on the real code instead: a release must have a bug or refuse it at the step at which it
-    did so before. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is
-    undecided.
+    did so before. A public number that no model has, and a text from a log, are explained. Exits with 0 if
+    all come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    _refuse_public(bugs)
+    told, bugs = explained(bugs, only_text=form == "text" and output is None)
+    for text in told:
+        click.echo(
+            "\n".join(textwrap.wrap(text, text_width(), break_on_hyphens=False, subsequent_indent="  "))
+        )
+    if told and not bugs:
+        return int(ExitCode.SUCCESS)
     if only_list:
         refuse("--list", *search, "libraries", "release", "storages", "log", "timeout", "form", "verbose")
         emit(_descriptions(chosen(KNOWN, bugs)), output)
@@ -113,18 +120,6 @@ def _found(folders: Sequence[Path], release: str | None) -> list[Library]:
     if release is not None and len(folders) > 1:
         raise BadInput(f"--release: not with {len(folders)} LIBs; give one --bookkeeper with it")
     return [with_rules(library(folder, release)) for folder in folders]
-
-
-def _refuse_public(names: Sequence[str]) -> None:
-    """Raise BadInput for a name that only a public loss has, and name the command that describes it."""
-    for name in names:
-        public = named(PUBLIC_LOSSES, name)
-        loss = next((loss for loss in PUBLIC_LOSSES if loss.name in public), None)
-        if loss is not None and not named(KNOWN, name):
-            raise BadInput(
-                f"{name}: {loss.name} is a public loss that no model has, so there is nothing to check; "
-                f"`fencepost releases {loss.releases[-1]}` describes it"
-            )
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fencepost.answers.advice import Advice, Change, NumberedStep
+from fencepost.answers.alerts import alerts_for
 from fencepost.answers.checked import search_of
 from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
 from fencepost.answers.steps import ATTRIBUTES_SINCE
-from fencepost.cli.rendering.check_text import WIDTH, sentence
+from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding.language.state import amount
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.quorums.calculator import warnings
@@ -41,9 +42,10 @@ TIMES = {
 """The times of steps in words."""
 
 EDGE = (
-    "Not looked at: a topic's list of ledgers, cursors, schemas and system topics, which have quorums of "
-    "their own since their creation; room on disks; whether auto-recovery that is on also runs; nodes with "
-    "several roles."
+    "The answer is about one ledger's entries. Not looked at: lists of ledgers (`fencepost "
+    "known 19444`), cursors, schemas and system topics such as __change_events, whose quorums are the "
+    "defaults at their creation; room on disks; whether auto-recovery runs (it logs `Ledger replicated "
+    "successfully`); nodes with several roles."
 )
 """The edge of the answer."""
 
@@ -188,7 +190,7 @@ def as_text(advice: Advice, whole: bool = False, width: int = WIDTH) -> str:
     head += _cut(f"Survives: {numbers}.", 4, width)
     foot = _cut(changed(advice), 2, width)
     foot += _done(advice, width)
-    foot += _cut(EDGE, 2, width)
+    foot += _cut(EDGE, 9 if whole else 3, width)
     foot += [] if whole else ["All of it, with the steps: the same command with --all."]
     table = _table(advice, None if whole else MOST - len(head) - len(foot) - 1, width)
     parts = [*head, *table, *foot]
@@ -258,6 +260,26 @@ def broken(text: str, width: int, indent: int = 2) -> list[str]:
 
 # The rest of `--all`.
 
+UNSHOWN = "No metric shows these losses"
+"""The words before the losses that no alert shows."""
+
+
+PACKAGE = "org.apache.bookkeeper.stats.prometheus."
+"""The package of the class that exports metrics, which the rules have in full."""
+
+
+def alert_lines(advice: Advice, width: int) -> Iterable[str]:
+    """Yield the metrics of the alerts by the setting that exports them, and the losses that none shows."""
+    found, unshown = alerts_for(advice.setup, advice.losses)
+    by_setting: dict[str, list[str]] = {}
+    for alert, _ in found:
+        setting = alert.settings[0].replace(PACKAGE, "…")
+        by_setting.setdefault(setting, []).append(alert.metrics[0].name)
+    told = "; ".join(f"{listed(metrics)} with {setting}" for setting, metrics in by_setting.items())
+    parts = [f"Alerts (--format prometheus-rules): {told}."] if told else []
+    parts += [f"{UNSHOWN}: {listed(unshown)}."] if unshown else []
+    yield from broken(" ".join(parts), width)
+
 
 def grouped_steps(advice: Advice) -> list[tuple[str, list[NumberedStep]]]:
     """Return the steps below a heading that says who does them and when; those that are done come last."""
@@ -281,6 +303,7 @@ def _rest(advice: Advice, width: int) -> Iterable[str]:
             mark = " x" if one.done else f"{one.number:>2}"
             text = advice.words(one.step)
             yield from broken(f"{mark}. {text} [{purpose(one)}]", width, 4)
+    yield from alert_lines(advice, width)
     for note in notes(advice):
         yield from broken(note, width)
 
@@ -295,9 +318,8 @@ def notes(advice: Advice) -> list[str]:
     found += [f"Other known bugs of {release}, which lose nothing: {others}."] if others else []
     if ordered(release) >= ATTRIBUTES_SINCE:
         found += [SHOWN]
-    found += [search_of(advice.setup, advice.losses)]
-    found += [sentence(left_out())]
-    found += [f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."]
+    detail = f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."
+    found += [f"{search_of(advice.setup, advice.losses)} {detail}"]
     return found
 
 
