@@ -1,6 +1,5 @@
-# The commands: make quick, make test, make test-long, make test-versions, make lint, make dev, make site, make dist, make bench, make usual, make corpus, make formats,
-# make mutants, make mutants-real, make durations. Each sets up what it needs in .venv;
-# make test and make test-long also install Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
+# `make help` lists the commands. Each sets up what it needs in .venv; make test and make test-long also install
+# Debian's Chromium and a Java if there is none. tests/README.md says which test is where.
 PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13
 BIN := .venv/bin
@@ -11,7 +10,11 @@ SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 # The collection of the tests takes half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quick test test-long test-versions test-bookkeeper lint dev site dist bench usual corpus formats mutants mutants-real durations browser asm java clean
+.DEFAULT_GOAL := help
+.PHONY: help quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants mutants-real durations browser asm java clean
+
+help:                      ## these commands
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' Makefile
 
 quick: .venv/installed     ## a minute: after each change
 	$(BIN)/python -m pytest -m "not slow and not long"
@@ -34,7 +37,7 @@ test-versions: .venv/bin/python  ## the quick tests on each Python, with the low
 	    && .venv/$$python-$$versions/bin/python -m pytest -q -m "not slow and not long" || exit 1; \
 	done; done
 
-lint: .venv/installed
+lint: .venv/installed      ## ruff, the formatter's check, mypy strict, links that lead nowhere
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf .venv/types && mkdir -p .venv/types/fencepost && ln -s $(CURDIR)/api/* $(FOLDERS:%=$(CURDIR)/%) .venv/types/fencepost/
@@ -55,11 +58,8 @@ dist: .venv/bin/python     ## wheel and sdist in dist/, checked in a new environ
 	$(BIN)/python -m twine check --strict dist/*
 	PYTHONPATH=tests $(BIN)/python -m support.distribution dist/*.whl
 
-bench: .venv/installed
+bench: .venv/installed     ## the benchmarks; docs/generated/performance.md says how to read them
 	$(BIN)/python benchmarks/run.py
-
-usual: dev java            ## the answers that ship for usual setups, answers/usual.jsonl; make usual ONLY="3/2/2 on 4" does some; half an hour
-	nice -n 10 $(BIN)/python benchmarks/usual.py "$(ONLY)"
 
 corpus: .venv/installed    ## the table of docs/corpus.md: other people's protocols; half an hour
 	$(BIN)/python benchmarks/corpus.py
@@ -97,5 +97,5 @@ java:                      ## for the tests of sweeps, which run on Spark; witho
 asm:                       ## ASM, with which make mutants-real changes compiled classes
 	@test -e /usr/share/java/asm-all.jar || { apt-get update -qq && apt-get install -qq -y --no-install-recommends libasm-java; }
 
-clean:
+clean:                     ## remove all that these commands make
 	rm -rf .venv build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

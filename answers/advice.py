@@ -1,193 +1,213 @@
-"""The advice on a setup: yes, no, yes with conditions or not known, and the losses behind the answer."""
+"""The advice on a setup: its losses by what they need, the steps, and the change that removes most."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from fencepost.answers.public_losses import PublicLoss
-from fencepost.answers.risk_search import NOT_ASKED, RiskFinding
-from fencepost.answers.risks import COINCIDENCES, Risk
+from fencepost.answers.losses import LEVELS, WHEN, WHO, Loss, possible
 from fencepost.answers.setups import Setup
-from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease
-from fencepost.quorums.chart_places import CHARTS_PERSISTENCE
+from fencepost.answers.steps import STEPS, Step, steps_of
+from fencepost.encoding.language.state import amount
+from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease, pulsars_with
+from fencepost.protocols.bookkeeper.releases import TAGS, ordered
 from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Source
-
-UNAVOIDABLE = ("nothing", "slow-bookie")
-"""The coincidences that nobody can rule out: a loss that needs no more makes the answer a no."""
-
-ANYTHING_ELSE = "anything else"
-"""The name of a loss that no known bug, setting or public report explains."""
-
-
-class AdviceAnswer(StrEnum):
-    """The answer to "may I run this?"."""
-
-    NO = "no"
-    CONDITIONS = "yes, with conditions"
-    UNKNOWN = "not known"
-    YES = "yes"
-
-
-class LossState(StrEnum):
-    """What the search has found about a loss at the sizes asked about."""
-
-    FOUND = "found"
-    PUBLIC = "public, not checked here"
-    """A public source names the loss for this release and setup, and no model has it."""
-    OPEN = "not decided"
-    ABSENT = "not found"
+from fencepost.quorums.files.persistence import CHARTS_PERSISTENCE
+from fencepost.quorums.files.setters import Setter
+from fencepost.quorums.files.sources import Source
+from fencepost.quorums.stripes import Configuration
 
 
 @dataclass(frozen=True)
-class Loss:
-    """One way to lose an acknowledged entry: a known bug, a setting, a public report, or anything else."""
+class Ignored:
+    """A loss that the user ignores until a day."""
 
-    name: str
-    short: str
-    """The loss in a few words."""
-    loses: str
-    coincidence: str
-    events: str
-    """The events that must come together, in words; empty if only their kind is known."""
-    action: str
-    state: LossState
-    accepted: bool
-    finding: RiskFinding | None = None
-    source: str = ""
-    """The public address of a loss that was not checked here."""
-    when: str = "change"
-    """The time of the action, one of WHEN."""
-    seen: str = ""
-    """The public facts about how often the loss was seen; empty if there are none."""
+    reason: str
+    until: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another release or setting, and the losses that it removes."""
+
+    words: str
+    setup: Setup
+    step: Step
+    removes: tuple[str, ...] = ()
+    eases: tuple[str, ...] = ()
+    """The losses that need more after it."""
+    remains: tuple[str, ...] = ()
 
     @property
-    def decides(self) -> bool:
-        """Whether the loss speaks against the setup: it was found or is public, and nobody accepted it."""
-        return not self.accepted and self.state in (LossState.FOUND, LossState.PUBLIC)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an answer about the loss is missing."""
-        return not self.accepted and self.state is LossState.OPEN
+    def is_release(self) -> bool:
+        """Whether it is another release."""
+        return self.words.startswith("BookKeeper ")
 
 
-def judged(coincidences: Iterable[str], has_open: bool = False) -> AdviceAnswer:
-    """Return the answer for losses with these coincidences.
+@dataclass(frozen=True)
+class NumberedStep:
+    """A step with its number and the losses that it is against."""
 
-    A condition is a promise: if all are met, nothing is lost. Nobody can promise that while a question is
-    open, so a loss that was found then makes the answer a no.
-    """
-    found = list(coincidences)
-    if any(one in UNAVOIDABLE for one in found) or (found and has_open):
-        return AdviceAnswer.NO
-    if has_open:
-        return AdviceAnswer.UNKNOWN
-    return AdviceAnswer.CONDITIONS if found else AdviceAnswer.YES
+    number: int
+    step: Step
+    against: tuple[Loss, ...]
+    done: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """The findings about a setup. Two of them are never equal, so that what follows is kept for each."""
+    """The losses of a setup and the steps against them, computed from the conditions alone."""
 
     setup: Setup
     deployment: Deployment
-    sources: dict[str, Source]
-    set_by: Mapping[str, Setter]
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    set_by: Mapping[str, Setter] = field(default_factory=dict)
     """The setter of each value of the setup, by the name of the value in JSON."""
-    losing: list[tuple[Risk, RiskFinding]]
-    public: list[PublicLoss]
-    other: list[Risk]
-    rest: RiskFinding
-    accepted: frozenset[str]
     pulsar: PulsarRelease | None = None
     """The release of Pulsar that was asked about."""
     persistence: str = ""
     """The setting by which disks outlive their pods, in the keys of the files; empty if no file has one."""
     warning: str = ""
     """Sentences about a release or about keys that were not read; empty if there are none."""
-    remark: str = ""
-    """Whether the answers were computed earlier, or why those that ship are not used; else empty."""
+    ignored: Mapping[str, Ignored] = field(default_factory=dict)
 
-    def here(self, found: RiskFinding) -> bool:
-        """Return whether a verdict is for the sizes asked about, and not for a small instance."""
-        return all(found.shown_on[name] == size for name, size in self.setup.sizes.items())
-
-    @property
+    @cached_property
     def losses(self) -> list[Loss]:
-        """All losses that were asked about, the one that needs the least first; those not found come last."""
-        found = [*map(self._of_risk, self.losing), *map(self._of_public, self.public)]
-        if self._state(self.rest) is not LossState.ABSENT:
-            found.append(self._of_rest())
-        return sorted(
-            found, key=lambda loss: (loss.accepted, not loss.decides, COINCIDENCES.index(loss.coincidence))
+        """The losses that can happen and are not ignored, the easiest first."""
+        return [loss for loss in possible(self.setup) if loss.name not in self.ignored]
+
+    def level(self, loss: Loss) -> str:
+        """Return the events that a loss needs in this setup."""
+        return loss.level_in(self.setup)
+
+    def fails_on(self, level: str) -> bool:
+        """Return whether a loss needs these events or less."""
+        order = list(LEVELS)
+        return any(order.index(self.level(loss)) <= order.index(level) for loss in self.losses)
+
+    @cached_property
+    def change(self) -> Change | None:
+        """The one change of release or setting that removes most; None if none removes a loss."""
+        now = possible(self.setup)
+        best, least = None, self._weight(self.setup, now)
+        for change in _changes(self.setup, self.deployment):
+            then = possible(change.setup)
+            weight = self._weight(change.setup, then)
+            if weight < least:
+                best, least = change, weight
+        return None if best is None else self._told(best)
+
+    def _weight(self, setup: Setup, losses: list[Loss]) -> tuple[int, ...]:
+        """Return how many losses take everything by one crash or less, then how many there are by level."""
+        counted = [loss for loss in losses if loss.name not in self.ignored]
+        levels = Counter(loss.level_in(setup) for loss in counted)
+        order = list(LEVELS)
+        one_fault = [one for one in counted if one.everything and order.index(one.level_in(setup)) < 3]
+        return len(one_fault), *(levels[level] for level in LEVELS)
+
+    def _told(self, change: Change) -> Change:
+        after = {loss.name: loss.level_in(change.setup) for loss in possible(change.setup)}
+        order = list(LEVELS)
+        removes = tuple(loss.name for loss in self.losses if loss.name not in after)
+        eases = tuple(
+            loss.name
+            for loss in self.losses
+            if loss.name in after and order.index(after[loss.name]) > order.index(self.level(loss))
         )
+        remains = tuple(name for name in after if name not in self.ignored)
+        return replace(change, removes=removes, eases=eases, remains=remains)
 
-    @property
-    def deciding(self) -> list[Loss]:
-        """The losses that speak against the setup."""
-        return [loss for loss in self.losses if loss.decides]
+    @cached_property
+    def steps(self) -> list[NumberedStep]:
+        """The steps: that of the change, then by time and by who does them; those that are done come last."""
+        against: dict[Step, list[Loss]] = {}
+        change = self.change
+        for loss in self.losses:
+            if change and loss.name in (*change.removes, *change.eases):
+                against.setdefault(change.step, []).append(loss)
+            if not (change and loss.name in change.removes):
+                for step in steps_of(loss):
+                    against.setdefault(step, []).append(loss)
+        for step in STEPS.values():
+            if step.is_done(self.setup) and step not in against:
+                against[step] = []
+        first = change.step if change else None
 
-    @property
-    def open(self) -> list[Loss]:
-        """The losses of which it is not known whether they happen at these sizes."""
-        return [loss for loss in self.losses if loss.is_open]
+        def place(step: Step) -> tuple[bool, bool, int, int]:
+            done = step.is_done(self.setup)
+            return done, step is not first, WHEN.index(step.when), WHO.index(step.who)
 
-    @property
-    def answer(self) -> AdviceAnswer:
-        """The answer: the losses decide that were found or are public, and those that are open.
+        ordered_steps = sorted(against, key=place)
+        return [
+            NumberedStep(number, step, tuple(against[step]), step.is_done(self.setup))
+            for number, step in enumerate(ordered_steps, 1)
+        ]
 
-        While nothing was searched for, a public loss that can be ruled out does not make it a no.
-        """
-        unsearched = all(found.reason == NOT_ASKED for found in (self.rest, *(f for _, f in self.losing)))
-        can_be_met = (one.coincidence not in UNAVOIDABLE and one.finding is None for one in self.deciding)
-        if self.open and unsearched and all(can_be_met):
-            return AdviceAnswer.UNKNOWN
-        return judged((loss.coincidence for loss in self.deciding), bool(self.open))
+    def words(self, step: Step) -> str:
+        """Return a step in the words of the release, with the keys of the files for persistence."""
+        text = step.text_in(self.setup.release)
+        return text.replace(CHARTS_PERSISTENCE, self.persistence or CHARTS_PERSISTENCE)
 
-    def _state(self, found: RiskFinding) -> LossState:
-        if not (found.decided and self.here(found)):
-            return LossState.OPEN
-        return LossState.FOUND if found.verdict is Verdict.VIOLATED else LossState.ABSENT
+    def action(self, loss: Loss) -> str:
+        """Return what to do against a loss."""
+        return " ".join(map(self.words, steps_of(loss)))
 
-    def _of_risk(self, asked: tuple[Risk, RiskFinding]) -> Loss:
-        risk, found = asked
-        name, state = risk.bug.name, self._state(found)
-        if risk.at_once and state is LossState.OPEN:  # it follows from the setting at every size
-            state = LossState.FOUND
-        own = {"loses": risk.bug.wrong, "events": risk.events, "state": state, "finding": found}
-        return self._loss(name, risk, own)
+    def numbers(self, loss: Loss) -> list[int]:
+        """Return the numbers of the steps against a loss that are not done, the step of the change first."""
+        mine = {one.step: one.number for one in self.steps if loss in one.against and not one.done}
+        order = [*([self.change.step] if self.change else []), *steps_of(loss)]
+        return [mine[step] for step in dict.fromkeys(order) if step in mine]
 
-    def _of_public(self, loss: PublicLoss) -> Loss:
-        own = {
-            "loses": loss.loses.rstrip("."),
-            "events": "",
-            "state": LossState.PUBLIC,
-            "source": loss.source,
-        }
-        return self._loss(loss.name, loss, own)
 
-    def _loss(self, name: str, about: Risk | PublicLoss, own: Mapping[str, Any]) -> Loss:
-        """Return a loss. Its action has the keys of the files in place of those of Pulsar's chart."""
-        action = about.action
-        if self.persistence:
-            action = action.replace(CHARTS_PERSISTENCE, self.persistence)
-        shared = {field: getattr(about, field) for field in ("short", "coincidence", "when", "seen")}
-        return Loss(name, action=action, accepted=name in self.accepted, **shared, **own)
+COMPACTION = "transactional-compaction"
 
-    def _of_rest(self) -> Loss:
-        state = self._state(self.rest)
-        action = (
-            "Report the execution (--format html draws it): no known bug explains it."
-            if state is LossState.FOUND
-            else "Ask again with a longer --timeout."
-        )
-        said = "an acknowledged entry is lost in a way that no known bug explains"
-        return Loss(
-            ANYTHING_ELSE, "no known bug explains it", said, "nothing", "", action, state, False, self.rest
-        )
+
+def _changes(setup: Setup, deployment: Deployment) -> Iterator[Change]:
+    """Yield each single change that may remove losses, of changes that remove as much the nearest first."""
+    e, wq, aq = setup.configuration.sizes
+    if "ephemeral-disks" in setup.features:
+        step = STEPS["persistent-volumes"]
+        yield Change("persistent volumes", _without(setup, "ephemeral-disks"), step)
+    if aq == 1:
+        sizes = Configuration(max(e, 2), max(wq, 2), 2)
+        bookies = max(setup.bookies, sizes.ensemble + min(1, setup.bookies - e))
+        words = f"{sizes} on {amount(bookies, 'bookie')}"
+        text = f"Keep two copies: {words} for new ledgers, in broker.conf and in each namespace policy."
+        other = replace(setup, configuration=sizes, bookies=bookies)
+        yield Change(words, other, Step("clients", "change", text))
+    if not setup.journal:
+        yield Change("journalWriteData=true", replace(setup, journal=True), STEPS["journal-on"])
+    if not setup.sync:
+        yield Change("journalSyncData=true", replace(setup, journal=True, sync=True), STEPS["sync-on"])
+    if e > wq:
+        other = replace(setup, configuration=Configuration(wq, wq, aq))
+        yield Change(f"E = WQ = {wq}", other, STEPS["unstriped"])
+    for feature, words, step in (
+        ("no-collection", "gcOverreplicatedLedgerWaitTime=0", STEPS["no-collection"]),
+        (COMPACTION, "useTransactionalCompaction=true", Step("bookies", "change", COMPACT, rules_out=True)),
+    ):
+        if feature not in setup.features:
+            yield Change(words, replace(setup, features=setup.features | {feature}), step)
+    now = ordered(setup.release)
+    later = [release for release in TAGS if ordered(release) > now]
+    for release in sorted(later, key=lambda one: (ordered(one)[:2] != now[:2], ordered(one))):
+        pulsars = pulsars_with(release)
+        if pulsars or not deployment.pulsar:
+            of_pulsar = (
+                f" Pulsar {', '.join(pulsars)} or later of the line has it." if deployment.pulsar else ""
+            )
+            text = (
+                f"Run bookies and clients with BookKeeper {release} or later of its line; Pulsar's brokers "
+                f"are clients.{of_pulsar} Check the version in the first lines of each log."
+            )
+            step = Step("bookies", "change", text, rules_out=True)
+            yield Change(f"BookKeeper {release}", replace(setup, release=release), step)
+
+
+COMPACT = "Set useTransactionalCompaction=true on each bookie."
+
+
+def _without(setup: Setup, feature: str) -> Setup:
+    return replace(setup, features=setup.features - {feature})

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
+from pathlib import Path
 from typing import Any
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.affected import bugs_of_releases
+from fencepost.answers.advice import Advice, Ignored
+from fencepost.answers.asked_release import AskedRelease, asked_pulsar, asked_release
 from fencepost.answers.known import full_names
-from fencepost.answers.public_losses import FEATURES, PUBLIC_LOSSES, public_losses
-from fencepost.answers.risk_search import not_asked
-from fencepost.answers.risks import OF_SETTINGS, risks
+from fencepost.answers.losses import FEATURES, LOSSES
 from fencepost.answers.setups import Setup
+from fencepost.encoding import keys as k
+from fencepost.encoding.documents import Key, has_keys, parse_toml, read_text
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
-from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read, ordered
+from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.joined_files import read_files
-from fencepost.quorums.setters import Setter
-from fencepost.quorums.sources import Files
+from fencepost.quorums.files.images import Image
+from fencepost.quorums.files.joined_files import Files, read_files
+from fencepost.quorums.files.setters import DEFAULT, Setter
+from fencepost.quorums.files.settings import QUORUMS
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 
@@ -37,9 +41,9 @@ def asked_setup(
     sync: bool | None = None,
     checks: bool | None = None,
     storage: str | None = None,
-    accept: Sequence[str] = (),
+    ignore: str | None = None,
 ) -> Advice:
-    """Return the advice before any question: the setup, the setter of each value, and what to ask.
+    """Return the advice on the setup that options and files make, with the setter of each value.
 
     A value is that of its option, else of the last file that has it, else the default. Raises BadInput.
     """
@@ -48,8 +52,12 @@ def asked_setup(
     if storage not in (None, *STORAGES):
         near = did_you_mean(storage or "", STORAGES)
         raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES)}")
-    in_pulsar = None if pulsar is None else pulsar_release(pulsar)
     said = read_files(files)
+    image, of_image = said.image if pulsar is None and release is None else (None, DEFAULT)
+    if image:
+        pulsar, release = _of_image(image)
+    given = None if release is None else asked_release(release)
+    given = given if pulsar is None else asked_pulsar(pulsar)
     set_by: dict[str, Setter] = {}
 
     def value(name: str, flag: str, option: object, default: object) -> Any:
@@ -58,6 +66,10 @@ def asked_setup(
 
     def size(name: str, flag: str, option: int | None) -> int:
         found = value(name, flag, option, None)
+        if found is None and said.sources and name != "bookies":
+            raise BadInput(
+                f"{said.without(QUORUMS[name])}; give -e, -w, -a and -n, or --from FILE that has them"
+            )
         if found is None:
             raise BadInput(
                 f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
@@ -70,84 +82,96 @@ def asked_setup(
         size("ack_quorum", "-a", ack_quorum),
     )
     number = size("bookies", "-n", bookies)
-    flag, given = ("--release", release) if in_pulsar is None else ("--pulsar", in_pulsar.bookkeeper)
-    wanted = value("release", flag, given, NEWEST)
-    known = newest_read(wanted)
-    said = said.known_to(known)
-    of_pulsar = said.pulsar or in_pulsar is not None
+    flag = "--release" if pulsar is None else "--pulsar"
+    value("release", flag, None if given is None else given.bookkeeper, NEWEST)
+    if image and set_by["release"] != DEFAULT:
+        set_by["release"] = of_image
+    asked = given or AskedRelease(NEWEST)
+    said = said.known_to(asked.bookkeeper)
+    of_pulsar = said.pulsar or asked.pulsar is not None
     setup = Setup(
         configuration,
         number,
-        known,
+        asked.bookkeeper,
         value("journal", "--journal", journal, True),
         value("checks", "--checks", checks, False),
         value("storage", "--storage", storage, "db" if of_pulsar else "sorted"),
         value("sync", "--sync", sync, True),
         _features(said),
+        of_pulsar,
     )
     is_sorted, setter = said.chosen("sorted_storage", default=True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
-    first = unasked(setup, deployment)
-    warnings = [in_pulsar.warning if in_pulsar else _not_read(wanted, known), *_of_files(said)]
-    return replace(
-        first,
-        sources=dict(said.sources),
-        set_by=set_by,
-        accepted=accepted(accept),
-        pulsar=in_pulsar,
-        persistence=said.persistence(),
-        warning=" ".join(filter(None, warnings)),
+    ignored, expired = ignored_losses(ignore)
+    warnings = [f"Note: {asked.note}" if asked.note else "", *expired, *_of_files(said)]
+    if image and set_by["release"] == DEFAULT:
+        found = f"{of_image.name}: {image.where} is {image.tag}, which names no release that was read"
+        warnings.append(f"Warning: {found}. Give yours with --pulsar or --release.")
+    warning = " ".join(filter(None, warnings))
+    return Advice(
+        setup, deployment, dict(said.sources), set_by, asked.pulsar, said.persistence(), warning, ignored
     )
+
+
+def _of_image(image: Image) -> tuple[str | None, str | None]:
+    """Return the release of Pulsar or of BookKeeper that a tag names, as --pulsar and --release take it."""
+    number = re.match(r"v?(\d+\.\d+\.\d+)(?!-M|\d)", image.tag)
+    try:
+        if number and image.product == "pulsar":
+            return pulsar_release(number[1]).name, None
+        return None, newest_read(number[1]) and number[1] if number else None
+    except BadInput:
+        return None, None
 
 
 def _of_files(said: Files) -> Iterator[str]:
     """Yield a warning for each file with keys that may matter and that are not read."""
     for name, source in said.sources.items():
-        more = f" (The notes below have {len(source.unread) - 1} more.)" if len(source.unread) > 1 else ""
+        more = f" (The notes have {len(source.unread) - 1} more.)" if len(source.unread) > 1 else ""
         if source.unread:
-            yield f"warning: {name}: {source.unread[0]}{more} The answer is without it."
-
-
-def _not_read(release: str, answered: str) -> str:
-    """Return a warning if another release is answered than the one asked about; else an empty text."""
-    if release == answered:
-        return ""
-    line = "of its line " if ordered(release)[:2] == ordered(answered)[:2] else ""
-    return (
-        f"warning: BookKeeper {release} was not read. The answer is for {answered}, the newest {line}that "
-        f"was; {release} may have fewer losses, or others."
-    )
-
-
-def unasked(setup: Setup, deployment: Deployment) -> Advice:
-    """Return the advice on a setup before any question is asked: nothing is decided."""
-    found = risks(setup)
-    return Advice(
-        setup,
-        deployment,
-        sources={},
-        set_by={},
-        losing=[(risk, not_asked(risk, setup)) for risk in found if risk.loses],
-        public=public_losses(setup.release, setup.traits),
-        other=[risk for risk in found if not risk.loses],
-        rest=not_asked(None, setup),
-        accepted=frozenset(),
-    )
-
-
-def accepted(names: Sequence[str]) -> frozenset[str]:
-    """Return the losses of these names, which the answer leaves out. Raises BadInput."""
-    known = [bug[0] for bug in bugs_of_releases()]
-    return full_names([*known, *OF_SETTINGS, *PUBLIC_LOSSES], names, "--accept ", "loss")
+            yield f"Warning: {name}: {source.unread[0]}{more} The answer is without it."
 
 
 def _features(said: Files) -> frozenset[str]:
-    """Return the settings of the files that some public loss needs and that no model has."""
+    """Return the settings of the files that decide about a loss and that no model has."""
     values = said.unmodelled
     found = {
         feature.name for key, feature in FEATURES.items() if key in values and feature.is_in(values[key])
     }
-    others = {"ephemeral-disks": not said.persistent, "no-autorecovery": not said.autorecovery}
+    others = {
+        "ephemeral-disks": not said.persistent,
+        "no-autorecovery": not said.autorecovery,
+        "delayed-change": said.chosen("delay_ensemble_change", default=False)[0],
+    }
     return frozenset(found | {name for name, holds in others.items() if holds})
+
+
+IGNORED = k.keys(
+    reason=k.text("why the loss is ignored"),
+    until=Key((date, str), "the last day of it, such as 2027-01-31"),
+)
+HINT = 'a table for each loss: ["#4812"], reason = "…", until = 2027-01-31'
+
+
+def ignored_losses(file: str | None) -> tuple[Mapping[str, Ignored], list[str]]:
+    """Return the losses that a file ignores, and a sentence for each that expired. Raises BadInput."""
+    if file is None:
+        return {}, []
+    rows = parse_toml(read_text(Path(file), HINT), file, HINT)
+    found: dict[str, Ignored] = {}
+    expired = []
+    for name, row in rows.items():
+        place = f"{file}, {name}"
+        row = has_keys(row, IGNORED, place)
+        try:
+            until = row["until"] if isinstance(row["until"], date) else date.fromisoformat(row["until"])
+        except ValueError:
+            raise BadInput(f"{place}: until = {row['until']!r}: must be a day, such as 2027-01-31") from None
+        (full,) = full_names(LOSSES, [name], f"{file}: ", "loss")
+        if until < date.today():
+            expired.append(f"Note: {file} ignored {full} until {until}, so it counts again.")
+        else:
+            found[full] = Ignored(row["reason"], str(until))
+    return found, expired

@@ -13,8 +13,9 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.parameters import options
-from fencepost.encoding.language.protocol import Protocol, choose
+from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import FAMILIES, find
 from fencepost.properties.expectations import Expectation
@@ -89,7 +90,7 @@ def _violates(protocol: Protocol, trace: Trace, fix: dict[str, str]) -> bool:
     """Return whether the steps that are possible violate the property in the instance with the fix."""
     parameters = protocol.parameters({**trace.parameters, **trace.switches, **fix}.items())
     system = protocol.as_written(parameters)
-    (prop,) = choose(system, (trace.property,))
+    (prop,) = choose(system, (trace.property,), with_liveness=True)
     replayer = Replayer(system, protocol.subject(parameters))
     violated = replayer.concrete.predicate(~prop.holds)
     true = {name for name, value in trace.initial.items() if value is True}

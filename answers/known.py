@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from fencepost.encoding.check import check
-from fencepost.encoding.engine.events import Listener
-from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Outcome
 from fencepost.encoding.errors import BadInput, did_you_mean
-from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import TABLES, Expectation, Run, read
+
+if TYPE_CHECKING:
+    from fencepost.encoding.engine.events import Listener
+    from fencepost.encoding.engine.limits import Limits
+    from fencepost.encoding.engine.verdicts import Outcome
 
 KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
@@ -73,6 +73,9 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
 
     A protocol whose executions are unbounded keeps its limit on rounds.
     """
+    from fencepost.encoding.check import check
+    from fencepost.properties.catalogue import find
+
     instance = find(run.known.protocol).instance(run.settings.items(), run.known.release)
     properties = instance.properties(run.known.property)
     asked = run.limits(limits).of(instance.system)

@@ -102,7 +102,7 @@ def request_of(
 ) -> Request:
     """Return the request about the instance with these settings. Raises BadInput and ModelError."""
     instance = protocol.instance(settings, release, drop_declared)
-    properties = instance.properties(*names)
+    properties = instance.claims(*names)
     return Request(instance, properties, limits.of(instance.system))
 
 
@@ -184,7 +184,7 @@ def ask_all(
     while waiting and not outcome.interrupted:
         instance = next(iter(waiting.values()))[0]
         names = [name for name, known in waiting.items() if known[0].parameters == instance.parameters]
-        request = Request(instance, instance.properties(*names), limits.of(instance.system), first.instance)
+        request = Request(instance, instance.claims(*names), limits.of(instance.system), first.instance)
         asked.now = request
         outcome = ask(request, _share_of(request, 1 / len(waiting), asked.elapsed()))
         said = [result.property for result in outcome.results if not says_nothing(result)]
@@ -215,7 +215,7 @@ def _likely(name: str, instances: Sequence[Instance]) -> Sequence[Instance]:
 def reaches(instance: Instance, name: str) -> bool:
     """Return whether simulations reach the witness of a property; no if the protocol refuses the instance."""
     try:
-        return any(simulate(instance.system, instance.properties(name), ()))
+        return any(simulate(instance.system, instance.claims(name), ()))
     except (BadInput, ModelError):
         return False
 

@@ -1,8 +1,11 @@
-"""Setups of BookKeeper that a user asks about, and the words for their conditions."""
+"""Setups of BookKeeper that a user asks about, and the conditions that a loss may put to them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from operator import eq, gt
 
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
@@ -25,6 +28,8 @@ class Setup:
     """Whether a bookie answers only after the fsync of its journal (journalSyncData)."""
     features: frozenset[str] = frozenset()
     """Settings that some loss needs and that are no field, such as `several-ledger-directories`."""
+    pulsar: bool = False
+    """Whether the clients are Pulsar's brokers, which throttle no adds unless told to."""
 
     @property
     def unsynced(self) -> bool:
@@ -34,24 +39,17 @@ class Setup:
         """
         return not self.sync and (self.journal or not self.checks)
 
-    @property
+    @cached_property
     def traits(self) -> frozenset[str]:
-        """The words of `risks.toml` that describe this setup."""
-        ensemble, write_quorum, ack_quorum = self.configuration.sizes
-        held = {
-            "spare": self.bookies > ensemble,
-            "striped": ensemble > write_quorum,
-            "two-acks": ack_quorum > 1,
-            "journal": self.journal,
-            "no-journal": not self.journal,
-            "checks": self.checks,
-            "no-checks": not self.checks,
-            "db": self.storage == "db",
-            "sorted": self.storage == "sorted",
-            "index-files": STORAGES[self.storage].index == "files",
-            "unsynced": self.unsynced,
-        }
-        return self.features | {trait for trait, holds in held.items() if holds}
+        """The conditions that this setup meets, by their names in the tables of losses."""
+        letters = self.letters
+        own = (trait for trait, expression in SIZES.items() if holds(expression, letters))
+        return self.features | {*own, *(trait for trait, is_met in SETTINGS.items() if is_met(self))}
+
+    @property
+    def letters(self) -> dict[str, int]:
+        """The sizes by their letters: E, WQ, AQ and N."""
+        return dict(zip(("E", "WQ", "AQ", "N"), (*self.configuration.sizes, self.bookies), strict=True))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -61,10 +59,43 @@ class Setup:
         return {"bookies": min(self.bookies, ensemble + 1), **quorums}
 
 
-TRAITS = {
+SIGNS: Mapping[str, Callable[[int, int], bool]] = {">": gt, "=": eq}
+
+
+def holds(expression: str, letters: Mapping[str, int]) -> bool:
+    """Return whether an expression over sizes holds, such as `N > E` or `N = E + 1`."""
+    left, sign, *sum_of = expression.split()
+    right = sum(letters[word] if word in letters else int(word) for word in sum_of if word != "+")
+    return SIGNS[sign](letters[left], right)
+
+
+SIZES: Mapping[str, str] = {
     "spare": "N > E",
+    "no-spare": "N = E",
+    "one-spare": "N = E + 1",
     "striped": "E > WQ",
+    "two-bookies": "E > 1",
+    "one-ack": "AQ = 1",
     "two-acks": "AQ > 1",
+    "no-slack": "AQ = WQ",
+}
+"""The conditions on sizes. The expression is what is evaluated and what is printed."""
+
+SETTINGS: Mapping[str, Callable[[Setup], bool]] = {
+    "journal": lambda setup: setup.journal,
+    "no-journal": lambda setup: not setup.journal,
+    "checks": lambda setup: setup.checks,
+    "no-checks": lambda setup: not setup.checks,
+    "db": lambda setup: setup.storage == "db",
+    "sorted": lambda setup: setup.storage == "sorted",
+    "index-files": lambda setup: STORAGES[setup.storage].index == "files",
+    "unsynced": lambda setup: setup.unsynced,
+    "no-throttle": lambda setup: setup.pulsar and "throttle" not in setup.features,
+}
+"""The conditions on the settings that are fields of a setup."""
+
+TRAITS: Mapping[str, str] = {
+    **SIZES,
     "journal": "journal on",
     "no-journal": "journal off",
     "checks": "dataIntegrityChecking on",
@@ -73,11 +104,13 @@ TRAITS = {
     "sorted": "SortedLedgerStorage",
     "index-files": "sorted or interleaved storage",
     "unsynced": "journalSyncData off",
+    "no-throttle": "bookkeeperClientThrottleValue=0",
     "deferred-sync": "writers with DEFERRED_SYNC",
     "readers": "readers without recovery",
     "several-ledger-directories": "several ledgerDirectories",
     "several-journal-directories": "several journalDirectories",
     "racks": "enforceMinNumFaultDomainsForWrite",
     "reused-ids": "ids of deleted ledgers used again",
+    "delayed-change": "delayEnsembleChange",
 }
-"""The conditions that a bug may need of a setup, in words."""
+"""The conditions that a loss may put to a setup, in words."""

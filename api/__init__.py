@@ -1,4 +1,4 @@
-"""Fencepost for Python: `check`, `advise`, `count`, `load`, `quorum`, their results, and `BadInput`.
+"""Fencepost for Python: `check`, `advise`, `count`, `follow`, `load`, `quorum`, and their results.
 
 Each name is imported when it is first used, so `import fencepost` costs nothing that is not needed.
 """
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fencepost.advised import Advised, advise
-    from fencepost.checks import check, count, load
+    from fencepost.checks import check, count, follow, load
     from fencepost.encoding.enumeration.count import StateCount
     from fencepost.encoding.errors import BadInput
     from fencepost.encoding.language.protocol import Protocol
+    from fencepost.encoding.logs.following import LogAnswer
     from fencepost.results import Checked, CheckedProperty, CheckedTrace
     from fencepost.sizes import Quorum, quorum
 
@@ -23,12 +24,14 @@ __all__ = [
     "Checked",
     "CheckedProperty",
     "CheckedTrace",
+    "LogAnswer",
     "Protocol",
     "Quorum",
     "StateCount",
     "advise",
     "check",
     "count",
+    "follow",
     "load",
     "quorum",
 ]
@@ -40,12 +43,14 @@ if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
         "Checked": "results",
         "CheckedProperty": "results",
         "CheckedTrace": "results",
+        "LogAnswer": "encoding.logs.following",
         "Protocol": "encoding.language.protocol",
         "Quorum": "sizes",
         "StateCount": "encoding.enumeration.count",
         "advise": "advised",
         "check": "checks",
         "count": "checks",
+        "follow": "checks",
         "load": "checks",
         "quorum": "sizes",
     }

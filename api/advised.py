@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +10,9 @@ from os import PathLike, fspath
 from typing import Any
 
 from fencepost.answers.advice import Advice
-from fencepost.answers.advice_search import advice_on
 from fencepost.answers.asked_setup import asked_setup
-from fencepost.arguments import number, texts
-from fencepost.cli.options.numbers import SECONDS, SIZE
+from fencepost.arguments import number
+from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.rendering.advice_document import document
 from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
@@ -23,43 +21,39 @@ from fencepost.results import table
 
 @dataclass(frozen=True, repr=False)
 class Advised:
-    """The answer to "may I run this configuration on this release?", and the losses behind it."""
+    """The losses of a configuration on a release by what they need, and the steps against them."""
 
     _advice: Advice
 
     @property
-    def answer(self) -> str:
-        """The answer: `yes`, `yes, with conditions`, `no` or `not known`."""
-        return self._advice.answer.value
-
-    @property
-    def headline(self) -> str:
-        """The answer in words."""
-        return str(self._document["headline"])
-
-    @property
-    def actions(self) -> list[dict[str, Any]]:
-        """The steps: `action`, `when`, the losses that it is `against`, and whether it is `required`."""
-        return list(self._document["actions"])
+    def level(self) -> str | None:
+        """The events that the easiest loss needs, such as `crash`; None without a loss."""
+        found = self._document["level"]
+        return None if found is None else str(found)
 
     @property
     def losses(self) -> list[dict[str, Any]]:
-        """The losses that were asked about: `name`, `state`, `coincidence`, `source` and others."""
+        """The losses and stops that can happen: `name`, `level`, `short`, `steps` and others."""
         return list(self._document["losses"])
 
     @property
-    def deciding(self) -> list[str]:
-        """The names of the losses that speak against the configuration."""
-        return list(self._document["deciding"])
+    def impossible(self) -> dict[str, str]:
+        """The losses that cannot happen, each with the reason."""
+        return dict(self._document["impossible"])
 
     @property
-    def undecided(self) -> list[str]:
-        """The names of the losses that were not decided."""
-        return list(self._document["undecided"])
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps: `number`, `text`, `who`, `when`, the losses it is `against`, whether it is `done`."""
+        return list(self._document["steps"])
 
-    def text(self, commands: bool = False) -> str:
-        """Return what `fencepost advise` prints, with `--commands` if asked for."""
-        return as_text(self._advice, commands)
+    @property
+    def change(self) -> dict[str, Any] | None:
+        """The one change that removes most: `words`, `removes`, `remains`; None if none removes a loss."""
+        return self._document["change"]  # type: ignore[no-any-return]
+
+    def text(self, whole: bool = False) -> str:
+        """Return what `fencepost advise` prints, with `--all` if asked for."""
+        return as_text(self._advice, whole)
 
     def html(self) -> str:
         """Return the page that `fencepost advise --format html` writes."""
@@ -78,10 +72,12 @@ class Advised:
         return self.text()
 
     def _repr_html_(self) -> str:
-        """Return the answer, and the steps as a table, which notebooks show."""
-        steps = [(one["action"], ", ".join(one["against"]), _yes(one["required"])) for one in self.actions]
-        shown = table(("step", "against", "required"), steps) if steps else ""
-        return f"<p>{escape(self.headline)}</p>{shown}"
+        """Return the setup and its losses as a table, which notebooks show."""
+        rows = [
+            (one["level"], one["name"], one["short"], ", ".join(map(str, one["steps"])))
+            for one in self.losses
+        ]
+        return f"<p>{escape(self._document['asked'])}</p>{table(('needs', 'loss', 'in short', 'step'), rows)}"
 
 
 def advise(
@@ -97,17 +93,13 @@ def advise(
     sync: bool | None = None,
     checks: bool | None = None,
     storage: str | None = None,
-    accept: str | Iterable[str] = (),
-    timeout: float = 300.0,
-    fresh: bool = False,
+    ignore: str | PathLike[str] | None = None,
 ) -> Advised:
-    """Say whether a configuration on a release may lose acknowledged entries, and what to do.
+    """Say what a configuration on a release can lose, what each loss needs, and what to do.
 
-    The arguments are the options of `fencepost advise`; `files` are those of `--from`, and `timeout` counts
-    seconds. A value that is not given is that of the last file that has it, or the default. The answer to a
-    usual setup ships, and `fresh` computes it. Raises BadInput, and KeyboardInterrupt after Ctrl-C.
+    The arguments are the options of `fencepost advise`; `files` are those of `--from`. A value that is not
+    given is that of the last file that has it, or the default. Raises BadInput.
     """
-    until = time.perf_counter() + number("timeout", timeout, SECONDS)
     paths = (files,) if isinstance(files, str | PathLike) else files
     given = {
         "ensemble": ensemble,
@@ -115,7 +107,7 @@ def advise(
         "ack_quorum": ack_quorum,
         "bookies": bookies,
     }
-    unasked = asked_setup(
+    advice = asked_setup(
         **{name: number(name, size, SIZE) for name, size in given.items() if size is not None},
         release=release,
         pulsar=pulsar,
@@ -124,11 +116,6 @@ def advise(
         sync=sync,
         checks=checks,
         storage=storage,
-        accept=texts(accept),
+        ignore=None if ignore is None else fspath(ignore),
     )
-    *_, advice = advice_on(unasked, lambda: until - time.perf_counter(), fresh=fresh)
     return Advised(advice)
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"

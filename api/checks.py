@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from fencepost.answers.requests import (
@@ -19,7 +19,6 @@ from fencepost.arguments import number, texts
 from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
 from fencepost.cli.options.settings import budgets as read_budgets
 from fencepost.cli.rendering.check_report import reported
-from fencepost.encoding.check import check as checked
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome
@@ -29,6 +28,10 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.protocol import load as load_file
 from fencepost.encoding.language.sorts import show
+from fencepost.encoding.liveness.live_check import check_all
+from fencepost.encoding.logs.events import read_logs
+from fencepost.encoding.logs.following import LogAnswer
+from fencepost.encoding.logs.following import follow as follow_logs
 from fencepost.results import Checked
 
 
@@ -104,6 +107,28 @@ def count(
     return counted
 
 
+def follow(
+    protocol: Protocol | str | Path,
+    *logs: str | Path,
+    properties: str | Iterable[str] = (),
+    settings: Mapping[str, object] | None = None,
+    release: str | None = None,
+    silent: str | Iterable[str] = (),
+    names: Mapping[str, str] | None = None,
+    reader: Callable[[str], Iterable[Mapping[str, object]]] | None = None,
+    timeout: float = 300.0,
+) -> LogAnswer:
+    """Return whether an execution of a protocol has the events of these logs, as `fencepost follow` does.
+
+    Each of `logs` is a file. The arguments are the options of the command; `reader` is a function from a line
+    to its events. Raises BadInput.
+    """
+    instance = _family(protocol).instance(_settings(settings), release)
+    asked = instance.properties(*texts(properties)) if properties else []
+    found = read_logs([Path(log) for log in logs], instance.system, names or {}, reader)
+    return follow_logs(instance, found, texts(silent), asked, number("timeout", timeout, SECONDS))
+
+
 def _family(protocol: Protocol | str | Path) -> Protocol:
     """Return the protocol, or the one of that name or file. Raises BadInput."""
     return protocol if isinstance(protocol, Protocol) else find_protocol(str(protocol))
@@ -116,7 +141,7 @@ def _settings(settings: Mapping[str, object] | None) -> list[tuple[str, str]]:
 
 def _ask(request: Request, limits: Limits) -> Outcome:
     """Return the outcome of a request. Raises KeyboardInterrupt after Ctrl-C."""
-    outcome = checked(request.instance, request.properties, limits)
+    outcome = check_all(request.instance, request.properties, limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome

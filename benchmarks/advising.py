@@ -19,7 +19,7 @@ JOURNALS = {"on": [], "unsynced": ["--sync", "off"], "off": ["--journal", "off"]
 
 
 def measured(sizes: str, release: str, journal: str) -> tuple[float, float, int, str]:
-    """Return CPU seconds, seconds, the exit code and the headline of one answer, with one spare bookie."""
+    """Return CPU seconds, seconds, the exit code and the first line of one answer, with one spare bookie."""
     ensemble, write_quorum, ack_quorum = sizes.split("/")
     given = ["-e", ensemble, "-w", write_quorum, "-a", ack_quorum, "-n", str(int(ensemble) + 1)]
     command = [str(Path(sys.executable).with_name("fencepost")), "advise", *given, "--release", release]
@@ -27,7 +27,7 @@ def measured(sizes: str, release: str, journal: str) -> tuple[float, float, int,
     done = subprocess.run([*command, *JOURNALS[journal]], capture_output=True, text=True, check=False)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    headline = " ".join(done.stdout.partition("\n\n")[0].split())
+    headline = done.stdout.partition("\n")[0]
     return cpu, time.perf_counter() - begun, done.returncode, headline
 
 
@@ -40,7 +40,7 @@ def main() -> None:
         if wanted and not name.startswith(tuple(wanted)):
             continue
         cpu, wall, code, headline = measured(sizes, release, journal)
-        print(f"| {name} | {cpu:.0f} | {wall:.0f} | {code} | {headline} |", flush=True)
+        print(f"| {name} | {cpu:.2f} | {wall:.2f} | {code} | {headline} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 
 A row is an instance with the properties that hold on it. They are asked about together, and badly defined
 actions with them. Declared invariants are hidden. Every run of a program is a process of its own, timed from
-its start to its end; making the circuit is not part of it. ABC is the Debian package `berkeley-abc`.
+its start to its end; making the circuit is not part of it. ABC is the program of the wheel `pyosys`. With
+`--engine abc`, `check` judges its clauses and asks for witnesses: that is the third column.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import median
 
-from abc_pdr import PROGRAM, pdr
+from fencepost.encoding.abc.process import Proof, pdr
+from fencepost.encoding.engine.limits import abc_program
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.evidence.aiger import Circuit, CircuitBuilder
+from fencepost.encoding.formulas.aiger import Circuit, CircuitBuilder
 from fencepost.encoding.language.protocol import load
+from fencepost.encoding.solving.answers import SolverGaveUpError
 from fencepost.properties.catalogue import find
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -126,16 +129,21 @@ class Run:
 def by_abc(row: Row) -> Run:
     """Ask ABC about a row."""
     circuit, used, begun = row.circuit, processor_seconds(), time.perf_counter()
-    answer = pdr(circuit, TIMEOUT)
-    seconds, processor = time.perf_counter() - begun, processor_seconds() - used
-    worst = min(answer.verdicts.values(), key=list(Verdict).index)
-    return Run(worst, seconds, processor, answer.clauses)
+    clauses = None
+    try:
+        answer = pdr(circuit, TIMEOUT)
+    except SolverGaveUpError:
+        verdict = Verdict.UNDECIDED
+    else:
+        verdict = Verdict.PROVED if isinstance(answer, Proof) else Verdict.VIOLATED
+        clauses = len(answer.rows) if isinstance(answer, Proof) else None
+    return Run(verdict, time.perf_counter() - begun, processor_seconds() - used, clauses)
 
 
-def by_check(row: Row) -> Run:
+def by_check(engine: str, row: Row) -> Run:
     """Ask `fencepost check` about a row: start, search, judge and witnesses, with invariants hidden."""
     command = [sys.executable, "-m", "fencepost.cli", "check", *row.arguments, "--drop-declared"]
-    command += ["--engine", "ic3", "--format", "json", "--timeout", str(TIMEOUT)]
+    command += ["--engine", engine, "--format", "json", "--timeout", str(TIMEOUT)]
     used, begun = processor_seconds(), time.perf_counter()
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
     seconds, processor = time.perf_counter() - begun, processor_seconds() - used
@@ -145,7 +153,11 @@ def by_check(row: Row) -> Run:
     return Run(worst, seconds, processor, len(clauses))
 
 
-WAYS: Mapping[str, Callable[[Row], Run]] = {"fencepost": by_check, "ABC pdr": by_abc}
+WAYS: Mapping[str, Callable[[Row], Run]] = {
+    "fencepost": partial(by_check, "ic3"),
+    "ABC pdr": by_abc,
+    "fencepost with ABC": partial(by_check, "abc"),
+}
 """The programs that are compared, by the name of their columns."""
 
 
@@ -205,8 +217,8 @@ def main() -> None:
         for row in rows:
             print(f"{row.name:38} fencepost check {' '.join(row.arguments)}")
         return
-    if PROGRAM is None:
-        parser.error("ABC is not installed; Debian and Ubuntu have it as berkeley-abc")
+    if abc_program() is None:
+        parser.error("ABC is not installed; pip install '.[abc]'")
     measured = []
     for number, row in enumerate(rows, 1):
         runs = measure(row, arguments.runs)

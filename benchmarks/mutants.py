@@ -117,7 +117,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         "unit/encoding/test_false_proofs.py",
         "unit/encoding/test_certificates.py",
     ),
-    "encoding/evidence/aiger.py": ("unit/encoding/test_aiger.py",),
+    "encoding/formulas/aiger.py": ("unit/encoding/test_aiger.py",),
     "encoding/formulas/and_inverter.py": ("unit/encoding/test_aiger.py",),
     "encoding/formulas/sendings.py": (
         "unit/encoding/test_receipts.py",

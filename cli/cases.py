@@ -13,7 +13,6 @@ from pathlib import Path
 
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.check_text import counterexample_text, heading, verdict_line, verdict_sentence
-from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
@@ -21,6 +20,7 @@ from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.properties.expectations import EXPECTED, Run, differs
 
 
@@ -105,8 +105,8 @@ def checked(
     instance = protocol.instance(settings.items(), release)
     system = instance.system
     limits = limits.of(system)
-    (chosen,) = instance.properties(prop)
-    outcome = check(instance, [chosen], limits)
+    (chosen,) = instance.claims(prop)
+    outcome = check_all(instance, [chosen], limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     (result,) = outcome.results

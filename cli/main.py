@@ -28,6 +28,7 @@ TASKS = {
     "Check a protocol": {
         "check": "Search for violations of properties, or prove that there are none.",
         "trace": "Replay and show a saved counterexample.",
+        "follow": "Say whether a log of a real system is an execution of a protocol.",
         "weaken": "Leave out each conjunct and each update in turn: which property notices?",
         "known": "Check that known bugs are found, and are gone once mended.",
     },
@@ -39,7 +40,7 @@ TASKS = {
     },
     "BookKeeper configurations and releases": {
         "quorum": "Calculate what an E/WQ/AQ configuration survives.",
-        "advise": "Show the known data-loss bugs that affect a configuration on a release.",
+        "advise": "Rank what a configuration on a release can lose, and what to do.",
         "releases": "List the known bugs by release.",
     },
     "The real code": {

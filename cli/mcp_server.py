@@ -246,15 +246,13 @@ class Tools:
         pulsar: str | None = None,
         files: list[str] | None = None,
     ) -> str:
-        """Say whether a configuration on a release of BookKeeper or Pulsar may lose acknowledged entries.
+        """Say what a configuration on a release of BookKeeper or Pulsar can lose, by what that needs.
 
         `files` are configuration files in the folder of the server, such as broker.conf.
         """
         sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
         read = [f"--from={self.door.inside(file)}" for file in files or ()]
-        return await self.door.answer(
-            "advise", *sizes, *given(release=release, pulsar=pulsar), *read, self.limit
-        )
+        return await self.door.answer("advise", *sizes, *given(release=release, pulsar=pulsar), *read)
 
 
 def mcp_server(door: Door) -> MCPServer[Any]:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
+from fencepost.encoding.abc.finder import find as find_by_abc
 from fencepost.encoding.engine.events import Listener, Underway
 from fencepost.encoding.engine.limits import Limits, validate
+from fencepost.encoding.engine.messages import ABC, IC3
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.enumeration.state_enumeration import StateEnumeration
 from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3.finder import find as find_by_ic3
 from fencepost.encoding.ic3.found_proof import FoundProof
 from fencepost.encoding.ic3.kept_proof import Kept, KeptProof
 from fencepost.encoding.ic3.shortest_violation import ShortestViolation
@@ -47,19 +51,31 @@ def check(
     found does not replay.
     """
     refuse_uncheckable(instance.system, limits)
+    return decide(instance, properties, limits, listener, kept)
+
+
+def decide(
+    instance: Checkable,
+    properties: Sequence[Property],
+    limits: Limits,
+    listener: Listener = lambda event: None,
+    kept: Kept | None = None,
+) -> Outcome:
+    """Do the same for a system that `refuse_uncheckable` has accepted, or that was made from such a one."""
     work = Work(instance, properties, limits, listener)
     try:
         listener(Underway(work.outcome))
         if kept is not None:
             work.run([KeptProof(work, kept)], work.is_enough)
         enumeration, induction = StateEnumeration(work), InductiveProof(work)
-        finding = FoundProof(work, induction)
+        finding = FoundProof(work, induction, limits.finds, IC3, find_by_ic3)
+        by_abc = FoundProof(work, induction, limits.asks_abc, ABC, partial(find_by_abc, limits.timeout))
         in_sequence = limits.jobs == 1 and limits.conflicts is not None
         proving: list[Engine] = [induction] if in_sequence else [induction, finding]
         rounds = BoundedSearch(work, proving)
         shortest = ShortestViolation(work, induction, rounds)
-        engines: list[Engine] = [enumeration, induction, rounds, finding, shortest]
-        refuting: list[Engine] = [enumeration, rounds]
+        engines: list[Engine] = [enumeration, induction, rounds, finding, by_abc, shortest]
+        refuting: list[Engine] = [enumeration, rounds, by_abc]
         lanes: list[list[Engine]] = [engines] if in_sequence else [proving, refuting, [shortest]]
         work.stopped = work.run(engines, work.is_enough, in_lanes(lanes))
         if rounds.findings is not None:

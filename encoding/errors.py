@@ -52,6 +52,7 @@ def refusals_are_kept() -> Iterator[None]:
     finally:
         refused = _kept.pop()
     if refused:
+        _keep(refused[0])
         raise refused[0]
 
 

@@ -20,13 +20,19 @@ from fencepost.encoding.language.terms import (
     Constant,
     Equal,
     Family,
+    If,
+    In,
+    Joined,
+    Leaf,
     Less,
     Not,
+    Pair,
     Parameter,
     Quantified,
     Read,
     Term,
     children,
+    node,
 )
 
 Environment = dict[Parameter, Value]
@@ -89,7 +95,7 @@ class ShownGuard:
     ) -> Iterator[Reason]:
         """Yield the parts that give the term its value, if the term has such parts."""
         found: list[tuple[Term, Environment]]
-        match term:
+        match node(term):
             case Not(operand=operand) if not isinstance(operand, Equal | Less | Read):
                 yield from self._because(operand, environment, state, not holds, depth + 1)
                 return
@@ -99,7 +105,7 @@ class ShownGuard:
                 found = [(body, {**environment, bound: value}) for value in bound.sort]
             case AtLeast(bound=bound, body=body):
                 found = [(body, {**environment, bound: value}) for value in bound.sort]
-            case _:
+            case Leaf() | Read() | Not() | Pair() | If() | Quantified() | In():
                 return
         telling = [(t, e) for t, e in found if bool(self.concrete.function(t, e)(state)) == holds]
         for part, inside in telling[:BROAD]:
@@ -107,7 +113,7 @@ class ShownGuard:
 
     def _values(self, term: Term, environment: Environment, state: State) -> Iterator[str]:
         """Yield the values of the state variables that the term reads outside quantifiers."""
-        match term:
+        match node(term):
             case Quantified() | AtLeast():
                 return
             case Read(family=family, index=index):
@@ -116,6 +122,8 @@ class ShownGuard:
                 yield f"{named(family, places)} = {_shown(value, term)}"
                 if all(isinstance(i, Constant | Parameter) for i in index):
                     return
+            case Leaf() | Not() | Joined() | Pair() | If() | In():
+                pass
         for child in children(term):
             yield from self._values(child, environment, state)
 

@@ -12,9 +12,8 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import OF_PATH
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.sorts import show
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, BookKeeperParameters

@@ -27,7 +27,7 @@ from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
-from fencepost.sweeps import advice_cases, conformance_cases, ranges
+from fencepost.sweeps import conformance_cases, ranges
 from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.sweep_cases import SweepCase
 
@@ -145,7 +145,6 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
 
 ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[SweepCase]], str]] = {
     "known": (_of_known_bugs, "is about protocols that ship"),
-    "advice": (advice_cases.asked, "is about BookKeeper"),
     "releases": (conformance_cases.asked, "are of BookKeeper"),
 }
 """The tables other than instances, by their key: the function that reads one, and its subject."""

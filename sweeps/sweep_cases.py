@@ -12,9 +12,6 @@ from fencepost.encoding.engine.limits import Minimize
 CODE = "code"
 """The name in place of a solver for conformance runs on the real code."""
 
-ADVICE = "advice"
-"""The name in place of a solver for questions of `advise`, which has its own limits."""
-
 
 @dataclass(frozen=True)
 class SweepCase:

@@ -1,4 +1,4 @@
-"""`fencepost advise`: may I run this configuration on this release?"""
+"""`fencepost advise`: what a configuration on a release can lose, by what that needs, and what to do."""
 
 from __future__ import annotations
 
@@ -7,25 +7,48 @@ from typing import Any
 
 import click
 
-from fencepost.answers.advice import Advice, AdviceAnswer
-from fencepost.answers.advice_search import advice_on
+from fencepost.answers.advice import Advice
 from fencepost.answers.asked_setup import asked_setup
+from fencepost.answers.losses import LEVELS
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.completion import loss_names, release_names
+from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
 from fencepost.cli.options.sizes import files_option, sizes_options
-from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
-from fencepost.cli.process.handover import bound_time, elapsed, timeout_option
-from fencepost.cli.rendering.advice_document import as_json
-from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.check_text import WIDTH, text_width
-from fencepost.cli.rendering.output import form_option_of, output_option
+from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST
 from fencepost.quorums.storages import STORAGES
 
-FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json, "html": page}
+
+def as_json(advice: Advice) -> str:
+    """Return the JSON document."""
+    from fencepost.cli.rendering.advice_document import as_json
+
+    return as_json(advice)
+
+
+def as_sarif(advice: Advice) -> str:
+    """Return the SARIF document."""
+    from fencepost.cli.rendering.advice_document import as_sarif
+
+    return as_sarif(advice)
+
+
+def page(advice: Advice) -> str:
+    """Return the page."""
+    from fencepost.cli.rendering.advice_page import page
+
+    return page(advice)
+
+
+FORMS: Mapping[str, Callable[[Advice], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_sarif,
+    "html": page,
+}
 """The forms of the result, by the names that `--format` takes."""
 
 
@@ -59,68 +82,47 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {"text": as_text, "json": as_json
     group=CONFIGURATION,
     help="How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
 )
-@timeout_option(at_once=False)
 @form_option_of(tuple(FORMS))
 @output_option
-@option("--fresh", is_flag=True, help="Compute the answer also if one ships for this setup.")
-@option("--commands", is_flag=True, help="Print the command behind each verdict too, as in the other forms.")
+@option("--all", "whole", is_flag=True, help="Print the steps too, by who does them and when.")
 @option(
-    "--accept",
-    multiple=True,
-    metavar="LOSS",
-    shell_complete=loss_names,
+    "--fail-on",
+    type=Choice(list(LEVELS)),
+    default="operation",
+    show_default=True,
+    metavar="LEVEL",
     group=EXIT,
-    help="Leave this loss out of the answer: a known bug, a setting or a public loss (repeatable).",
+    help="Exit with 1 if a loss needs LEVEL or less.",
+)
+@option(
+    "--ignore",
+    type=click.Path(),
+    metavar="FILE",
+    group=EXIT,
+    help="Leave out the losses that this TOML file names, each with a reason and a last day.",
 )
 def command(
     journal: str | None,
     sync: str | None,
     checks: str | None,
-    commands: bool,
-    fresh: bool,
-    timeout: float,
+    whole: bool,
+    fail_on: str,
     form: str,
     output: str | None,
     **asked: Any,
 ) -> int:
-    """Say whether a configuration on a release may lose acknowledged entries, and what to do.
+    """Say what a configuration on a release can lose, what each loss needs, and what to do.
 
-    Known data-loss bugs are looked for, and then anything else, on E/WQ/AQ as given with at most one
-    spare bookie. The answer to a usual setup ships and says so; --fresh computes it. Exits with 0 for yes,
-    1 for no and for yes with conditions, 3 for not known. --accept says that a condition is met.
+    The conditions of the losses decide, for any sizes. The first screen ranks the losses by what they need.
+    The levels are operation, slow-bookie, crash, two-crashes (or a crash and a disk) and operator.
     """
-    if commands and form != "text":
-        raise BadInput(f"--commands: --format {form} has them anyway; leave it out")
-    unasked = asked_setup(journal=_on(journal), sync=_on(sync), checks=_on(checks), **asked)
-
+    if whole and form != "text":
+        raise BadInput(f"--all: --format {form} has all of it anyway; leave it out")
+    advice = asked_setup(journal=_on(journal), sync=_on(sync), checks=_on(checks), **asked)
     width = text_width() if output is None else WIDTH
-
-    def concluded(advice: Advice) -> Conclusion:
-        text = as_text(advice, commands, width) if form == "text" else FORMS[form](advice)
-        printed, written = placed(text, output)
-        return Conclusion(int(CODES[advice.answer]), printed, files=written)
-
-    for advice in advice_on(unasked, lambda: FOR_QUESTIONS * timeout - elapsed(), _tell, fresh):
-        hand_over(concluded(advice))
-        bound_time(timeout)
-    return conclude(concluded(advice))
-
-
-FOR_QUESTIONS = 0.9
-"""The part of the time that is for questions; the rest is for the report."""
-
-CODES = {
-    AdviceAnswer.YES: ExitCode.SUCCESS,
-    AdviceAnswer.CONDITIONS: ExitCode.VIOLATED,
-    AdviceAnswer.NO: ExitCode.VIOLATED,
-    AdviceAnswer.UNKNOWN: ExitCode.UNDECIDED,
-}
-"""The exit code of each answer."""
+    emit(as_text(advice, whole, width) if form == "text" else FORMS[form](advice), output)
+    return int(ExitCode.VIOLATED if advice.fails_on(fail_on) else ExitCode.SUCCESS)
 
 
 def _on(option: str | None) -> bool | None:
     return None if option is None else option == "on"
-
-
-def _tell(question: str) -> None:
-    click.echo(f"{question}  [{elapsed():.0f} s]", err=True)

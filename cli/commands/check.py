@@ -50,13 +50,14 @@ from fencepost.cli.rendering.counterexamples import counterexample_form_option, 
 from fencepost.cli.rendering.output import output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
-from fencepost.encoding.check import check, refuse_uncheckable
+from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.state import show_all
+from fencepost.encoding.liveness.live_check import check_all
 
 PATIENCE: Patience | None = Patience()
 """How long a counterexample is made smaller if `--minimize` is not given."""
@@ -240,7 +241,7 @@ def _ask(progress: CheckProgress, kept: Kept | None, request: Request, limits: L
     """Return the outcome of a request; what was `kept` of an earlier certificate is asked first."""
     names = ", ".join(prop.name for prop in request.properties)
     progress.hear(Remark(f"{names} of {instance_line(request.instance)}"))
-    outcome = check(request.instance, request.properties, limits, progress.hear, kept)
+    outcome = check_all(request.instance, request.properties, limits, progress.hear, kept)
     progress.under_way = None
     return outcome
 

@@ -19,11 +19,11 @@ from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import known_faults
 from fencepost.encoding.engine.named_clauses import NotAClauseError, clauses_of
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.aiger import CircuitBuilder, circuit_remarks
 from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep, steps
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, Question, remarks
+from fencepost.encoding.formulas.aiger import CircuitBuilder, circuit_remarks
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import System
 from fencepost.encoding.versions import version

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from fencepost.answers.known import KNOWN, chosen, decide, named
-from fencepost.answers.public_losses import PUBLIC_LOSSES
+from fencepost.answers.losses import PUBLIC_LOSSES
 from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode

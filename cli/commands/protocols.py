@@ -97,7 +97,7 @@ SWITCH = k.keys(
 )
 PROPERTY = k.keys(
     name=k.text("the name for --property"),
-    meaning=k.text("what must hold in every reachable state"),
+    meaning=k.text("what must hold in every reachable state, or come about in the end"),
     witness=k.text("the situation that must be reachable for a check to mean anything"),
     exercised=k.table(
         k.PLAIN, "the sizes on which it is checked if the instance asked for does not exercise it"
@@ -135,7 +135,7 @@ def _described(protocol: Protocol) -> dict[str, object]:
             k.from_record(
                 PROPERTY, p, witness=p.witness_meaning, exercised=protocol.exercised.get(p.name, {})
             )
-            for p in system.properties
+            for p in (*system.properties, *system.liveness)
         ],
         invariants=[k.from_record(INVARIANT, i, formula=line(i.holds, FORMULA)) for i in system.invariants],
         actions=_once(system.schemas),
@@ -155,7 +155,7 @@ def _text(protocol: Protocol) -> str:
         lines += [f"  {switch.name}={switch.default} | {' | '.join(others)}"]
         lines += [f"      {switch.meaning} ({switch.source})"]
     lines += ["", "Properties (--property NAME)"]
-    for prop in system.properties:
+    for prop in (*system.properties, *system.liveness):
         lines += [f"  {prop.name}: {prop.meaning}", f"      witness: {prop.witness_meaning}"]
         if own := protocol.exercised.get(prop.name):
             lines.append(f"      checked on {show_all(own)} if the instance asked for never reaches this")

@@ -20,7 +20,7 @@ from fencepost.encoding.errors import BadInput
 
 if TYPE_CHECKING:
     from fencepost.quorums.deployment import Deployment
-    from fencepost.quorums.setters import Setter
+    from fencepost.quorums.files.setters import Setter
 
 
 @grouped_command(example="fencepost quorum -e 3 -w 3 -a 2 -n 4 --racks 2,1,1")
@@ -73,10 +73,10 @@ def command(
     that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
-    from fencepost.quorums.joined_files import read_files
+    from fencepost.quorums.files.joined_files import read_files
+    from fencepost.quorums.files.setters import DEFAULT, Setter
+    from fencepost.quorums.files.settings import QUORUMS
     from fencepost.quorums.placement import read_racks
-    from fencepost.quorums.setters import DEFAULT, Setter
-    from fencepost.quorums.settings import QUORUMS
     from fencepost.quorums.stripes import Configuration
 
     if min_racks is not None and racks is None:
@@ -107,10 +107,9 @@ def command(
     client = Client(**values)
     if client.min_racks is not None and client.min_racks < 1:
         raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
-    for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS, sizes, strict=True):
+    for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS.values(), sizes, strict=True):
         if size is None:
-            elsewhere = "".join(f"; {note.rstrip('.')}" for note in said.notes if key in note)
-            missing = f"no {key} of a broker in {', '.join(files)}{elsewhere};" if files else f"no {flag}:"
+            missing = f"{said.without(key)};" if files else f"no {flag}:"
             raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them")
     configuration = Configuration(*sizes)
     placed = read_racks(racks, configuration.ensemble) if racks is not None else None
@@ -134,8 +133,8 @@ def command(
 def as_text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     """Return the quantities and warnings as text; `set_by` has the setters of values from files."""
     from fencepost.quorums.calculator import warnings
+    from fencepost.quorums.files.setters import setter_lines
     from fencepost.quorums.quantities import quantities
-    from fencepost.quorums.setters import setter_lines
 
     lines = [f"{deployment.configuration} (E/WQ/AQ) on N = {deployment.bookies}"]
     lines += [*setter_lines(_values(deployment), set_by), ""]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import click
 
 from fencepost.answers.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
-from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
-from fencepost.answers.risks import COINCIDENCES, needed_setup
+from fencepost.answers.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
+from fencepost.answers.steps import action_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import grouped_command
@@ -78,7 +78,7 @@ def _either(words: Sequence[str]) -> str:
     return ", ".join(words) or "-"
 
 
-def _fixed(loss: PublicLoss) -> list[str]:
+def _fixed(loss: Loss) -> list[str]:
     """Return the first release of each line with the fix; none if the newest has the fault."""
     return list(loss.fixed.commits) if loss.fixed else []
 
@@ -112,7 +112,7 @@ LOSS = k.keys(
     loss=k.text("the issue or pull request that names the loss"),
     sentence=k.text("what is lost, and when"),
     needs=k.texts("what it needs of a setup, in words such as: several journalDirectories"),
-    coincidence=k.among(COINCIDENCES, "the event that must come together with ordinary work"),
+    level=k.among(LEVELS, "the events that it needs"),
     action=k.text("what can be done and checked in production"),
     source=k.text("the public address"),
     read=k.among(("code", "notes"), "the origin of the range of releases: the public source, or a report"),
@@ -120,7 +120,7 @@ LOSS = k.keys(
     fixed=k.texts("the first release of each line with the fix; none if the newest has the fault"),
 )
 IN_RELEASES = k.document(
-    "fencepost.known-in-releases/2",
+    "fencepost.known-in-releases/3",
     releases=k.table(str, "the releases whose source was read, oldest first, with the commits of their tags"),
     bugs=k.many(BUG, "the known bugs of the code of BookKeeper"),
     public=k.many(LOSS, "the losses that public sources name and that no model has"),
@@ -151,8 +151,9 @@ def _bug(bug: Bug) -> dict[str, object]:
     )
 
 
-def _public(loss: PublicLoss) -> dict[str, object]:
+def _public(loss: Loss) -> dict[str, object]:
     named = {"loss": loss.name, "sentence": loss.loses, "needs": loss.conditions}
+    named["action"] = action_of(loss, loss.releases[-1])
     return k.from_record(LOSS, loss, **named, affected=loss.releases, fixed=_fixed(loss))
 
 
@@ -166,7 +167,7 @@ def _one(release: str) -> str:
             lines += _told(bug, release)
     if losses := _losses(release):
         lines += ["", "Public losses that no model has and that are in it (not searched for)"]
-        lines += [line for loss in losses for line in _told_publicly(loss)]
+        lines += [line for loss in losses for line in _told_publicly(loss, release)]
     lines += ["", f"Its switches (fencepost check bookkeeper --release {release} sets them)"]
     for rule in RULES.values():
         value = rule.value(release)
@@ -176,15 +177,15 @@ def _one(release: str) -> str:
     return "\n".join(lines)
 
 
-def _losses(release: str) -> list[PublicLoss]:
+def _losses(release: str) -> list[Loss]:
     """Return the public losses of a release, whatever the setup."""
     return [loss for loss in PUBLIC_LOSSES if loss.is_in(release)]
 
 
-def _told_publicly(loss: PublicLoss) -> list[str]:
+def _told_publicly(loss: Loss, release: str) -> list[str]:
     condition = f" Needs {', '.join(loss.conditions)}." if loss.conditions else ""
     wrong = _paragraph(f"{loss.name}: {loss.loses}{condition}")
-    return [*wrong, *_paragraph(loss.action, "      "), f"      {loss.source}"]
+    return [*wrong, *_paragraph(action_of(loss, release), "      "), f"      {loss.source}"]
 
 
 def _paragraph(text: str, indent: str = "  ") -> list[str]:
@@ -212,7 +213,7 @@ def _since(rule: Rule, release: str) -> str:
 
 
 RELEASE = k.document(
-    "fencepost.release/1",
+    "fencepost.release/2",
     release=k.text("the release"),
     commit=k.text("the commit of its tag"),
     bugs=k.texts("the names of the known bugs in it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from fencepost.answers.requests import AskedRequests, Request, ask_all, request_of, small_instances
@@ -64,6 +65,7 @@ def command(
     made = settings_of(settings)
     family, limits = find_protocol(protocol), Limits(timeout=timeout, seed=seed)
     request = request_of(family, made, names, release, limits)
+    request = replace(request, properties=request.instance.properties(*names))
     small = small_instances(family, made, request)
     if traces is not None:
         prepare_folder(Path(traces))

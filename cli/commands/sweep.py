@@ -110,7 +110,6 @@ def run_command(
     from fencepost.sweeps.pipeline import Sweep, run
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
-    from fencepost.sweeps.sweep_cases import ADVICE
 
     own = own_protocol(Path(source)) if source is not None else None
     plan = read_grid(Path(grid), own)
@@ -121,11 +120,11 @@ def run_command(
         "--certify": certify,
         "--drop-declared": drop_declared,
     }
-    for_advice = any(case.solver == ADVICE for case in plan.cases)
-    asks = "runs on BookKeeper's code" if run_on else "advice" if for_advice else ""
     for name, given in of_solvers.items():
-        if asks and given:
-            raise BadInput(f"{name}: is about solvers, and the grid asks for {asks}; take two grids")
+        if run_on and given:
+            raise BadInput(
+                f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
+            )
     plan = plan.without_declared() if drop_declared else plan
     if certify and is_address(out):
         raise BadInput(f"--certify: writes folders, and {out} is on an object store; give a folder as DIR")

@@ -157,7 +157,7 @@ def _replay(saved: dict[str, Any], source: str | None) -> Replay:
     settings = {**saved["parameters"], **saved["switches"]}
     instance = saved_instance(source, saved["protocol"], settings)
     name, system, subject = instance.protocol.name, instance.system, instance.subject
-    prop = instance.properties(saved["property"])[0] if "property" in saved else OF_PATH
+    prop = instance.claims(saved["property"])[0] if "property" in saved else OF_PATH
     if subject.system != saved["system"]:
         click.echo(f"{name}: {_other_text(saved['system'])}; it is replayed on this one", err=True)
     try:

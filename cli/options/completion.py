@@ -31,7 +31,8 @@ def property_names(
     protocol = _protocol(context)
     if protocol is None:
         return []
-    return _fitting((p.name for p in protocol.as_written(protocol.defaults).properties), incomplete)
+    written = protocol.as_written(protocol.defaults)
+    return _fitting((p.name for p in (*written.properties, *written.liveness)), incomplete)
 
 
 def settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -55,17 +56,6 @@ def bug_names(context: click.Context, parameter: click.Parameter, incomplete: st
     from fencepost.answers.known import KNOWN
 
     return _fitting((known.name.removeprefix("#") for known in KNOWN), incomplete)
-
-
-def loss_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the losses that `advise` asks about: known bugs, settings and public losses."""
-    from fencepost.answers.public_losses import PUBLIC_LOSSES
-    from fencepost.answers.risks import OF_SETTINGS
-
-    settings, public = ([loss.name for loss in losses] for losses in (OF_SETTINGS, PUBLIC_LOSSES))
-    others = [*settings, *(name.removeprefix("PR ") for name in public)]
-    known = [str(item.value) for item in bug_names(context, parameter, incomplete)]
-    return _fitting([*known, *others], incomplete)
 
 
 def _protocol(context: click.Context) -> Protocol | None:

@@ -8,7 +8,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, TRACE
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT, found_json
-from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
+from fencepost.encoding.engine.verdicts import Basis, Fewest, LiveBasis, Result, Verdict
 from fencepost.encoding.forms.falsified import FALSE_BECAUSE
 
 CAPS = k.table(
@@ -35,6 +35,15 @@ VISITED = k.keys(
     states=k.whole("all states that are reachable within the caps", 1),
     orbits=k.null(k.whole("visited states, if each stands for those that symmetry makes of it", 1)),
     steps=k.whole("no state is farther away than that"),
+)
+LIVE = k.keys(
+    by=k.among(
+        (by.value for by in LiveBasis),
+        "states: the graph of all states; ends: every execution ends; rounds: a largest number of rounds of "
+        "fairness; loops: a search for a fair loop",
+    ),
+    rounds=k.null(k.whole("the largest number of rounds of fairness while it is owed"), "unless by rounds"),
+    fair=k.texts("the fair actions, or the names under which some are fair together"),
 )
 RESULT = k.keys(
     property=k.text("the name of the property"),
@@ -66,6 +75,7 @@ RESULT = k.keys(
     trace=k.null(k.one(TRACE, "the counterexample"), "unless the verdict is violated"),
     more_traces=k.many(TRACE, "further counterexamples, under --count"),
     certificate=k.null(k.text("the folder with the certificate of this proof"), "if none was written"),
+    live=k.null(k.one(LIVE, "what the verdict rests on"), "unless it is about liveness"),
     reached=k.null(k.one(REACHED, "how far the engines came"), "unless it is undecided"),
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
     try_next=k.null(k.text("what may decide it"), "unless it is undecided"),

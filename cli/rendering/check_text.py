@@ -12,12 +12,15 @@ from fencepost.cli.rendering.undecided import SIMULATION, reached_text
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Visited
 from fencepost.encoding.engine.named_clauses import found_text
-from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.engine.verdicts import Basis, Live, LiveBasis, Result, Verdict
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
+
+BEGINS = "     the loop begins here"
+STANDS = "     nothing more happens"
 
 WIDTH = 110
 """The columns of running text."""
@@ -147,6 +150,8 @@ def _because(result: Result, faults: str) -> str:
     match result.verdict:
         case Verdict.VIOLATED:
             return violated(result)
+        case Verdict.PROVED if result.live is not None:
+            return f": {_in_the_end(result, result.live)}"
         case Verdict.PROVED if result.basis is Basis.INDUCTION:
             covered = f", {faults}" if faults else ""
             return f": {_over_one_action(result)}; no execution of any length violates it{covered}"
@@ -161,9 +166,26 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.VACUOUS:
             return f": nothing was tested; {result.reason}"
         case Verdict.UNDECIDED:
-            if result.solver == SIMULATION:
+            if result.solver == SIMULATION or result.live is not None:
                 return f": {result.reason}"
             return f": {result.reason}; {reached_text(result)}"
+
+
+def _in_the_end(result: Result, live: Live) -> str:
+    """Return why something comes about in the end, and how this was proved."""
+    fair = f" of {listed(live.fair)}" if live.fair else ""
+    if live.by is LiveBasis.STATES and result.visited is not None:
+        return f"all {visited_text(result.visited)}, and no fair loop of them owes it"
+    by = {
+        LiveBasis.ENDS: "every execution ends, and no fair one in a state that owes it",
+        LiveBasis.ROUNDS: f"within {amount(live.rounds or 0, 'round')} of fairness{fair}",
+        LiveBasis.LOOPS: f"no loop that owes it is fair{fair and f' to{fair[3:]}'}",
+    }[live.by]
+    if result.basis is Basis.INDUCTION:
+        return f"{by}; {_over_one_action(result)}"
+    if result.visited is not None:
+        return f"{by}; all {visited_text(result.visited).replace('states', 'states with a monitor', 1)}"
+    return f"{by}; every execution with a monitor fits in {amount(result.rounds, 'round')}"
 
 
 def visited_text(visited: Visited) -> str:
@@ -196,12 +218,16 @@ def trace_text(trace: Trace) -> str:
     begins = [f"{name} = {show(value)}" for name, value in trace.beginning.items()]
     lines = list(_wrapped([f"At first {begins[0]}", *begins[1:]] if begins else [], WIDTH))
     for step in trace.steps:
+        if trace.loop is not None and step.index == trace.loop.begins + 1:
+            lines.append(BEGINS)
         margin = " " * (6 + width)
         lines.append(f"{step.index:3}  {show(step.actor):{width}} {action_line(step)}")
         lines += [f"{margin}{line}" for line in _messages(trace, step)]
         before = trace.states[step.index - 1]
         changes = [f"{name}: {show(before[name])} → {show(value)}" for name, value in step.changes.items()]
         lines += [f"{margin}  {line}" for line in _wrapped(changes, WIDTH - len(margin))]
+    if trace.loop is not None and trace.loop.begins == len(trace.steps):
+        lines.append(STANDS)
     return "\n".join([*lines, *_leftovers(trace)])
 
 

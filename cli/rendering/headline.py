@@ -6,7 +6,7 @@ from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.engine.verdicts import Fewest, Result
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount, show_all
-from fencepost.encoding.language.traces import Trace, TraceStep
+from fencepost.encoding.language.traces import Loop, Trace, TraceStep
 
 NAMED = 3
 """The number of late messages that are named; the others are counted."""
@@ -19,9 +19,22 @@ def violated(result: Result) -> str:
     """Return the text after the verdict; the measure that was made small comes first."""
     if result.trace is None:
         return ""
+    if result.trace.loop is not None:
+        return _forever(result, result.trace.loop)
     parts = _faults_first(result) if result.minimized is Minimize.FAULTS else _steps_first(result)
     late = _late(result.trace)
     return "; ".join(filter(None, [parts[0], late, *parts[1:], *_no_more(result)]))
+
+
+def _forever(result: Result, loop: Loop) -> str:
+    """Return how long a loop is and when it begins."""
+    steps, faults = (result.steps or 0) - loop.begins, f"with faults {_counted(result)}"
+    after = f" after {loop.begins}" if loop.begins else ""
+    what = f"a loop of {amount(steps, 'step')}{after}"
+    if not steps:
+        what = f"it stands still after {amount(loop.begins, 'step')}" if after else "it never moves"
+    fewest = " (fewest in all)" if result.fewest is Fewest.OF_ALL else " (shorter ones may exist)"
+    return f": {what}{fewest}, {faults if result.faults else 'without any fault'}"
 
 
 def _steps_first(result: Result) -> list[str]:

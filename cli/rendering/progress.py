@@ -135,7 +135,8 @@ class CheckProgress(StatusLine):
                 by_rounds = f"round {rounds}, " if task in WORDS else ""
                 if by_rounds:  # one round is prepared
                     self._tasks.pop("prepare", None)
-                self._task(words, f"{words}: {by_rounds}{clauses:,} clauses, {conflicts:,} conflicts")
+                said = f": {by_rounds}{clauses:,} clauses, {conflicts:,} conflicts" if clauses else ""
+                self._task(words, f"{words}{said}")
             case Visiting():
                 self._task(ENUMERATION, f"{ENUMERATION}: {event}")
             case TasksOver(names=names):

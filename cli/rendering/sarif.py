@@ -49,13 +49,19 @@ def refuse_sarif(file: str, protocol: str, output: str | None) -> None:
 def sarif(source: str, properties: Iterable[Property], problems: Sequence[Problem], interrupted: bool) -> str:
     """Return the document about the properties that were checked in the Python file `source`."""
     rules = {prop.name: {"id": prop.name, "shortDescription": {"text": prop.meaning}} for prop in properties}
-    driver = {"name": "Fencepost", "version": version(), "rules": list(rules.values())}
+    results = [_result(source, problem) for problem in problems]
+    return document_of(list(rules.values()), results, interrupted) + "\n"
+
+
+def document_of(rules: Sequence[object], results: Sequence[object], interrupted: bool = False) -> str:
+    """Return the document with these rules and results."""
+    driver = {"name": "Fencepost", "version": version(), "rules": rules}
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": not interrupted}],
-        "results": [_result(source, problem) for problem in problems],
+        "results": results,
     }
-    return defused(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)) + "\n"
+    return defused(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2))
 
 
 def _result(source: str, problem: Problem) -> dict[str, object]:

@@ -19,16 +19,21 @@ from fencepost.encoding.language.state import StateSpace
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
+    Binder,
     Constant,
     Equal,
     Family,
     If,
+    In,
+    Less,
     Not,
     Parameter,
+    Plus,
     Quantified,
     Read,
     Term,
     Update,
+    node,
 )
 
 SymbolicValue: TypeAlias = Any
@@ -176,11 +181,11 @@ class Unbounded:
         return z3.And(*same, self.holds(update.when, self.before, own)), own
 
     def _value(self, term: Term, environment: Environment, state: SymbolicState) -> SymbolicValue:
-        match term:
+        match node(term):
             case Constant(value=value):
                 return {value: z3.BoolVal(True)} if value is not False else _truth(z3.BoolVal(False))
-            case Parameter():
-                return environment[term]
+            case Parameter() as parameter:
+                return environment[parameter]
             case Read(family=family, index=index):
                 return state[family](*(self._value(i, environment, state) for i in index))
             case Not(operand=operand):
@@ -201,10 +206,11 @@ class Unbounded:
                 )
             case Quantified(quantifier="forall" | "exists" as quantifier, bound=bound, body=body):
                 return _truth(self._quantified(quantifier, bound, body, environment, state))
-        raise ModelError(
-            f"{type(term).__name__}: terms over sorts of any size cannot count, add or compare by size; "
-            "use a sort of quorums, or an order that axioms describe"
-        )
+            case Less() | Plus() | Binder() | In():
+                raise ModelError(
+                    f"{type(term).__name__}: terms over sorts of any size cannot count, add or compare by "
+                    "size; use a sort of quorums, or an order that axioms describe"
+                )
 
     def _quantified(
         self, quantifier: str, bound: Parameter, body: Term, environment: Environment, state: SymbolicState

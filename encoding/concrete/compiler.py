@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequen
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import NoReturn, assert_never
+from typing import NoReturn
 
 from fencepost.encoding.concrete.badly_defined import BadlyDefined
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
@@ -19,7 +19,7 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.patterns import conjuncts, plain_index
-from fencepost.encoding.language.sorts import Value, explain_text, show
+from fencepost.encoding.language.sorts import Value, show
 from fencepost.encoding.language.state import Variable, named
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
@@ -114,8 +114,6 @@ class Compiler:
                 return f"({self._number(bound, environment)} >= {count})"
             case In() as membership:
                 return self._membership(membership, environment)
-            case other:
-                assert_never(other)
 
     def cell(self, target: Read, environment: Environment) -> str:
         """Return the Python source of the place that `target` names; -1 if the state has no such place."""
@@ -306,11 +304,19 @@ class Concrete:
             lines.append(
                 f" if {condition}: put(t, written, {compiler.cell(update.target, environment)}, {value})"
             )
+        lines += (f" s = t; {form}" for form in self._forms(compiler, action))
         lines.append(f" return {freeze}(t)")
         exec("\n".join(lines), compiler.scope)  # noqa: S102 - source of our own making
         after = compiler.scope["after"]
         assert callable(after)
         return Step(action, possible, enabled, after, tuple(sorted(compiler.choices)))
+
+    def _forms(self, compiler: Compiler, action: GroundAction) -> Iterator[str]:
+        """Yield a check of canonical form for each composite that the action may change, as Python."""
+        targets = (u.target for u in action.schema.action.then if u.target.family is not UNDEFINED)
+        written = (v for t in targets for v in compiler._places(t, action.environment).values())
+        for name, form in self.system.state.forms(written):
+            yield f"{compiler.expression(form, {})} or refuse({f'breaks the canonical form of {name}'!r})"
 
     def _without_choices(self, guard: Term, environment: Environment) -> Iterator[Term]:
         """Yield the conjuncts of a guard that read no choices."""
@@ -337,10 +343,9 @@ class Concrete:
                     f"{action.name} sets {variable.name} twice; make the conditions exclude each other"
                 )
             if value not in positions[place]:
-                remedy = explain_text(value, variable.domain) or "widen the domain or tighten the guard"
                 raise BadlyDefined(
                     f"{action.name} sets {variable.name} to {show(value)}, "
-                    f"outside {variable.domain.name}; {remedy}"
+                    f"outside {variable.domain.name}; widen the domain or tighten the guard"
                 )
             if variable.is_choice:
                 raise ModelError(

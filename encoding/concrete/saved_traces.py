@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from fencepost.encoding import keys as k
+from fencepost.encoding.concrete.lassos import replay_lasso
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.traces import PATH_SCHEMA, SCHEMA, Subject, Trace, plain, shown_name
 from fencepost.encoding.safe_text import one_line
 
@@ -51,6 +52,19 @@ STEP = k.keys(
 )
 """The keys of a step of a trace."""
 
+FAIR = k.keys(
+    name=k.text("actions of which some one is fair"),
+    how=k.text("how the loop is fair to them"),
+)
+LOOP = k.keys(
+    begins=k.whole(
+        "the step after which the loop begins; it has all later steps, and none if it stands still"
+    ),
+    owed=k.whole("the step after which the property is owed"),
+    fair=k.many(FAIR, "what is fair, and how the loop satisfies it"),
+)
+"""The keys of the part of a trace that is repeated for ever."""
+
 TRACE = k.document(
     SCHEMA,
     **SUBJECT,
@@ -58,11 +72,11 @@ TRACE = k.document(
     faults=k.table(int, "an object of faults: how many of each kind; a kind without any is left out"),
     initial=k.table(k.PLAIN, "an object of variables, named as in stored[1, c1], with their first values"),
     steps=k.many(STEP, "a list of steps, first to last"),
-)
+) | {"loop": k.one(LOOP, "the steps that are repeated for ever, if it is about liveness")}
 """The keys of a trace."""
 
 PATH = k.document(
-    PATH_SCHEMA, **{name: key for name, key in TRACE.items() if name not in ("schema", "property")}
+    PATH_SCHEMA, **{name: key for name, key in TRACE.items() if name not in ("schema", "property", "loop")}
 )
 """The keys of a path: an execution that violates nothing."""
 
@@ -79,6 +93,8 @@ def saved_trace(document: object, where: str) -> dict[str, Any]:
     trace = has_keys(document, keys, f"{where}: a {what}")
     for number, step in enumerate(trace["steps"], 1):
         has_keys(step, STEP, f"{where}: step {number} of the trace")
+    if "loop" in trace:
+        has_keys(trace["loop"], LOOP, f"{where}: the loop of the trace")
     return trace
 
 
@@ -127,7 +143,14 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
     """
     execution = saved_execution(saved, system)
     replayer, actions = Replayer(system, subject), execution[0]
-    trace = replayer.record("path", *execution) if prop is None else replayer.replay(prop, *execution)
+    if isinstance(prop, Liveness):
+        if "loop" not in saved:
+            raise _differs("loop", f"is missing, and {prop.name} is about liveness")
+        trace = replay_lasso(replayer, prop, *execution, saved["loop"]["begins"])
+        assert trace.loop is not None
+        _compare("loop", saved["loop"], trace.loop.to_json())
+    else:
+        trace = replayer.record("path", *execution) if prop is None else replayer.replay(prop, *execution)
     _compare("initial", saved["initial"], trace.initial)
     replayed = trace.to_json()["steps"]
     assert isinstance(replayed, list)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
 
 from fencepost.encoding.concrete.compiler import BYTE
 from fencepost.encoding.errors import BadInput
@@ -46,9 +48,9 @@ class Patience:
         return max(self.seconds, self.factor * took)
 
 
-ENGINES = ("enumeration", "rounds", "induction", "ic3")
+ENGINES = ("enumeration", "rounds", "induction", "ic3", "abc")
 """Visits of all reachable states, bounded search by rounds, induction over one action with declared
-invariants, and the same with invariants that IC3 finds."""
+invariants, the same with invariants that IC3 finds, and with those that the program ABC finds."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,15 @@ class Limits:
         """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
         return (not self.engines or "ic3" in self.engines) and self.bound is None
 
+    @property
+    def asks_abc(self) -> bool:
+        """Whether ABC looks for invariants: if it is named, or installed and beside other processes.
+
+        It counts neither steps nor conflicts.
+        """
+        by_default = not self.engines and self.jobs > 1 and abc_program() is not None
+        return ("abc" in self.engines or by_default) and self.bound is None and self.conflicts is None
+
     def fault_kinds(self, system: System) -> list[Collection[str]]:
         """Return the kinds of faults that are made few before steps are: all, and crashes among them."""
         if self.minimize is not Minimize.FAULTS:
@@ -145,9 +156,16 @@ def validate(limits: Limits, system: System) -> None:
             raise BadInput(f"{name}: no such engine; valid: {', '.join(ENGINES)}")
     if limits.engines == ("induction",) and not system.invariants:
         raise BadInput("induction: no invariants are declared, or they are hidden; name the engine rounds")
-    if limits.bound is not None and ("ic3" in limits.engines or limits.engines == ("induction",)):
-        name = "ic3" if "ic3" in limits.engines else "induction"
+    without_bound = [name for name in ("ic3", "abc") if name in limits.engines]
+    if limits.bound is not None and (without_bound or limits.engines == ("induction",)):
+        name = next(iter(without_bound), "induction")
         raise BadInput(f"{name}: proves for any number of steps; leave out the bound, or name other engines")
+    if "abc" in limits.engines and limits.conflicts is not None:
+        raise BadInput(
+            "abc: cannot count conflicts; leave out the limit on conflicts, or name the engine ic3"
+        )
+    if "abc" in limits.engines and abc_program() is None:
+        raise BadInput("abc: the program ABC is not installed; pip install 'fencepost[abc]'")
     if "enumeration" in limits.engines:
         for kind in counted_by_nodes(system, limits.budgets):
             if limits.budgets[kind] > MOST_FAULTS:
@@ -155,6 +173,13 @@ def validate(limits: Limits, system: System) -> None:
     if limits.conflicts is not None:
         countable(limits.solver)
     known_faults(system, limits.budgets)
+
+
+def abc_program() -> Path | None:
+    """Return the path of the program ABC in the wheel pyosys, or None if that is not installed."""
+    wheel = find_spec("pyosys")
+    program = Path(wheel.origin).with_name("yosys-abc") if wheel is not None and wheel.origin else None
+    return program if program is not None and program.is_file() else None
 
 
 def known_faults(system: System, names: Iterable[str]) -> None:

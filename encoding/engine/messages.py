@@ -11,8 +11,8 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import System
 
-IC3 = "ic3"
-"""The name under which IC3 reports its progress."""
+IC3, ABC = "ic3", "abc"
+"""The names under which these engines report their progress."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.engine.events import NotByActions, Remark, Replayed, Seen
-from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.engine.messages import IC3, FoundPath
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import GroundAction
@@ -22,6 +22,8 @@ class PathReplay:
     """Paths that an engine found step by step, run again on plain values before they count."""
 
     work: Work
+    by: str = IC3
+    """The name of the engine."""
 
     def report(self, path: FoundPath, name: str, to_witness: bool = False) -> None:
         """Report a violation of a property, or its witness, if the path needs no more faults than allowed.
@@ -39,7 +41,7 @@ class PathReplay:
             raise InternalError(f"{name}: a path was found that does not replay: {error}") from error
         if not trace.keeps_within(self.work.limits.budgets):
             faults = show_all({n: trace.faults[n] for n in self.work.limits.budgets if trace.faults.get(n)})
-            found = f"the path that ic3 found has faults {faults}, more than are allowed"
+            found = f"the path that {self.by} found has faults {faults}, more than are allowed"
             self.work.listen(Remark(f"{name}: {found}"))
             if not to_witness:
                 self.work.knowledge.hear(NotByActions(name, found))

@@ -45,6 +45,31 @@ class Basis(Enum):
     """The property holds in every reachable state. They were visited on plain values, without a solver."""
 
 
+class LiveBasis(Enum):
+    """How a property of liveness was decided."""
+
+    STATES = "states"
+    """No fair component of the graph of all states owes it."""
+    ENDS = "ends"
+    """Every execution ends, and no fair one in a state that owes it."""
+    ROUNDS = "rounds"
+    """While it is owed, fairness to all fair actions comes about at most so many times."""
+    LOOPS = "loops"
+    """No fair loop owes it; or one does, if it is violated."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a result about liveness rests on.
+
+    `rounds` is the number of rounds of fairness, if these are the basis. `fair` names the fair actions.
+    """
+
+    by: LiveBasis
+    rounds: int | None
+    fair: tuple[str, ...]
+
+
 class Fewest(Enum):
     """The executions among which no counterexample costs less than the one given."""
 
@@ -93,6 +118,7 @@ class Result:
     - `found`: the clauses that a proof by induction over one action uses and that an engine found.
     - `reached`: how far the engines came, if the property is undecided.
     - `visited`: the visited states, if they are all that are reachable within the limits.
+    - `live`: what the verdict rests on, if the property is one of liveness.
     - `certificate`: the folder with the certificate of a proof.
     """
 
@@ -121,6 +147,7 @@ class Result:
     visited: Visited | None = None
     certificate: str | None = None
     reached: Reached | None = None
+    live: Live | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for fields that contradict each other."""

@@ -76,7 +76,7 @@ class Visits:
         """
         level, begun = list[tuple[State, int]](), 0
         for first in self._beginnings.states():
-            raw = self.concrete.state([*first, *(0 for _ in self._allowed)])
+            raw = self.uncounted(first)
             node, size = (raw, 1) if self.orbits is None else self.orbits.of(raw)
             if node not in self._seen:
                 level.append(self._enter(node, size, len(self._seen)))
@@ -89,7 +89,7 @@ class Visits:
                     return
                 following: list[tuple[State, int]] = []
                 for parent, (node, weight) in enumerate(level, begun):
-                    for number, raw in self._after(node):
+                    for number, raw in self.after(node):
                         self.fired[number] += weight
                         if raw in self._seen:
                             continue
@@ -120,7 +120,7 @@ class Visits:
         actions = []
         for wanted in (nodes[number] for number in reversed(way[:-1])):
             slot, here = next(
-                (slot, after) for slot, after in self._after(here) if self._representative(after) == wanted
+                (slot, after) for slot, after in self.after(here) if self._representative(after) == wanted
             )
             actions.append(self.concrete.steps[slot].action)
         return actions, here, self._beginnings.of(first)
@@ -128,6 +128,10 @@ class Visits:
     def losses(self, node: State) -> list[int]:
         """Return the positions of the choices that are true in a node."""
         return [i for i, v in enumerate(self.concrete.system.choices) if node[v.place] == 1]
+
+    def uncounted(self, state: State) -> State:
+        """Return the node of a state without any fault so far."""
+        return self.concrete.state([*state, *(0 for _ in self._allowed)])
 
     def _enter(self, node: State, size: int, parent: int) -> tuple[State, int]:
         self._seen[node] = None
@@ -137,15 +141,15 @@ class Visits:
 
     def _can_go_on(self, node: State) -> bool:
         """Return whether some action can happen."""
-        return next(self._after(node), None) is not None
+        return next(self.after(node), None) is not None
 
     def _refuse(self, node: State) -> None:
         """Raise ModelError with the steps to a node after which a step is badly defined."""
         actions, here, _ = self.path(node)
         with with_the_steps_before(actions):
-            list(self._after(here))
+            list(self.after(here))
 
-    def _after(self, node: State) -> Iterator[tuple[int, State]]:
+    def after(self, node: State) -> Iterator[tuple[int, State]]:
         """Yield the number of each action that can happen, with each node after it."""
         for number, (step, counter) in enumerate(zip(self.concrete.steps, self._counters, strict=True)):
             if counter is not None and node[counter] >= self._allowed[counter]:
@@ -153,7 +157,7 @@ class Visits:
             for after in step.successors(node):
                 if counter is not None:
                     after = self._with_a_fault(after, counter)
-                if not self._losses or self._keeps_within(after):
+                if not self._losses or self.keeps_within(after):
                     yield number, after
 
     def _with_a_fault(self, node: State, counter: int) -> State:
@@ -161,7 +165,7 @@ class Visits:
         codes[counter] += 1
         return self.concrete.state(codes)
 
-    def _keeps_within(self, node: State) -> bool:
+    def keeps_within(self, node: State) -> bool:
         """Return whether no more messages are lost than allowed."""
         return all(sum(node[place] == 1 for place in places) <= most for places, most in self._losses)
 

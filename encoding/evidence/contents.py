@@ -25,8 +25,7 @@ from fencepost.encoding.evidence.manifests import (
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, questions, remarks
 from fencepost.encoding.induction.directed_simulation import simulate
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import counters, executed, within

@@ -34,9 +34,8 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.question_files import Asking, Question, questions, questions_of, remarks
-from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Propagation
 

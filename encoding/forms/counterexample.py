@@ -66,8 +66,25 @@ class Counterexample:
 
     @cached_property
     def explanation(self) -> str:
-        """The property's explanation of the violation, in a sentence; empty if the property has none."""
-        return explained(self.prop, self.trace)
+        """The property's explanation, and what goes on for ever; empty if there is neither."""
+        return " ".join(filter(None, [explained(self.prop, self.trace), self.forever]))
+
+    @cached_property
+    def forever(self) -> str:
+        """How the loop of the trace goes on for ever, and how it is fair; empty without a loop."""
+        loop = self.trace.loop
+        if loop is None:
+            return ""
+        owed = f"owed since step {loop.owed}" if loop.owed else "owed from the beginning"
+        last = len(self.trace.steps)
+        if loop.begins == last:
+            goes_on = "After that nothing more happens" if last else "Nothing ever happens"
+        else:
+            first = loop.begins + 1
+            steps = f"steps {first} to {last} are" if last > first else f"step {last} is"
+            goes_on = f"From then on {steps} repeated for ever"
+        fair = "; ".join(f"{one.name} is {one.how}" for one in loop.fair) or "no action is fair"
+        return f"{self.prop.name} is {owed}. {goes_on}. Fairness: {fair}."
 
     @cached_property
     def false_because(self) -> Falsified:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import assert_never
 
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import Sort, Value, show
@@ -200,8 +199,6 @@ class _Descent:
                 return _from(of(member).value in sort.parts[of(chosen).value], (of(member), of(chosen)))
             case Quantified() | AtLeast() as binder:
                 return self._bound(binder, environment)
-            case other:
-                assert_never(other)
 
     def _bound(self, term: Quantified | AtLeast, environment: Environment) -> _Found:
         def at(value: Value) -> _Found:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.language.bounded_sequences import SequenceFamily
 from fencepost.encoding.language.record_values import Kind, RecordFamily
+from fencepost.encoding.language.sequence_families import SequenceFamily
 from fencepost.encoding.language.sets import SetFamily
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
@@ -35,6 +35,8 @@ def itf(counterexample: Counterexample) -> str:
         "varTypes": {**{name: _type(group) for name, group in families.items()}, TAKEN: "Str"},
     }
     parts = {"#meta": _line(meta), "vars": _line([*families, TAKEN]), "states": _lines(states)}
+    if trace.loop is not None:
+        parts["loop"] = _line(trace.loop.begins)
     return "{" + ",\n".join(f"{_line(key)}: {part}" for key, part in parts.items()) + "}\n"
 
 

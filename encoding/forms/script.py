@@ -49,7 +49,10 @@ def diagram_parts(counterexample: Counterexample) -> Iterator[Arrow | Note]:
     begins = tuple(f"{name} = {show(value)}" for name, value in counterexample.trace.beginning.items())
     if begins:
         yield Note(across, ("At first:", *begins))
+    loop = counterexample.trace.loop
     for step in counterexample.trace.steps:
+        if loop is not None and step.index == loop.begins + 1:
+            yield Note(across, ("The loop begins here.",))
         yield from _step(counterexample, step)
     waiting = [f"{message_line(t.message)} {t.sender}→{t.receiver}" for t in counterexample.in_flight]
     if waiting:

@@ -25,11 +25,16 @@ from fencepost.encoding.language.state import named
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     TRUE,
+    Binder,
     Constant,
     Equal,
     Family,
     If,
+    In,
+    Joined,
+    Leaf,
     Not,
+    Pair,
     Parameter,
     Quantified,
     Read,
@@ -39,6 +44,7 @@ from fencepost.encoding.language.terms import (
     any_of,
     children,
     lift,
+    node,
 )
 
 
@@ -61,7 +67,7 @@ def sent_at_most_once(system: System) -> None:
     marks: dict[Family, set[_Mark]] = {}
     first: dict[Family, str] = {}
     for schema in system.schemas:
-        if _never_happens(schema):
+        if is_false(schema.action.when):  # it never happens
             continue
         _one_loss_each(schema)
         for _, message in schema.sent():
@@ -77,12 +83,6 @@ def sent_at_most_once(system: System) -> None:
                     "state variable keeps one of them from sending after the other: give the loss another "
                     "index, such as who sends, or guard both by one state variable that both set for good"
                 )
-
-
-def _never_happens(schema: Schema) -> bool:
-    """Return whether the guard is false once constants are folded."""
-    guard = schema.action.when
-    return isinstance(guard, Constant) and guard.value is False
 
 
 def _every_loss_is_named(system: System) -> None:
@@ -133,7 +133,7 @@ def _receivers_read_the_loss(system: System) -> None:
     unknown = [identity for identity in losses if () in identity]
     for schema, read in readers.items():
         message = schema.action.received
-        if message is None or _never_happens(schema):
+        if message is None or is_false(schema.action.when):
             continue
         own = {sent.lost.family for _, sent in schema.sent() if sent.lost is not None}
         choosing = [
@@ -205,12 +205,14 @@ def _may_exclude(term: Term, given: Mapping[Parameter, Value], lost: Collection[
 
 def _with_losses(term: Term, given: Mapping[Parameter, Value], lost: Collection[_Place]) -> Term:
     """Return the term for these arguments, simplified, with these losses true."""
-    match term:
-        case Parameter():
-            return lift(given[term]) if term in given else term
+    match node(term):
+        case Parameter() as own:
+            return lift(given[own]) if own in given else own
         case Quantified(quantifier="forall" | "exists" as quantifier, bound=bound, body=body):
             join = all_of if quantifier == "forall" else any_of
             return simplified(join(*(_with_losses(body, {**given, bound: v}, lost) for v in bound.sort)))
+        case Constant() | Read() | Not() | Joined() | Pair() | If() | Binder() | In():
+            pass
     made = rebuilt(term, tuple(_with_losses(part, given, lost) for part in children(term)))
     if _is_choice(made):
         place = made.family, tuple(i.value for i in made.index if isinstance(i, Constant))
@@ -265,12 +267,7 @@ def _have_different_losses(one: Message, other: Message) -> bool:
 
 def _excludes(one: Term, other: Term) -> bool:
     """Return whether one of the two is the negation of the other."""
-    match one, other:
-        case Not(operand=operand), _ if operand is other:
-            return True
-        case _, Not(operand=operand):
-            return operand is one
-    return False
+    return any(isinstance(a, Not) and a.operand is b for a, b in ((one, other), (other, one)))
 
 
 def _permanent_marks(system: System, schema: Schema, message: Message, choice: Family) -> set[_Mark]:
@@ -322,12 +319,13 @@ def _set_when_sent(schema: Schema, message: Message) -> Mapping[Read, Value]:
 
 def _required_value(conjunct: Term, target: Read) -> Value | None:
     """Return the value that the conjunct requires of the target, or None."""
-    match conjunct:
+    match node(conjunct):
         case Not(operand=Read() as read) if same_place(read, target):
             return False
         case Equal(left=Read() as read, right=Constant(value=value)) if same_place(read, target):
             return value
-    return None
+        case Leaf() | Read() | Not() | Joined() | Pair() | If() | Binder() | In():
+            return None
 
 
 def _positions_in(target: Read, choice: Read) -> tuple[object, ...] | None:
@@ -363,11 +361,12 @@ def _unset_by(system: System, mark: _Mark) -> str | None:
 
 def _values(term: Term, family: Family) -> tuple[Value, ...]:
     """Return the values that a term may have, as far as its text tells."""
-    match term:
+    match node(term):
         case Constant(value=value):
             return (value,)
         case Parameter(sort=sort):
             return sort.values
         case If(then=then, otherwise=otherwise):
             return (*_values(then, family), *_values(otherwise, family))
-    return family.domain.values
+        case Read() | Not() | Joined() | Pair() | Binder() | In():
+            return family.domain.values

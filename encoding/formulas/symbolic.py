@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import assert_never
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.guarded import (
@@ -308,8 +307,6 @@ class Symbolic:
                 return self._combined(
                     lambda a, b: a in sort.parts[b], self._both(member, chosen, environment)
                 )
-            case other:
-                assert_never(other)
 
     def _instances(
         self, term: Quantified | AtLeast, environment: Mapping[Parameter, Value]

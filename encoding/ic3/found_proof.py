@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fencepost.encoding.engine.clauses import as_one
 from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Unreached
-from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.engine.messages import IC3, FoundPath
 from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.ic3.finder import FoundClauses, find
@@ -28,9 +29,20 @@ class FoundProof:
 
     proves = True
 
-    def __init__(self, work: Work, induction: InductiveProof) -> None:
-        """Prepare nothing yet: the search begins once `induction` is over."""
+    def __init__(
+        self,
+        work: Work,
+        induction: InductiveProof,
+        suits: bool,
+        name: str = IC3,
+        find: Callable[..., Iterator[Any]] = find,
+    ) -> None:
+        """Prepare nothing yet: the search begins once `induction` is over.
+
+        `suits` says whether the limits ask for this engine. `find` is the search, and `name` its name.
+        """
         self._work, self._induction = work, induction
+        self.suits, self._name, self._find = suits, name, find
         self._worker: Worker | None = None
         self._asked: dict[str, Statement] = {}
         """The claims that are searched for and judged now, by name."""
@@ -40,11 +52,6 @@ class FoundProof:
         """What is proved by induction with declared invariants alone, properties too: inductive by itself."""
         self._searches = 0
         self.is_over = False
-
-    @property
-    def suits(self) -> bool:
-        """Whether the limits ask for this engine."""
-        return self._work.limits.finds
 
     def begin(self) -> None:
         """Start nothing yet."""
@@ -64,7 +71,9 @@ class FoundProof:
         match message:
             case FoundPath(property=name):
                 claim = next(iter(self._asked.values())) if name is None else self._asked[name]
-                PathReplay(self._work).report(message, property_of(claim), isinstance(claim, Never))
+                PathReplay(self._work, self._name).report(
+                    message, property_of(claim), isinstance(claim, Never)
+                )
             case FoundClauses():
                 self._judge(worker, message)
             case ByActions(property=name) | NotByActions(property=name) if name not in self._asked:
@@ -74,7 +83,8 @@ class FoundProof:
                 proved = Unreached(asked.about.name) if isinstance(asked, Never) else message
                 self._work.knowledge.hear(proved)
             case NotByActions(property=name, reason=reason):
-                self._work.listen(Remark(f"the clauses that IC3 found do not prove {name}: it is {reason}"))
+                found = f"the clauses that {self._name} found do not prove {name}"
+                self._work.listen(Remark(f"{found}: it is {reason}"))
             case _:
                 raise AssertionError(f"no message of this engine: {message}")
 
@@ -106,7 +116,7 @@ class FoundProof:
             self._lemmas = {lemma.name: lemma for lemma in work.lemmas if lemma.name not in known}
             lemmas = list(self._lemmas.values())
             asked = work.system, claims, granted, work.limits.solver, work.limits.conflicts, lemmas
-            self._worker = work.start(self, "ic3", find, *asked)
+            self._worker = work.start(self, self._name, self._find, *asked)
 
     def _is_open(self, claim: Statement) -> bool:
         """Return whether the property that a claim is about has no violation, and no proof with a witness."""

@@ -132,7 +132,9 @@ class Frames:
             self._give_up_symmetry()
             images = frozenset({cube})
         for known in self.levels[1 : level + 1]:
-            known[:] = [b for b in known if not any(image <= b.cube for image in images)]
+            known[:] = [
+                b for b in known if len(b.cube) < len(cube) or not any(image <= b.cube for image in images)
+            ]
         blocked = Blocked(cube, images, level)
         self.levels[level].append(blocked)
         self._add(blocked)
@@ -146,7 +148,8 @@ class Frames:
 
     def is_blocked(self, cube: Cube, level: int) -> bool:
         """Return whether a clause of that frame excludes the cube."""
-        return any(image <= cube for found in self.levels[level:] for b in found for image in b.orbit)
+        shorter = (b for found in self.levels[level:] for b in found if len(b.cube) <= len(cube))
+        return any(image <= cube for b in shorter for image in b.orbit)
 
     def blocked(self, level: int) -> Iterator[Blocked]:
         """Yield the cubes that are blocked in that frame."""

@@ -136,11 +136,11 @@ def transitions(
     number = cnf.numbers
     chosen = [number[name_of(f)] for f in selected]
     possible = [number[name_of(f)] for f in enabled]
-    alone, size = _at_most_one(chosen, cnf.size)
+    clauses, size = _simplified([*cnf.clauses, *_at_most_one(chosen, cnf.size)], len(first))
     return Transitions(
         atoms=tuple(atoms),
         state=own,
-        clauses=[*cnf.clauses, *alone],
+        clauses=clauses,
         guards=[[-one, other] for one, other in zip(chosen, possible, strict=True)],
         size=size,
         selected=tuple(chosen),
@@ -201,14 +201,31 @@ def _same(name: Formula, formula: Formula) -> Iterator[Formula]:
     yield disj((name, neg(formula)))
 
 
-def _at_most_one(literals: Sequence[int], size: int) -> tuple[list[Numbers], int]:
-    """Return clauses that at most one of the literals is true, and the number of variables then."""
+def _at_most_one(literals: Sequence[int], size: int) -> list[Numbers]:
+    """Return clauses that at most one of the literals is true. Their own variables come after `size`."""
     from pysat.card import CardEnc, EncType
 
     if len(literals) < 2:
-        return [], size
-    found = CardEnc.atmost(list(literals), 1, top_id=size, encoding=EncType.seqcounter)
-    return found.clauses, max(size, found.nv)
+        return []
+    found: list[Numbers] = CardEnc.atmost(list(literals), 1, top_id=size, encoding=EncType.seqcounter).clauses
+    return found
+
+
+def _simplified(clauses: Sequence[Numbers], kept: int) -> tuple[list[Numbers], int]:
+    """Return clauses that say the same about the first variables, with fewer others, and the last variable.
+
+    Variables are eliminated by resolution (Een and Biere 2005). A question then decides fewer of them, and a
+    model is shorter.
+    """
+    from pysat.process import Processor
+
+    with Processor(bootstrap_with=clauses) as processor:
+        found = processor.process(freeze=list(range(1, kept + 1))).clauses
+    others = sorted({abs(literal) for clause in found for literal in clause if abs(literal) > kept})
+    numbers = dict(enumerate(range(kept + 1))) | {old: new for new, old in enumerate(others, kept + 1)}
+    return [
+        [numbers[literal] if literal > 0 else -numbers[-literal] for literal in clause] for clause in found
+    ], kept + len(others)
 
 
 def _initial(symbolic: Symbolic, atoms: Sequence[Atom]) -> Iterator[int]:

@@ -20,9 +20,13 @@ from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
     AtLeast,
+    Binder,
     Constant,
     Equal,
     If,
+    In,
+    Joined,
+    Leaf,
     Less,
     Not,
     Parameter,
@@ -32,6 +36,7 @@ from fencepost.encoding.language.terms import (
     Term,
     all_of,
     any_of,
+    node,
 )
 
 DUAL = {"forall": "exists", "exists": "forall"}
@@ -56,17 +61,17 @@ class Lasting:
     def _part(self, term: Term, holds: bool) -> Term:
         if is_fixed(term):
             return term if holds else ~term
-        match term:
-            case Read() if term.type == "bool":
-                return self.one_of(term, {holds})
+        match node(term):
+            case Read(type="bool") as read:
+                return self.one_of(read, {holds})
             case Not(operand=operand):
                 return self.part(operand, not holds)
             case AllOf(operands=operands):
                 return self._joined(operands, holds, holds)
             case AnyOf(operands=operands):
                 return self._joined(operands, not holds, holds)
-            case Equal():
-                return self._equal(term, holds)
+            case Equal() as equal:
+                return self._equal(equal, holds)
             case Less(left=left, right=right):
                 return self._compared(term, left, right, holds)
             case If(condition=condition, then=then, otherwise=otherwise):
@@ -74,16 +79,17 @@ class Lasting:
                 return self.part(
                     any_of(*ways) if holds else any_of(condition & ~then, ~condition & ~otherwise)
                 )
-            case Quantified(quantifier=quantifier, body=body) if quantifier in DUAL:
+            case Quantified(quantifier=quantifier, body=body) as binder if quantifier in DUAL:
                 inner = self.part(body, holds)
                 kind = quantifier if holds else DUAL[quantifier]
-                return inner if is_true(inner) else replace(term, quantifier=kind, body=inner)
-            case AtLeast(body=body):
+                return inner if is_true(inner) else replace(binder, quantifier=kind, body=inner)
+            case AtLeast(body=body) as binder:
                 inner = self.part(body, holds)
                 if is_true(inner):
                     return TRUE
-                return replace(term, body=inner) if holds else ~replace(term, body=~inner)
-        return TRUE
+                return replace(binder, body=inner) if holds else ~replace(binder, body=~inner)
+            case Leaf() | Read() | Plus() | Quantified() | In():
+                return TRUE
 
     def _joined(self, operands: Iterable[Term], every: bool, holds: bool) -> Term:
         parts = [self.part(operand, holds) for operand in operands]
@@ -158,9 +164,9 @@ class Lasting:
         both = {"rises", "falls"}
         if is_fixed(term):
             return both
-        match term:
-            case Read():
-                later = self._later(term)
+        match node(term):
+            case Read() as read:
+                later = self._later(read)
                 if later is None:
                     return set()
                 pairs = [(before, after) for before, values in later.items() for after in values]
@@ -175,7 +181,8 @@ class Lasting:
                 return self._ways(then) & self._ways(otherwise)
             case Quantified(quantifier="maximum", body=body):
                 return self._ways(body)
-        return set()
+            case Leaf() | Not() | Joined() | Equal() | Less() | If() | Binder() | In():
+                return set()
 
 
 def is_fixed(term: Term) -> bool:

@@ -66,12 +66,7 @@ def tidied(term: Term) -> Term:
     """Return an equal term in which no `and` or `or` says a thing twice, or a thing and its opposite."""
     parts = tuple(map(tidied, children(term)))
     term = folded(rebuilt(term, parts)) if parts else term
-    match term:
-        case AllOf(operands=operands):
-            return _tidied(AllOf, operands)
-        case AnyOf(operands=operands):
-            return _tidied(AnyOf, operands)
-    return term
+    return _tidied(type(term), term.operands) if isinstance(term, AllOf | AnyOf) else term
 
 
 def _tidied(kind: type[AllOf | AnyOf], operands: Sequence[Term]) -> Term:

@@ -18,7 +18,23 @@ from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.structure import key, pattern, replaced
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import Constant, Family, Parameter, Read, Term, Update, children, lift
+from fencepost.encoding.language.terms import (
+    Binder,
+    Constant,
+    Family,
+    If,
+    In,
+    Joined,
+    Not,
+    Pair,
+    Parameter,
+    Read,
+    Term,
+    Update,
+    children,
+    lift,
+    node,
+)
 
 Matching = Mapping[Parameter, Term]
 """The terms that stand for the parameters of an action."""
@@ -135,12 +151,13 @@ def matched(index: Sequence[Term], wanted: Sequence[Term]) -> dict[Parameter, Te
 
 
 def _values(term: Term) -> Sequence[Value] | None:
-    match term:
+    match node(term):
         case Constant(value=value):
             return (value,)
         case Parameter(sort=sort):
             return sort.values
-    return None
+        case Read() | Not() | Joined() | Pair() | If() | Binder() | In():
+            return None
 
 
 def excluded(setting: GuardedUpdate, matching: Matching, given: Given) -> bool:

@@ -3,7 +3,7 @@
 Authors of protocols import from here. docs/own-protocol.md shows how.
 """
 
-from fencepost.encoding.language.actions import Action, each, in_turn
+from fencepost.encoding.language.actions import Action, each, in_turn, log
 from fencepost.encoding.language.bounded_sequences import (
     Sequence,
     Sequences,
@@ -15,8 +15,9 @@ from fencepost.encoding.language.bounded_sequences import (
     sequences,
 )
 from fencepost.encoding.language.channels import Channel, channel
-from fencepost.encoding.language.conditional_terms import if_, implies, is_one_of
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.initial_values import anything, one_of
+from fencepost.encoding.language.liveness import always_eventually, eventually, leads_to
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -36,6 +37,7 @@ from fencepost.encoding.language.sets import (
     Subset,
     full,
     is_in,
+    is_one_of,
     majority,
     overlap,
     set_of,
@@ -53,7 +55,7 @@ from fencepost.encoding.language.sorts import (
     subsets,
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import Invariant, Liveness, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
 
@@ -63,6 +65,7 @@ __all__ = [
     "Broadcast",
     "Channel",
     "Invariant",
+    "Liveness",
     "Message",
     "Parameter",
     "Property",
@@ -81,6 +84,7 @@ __all__ = [
     "TermLike",
     "Trace",
     "all_of",
+    "always_eventually",
     "any_of",
     "anything",
     "at",
@@ -90,6 +94,7 @@ __all__ = [
     "count",
     "definition",
     "each",
+    "eventually",
     "everywhere",
     "exists",
     "exists_over",
@@ -106,7 +111,9 @@ __all__ = [
     "is_prefix",
     "labels",
     "last",
+    "leads_to",
     "length",
+    "log",
     "majority",
     "maximum",
     "members",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import (
@@ -19,7 +19,7 @@ from fencepost.encoding.language.author_errors import (
     must_be_line,
     must_be_list,
 )
-from fencepost.encoding.language.definedness import checked
+from fencepost.encoding.language.definedness import Part, checked
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
@@ -121,6 +121,34 @@ def _flat(then: Iterable[Any]) -> Iterator[Any]:
             yield item
 
 
+@dataclass(frozen=True)
+class Logged:
+    """The name of an action in logs, and the names of its arguments by the names of fields there."""
+
+    event: str
+    fields: Mapping[str, str]
+
+
+def log(event: str, **fields: str) -> Callable[[Handler], Handler]:
+    """Return a decorator that gives an action the name of its event in logs.
+
+    Each of `fields` is a field of the event, with the name of the argument that it is. `fencepost follow`
+    reads the log.
+    """
+    must_be_line("@log: the event", event, 'write @log("vote granted", to="candidate")')
+
+    def note(handler: Handler) -> Handler:
+        handler.__dict__[LOGGED] = Logged(event, fields)
+        return handler
+
+    return note
+
+
+LOGGED = "__fencepost_log__"
+
+Handler = TypeVar("Handler", bound=Callable[..., Action])
+
+
 @dataclass(frozen=True, eq=False)
 class Schema:
     """An action with open parameters: one text for all bookies, entries and clients."""
@@ -133,6 +161,10 @@ class Schema:
     """The file and the line of the handler that describes it, if there is one."""
     code: tuple[str, ...] = ()
     """The methods of the real code that it stands for, as the docstring of the handler names them."""
+    logged: Logged | None = None
+    """The event of a log that it is, if `@log` gives it another name."""
+    fair: str | None = None
+    """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -165,14 +197,14 @@ class Schema:
         yield (), (self.action.when, lift(self.action.actor))
         for update in self.action.then:
             yield update.over, (*update.target.index, update.value, update.when)
-        yield from self.messages
+        yield from ((bound, (*message.terms, message.when)) for bound, message in self.exchanged)
 
     @property
-    def messages(self) -> Iterator[tuple[tuple[Parameter, ...], tuple[Term, ...]]]:
-        """The terms of the messages, each group with the parameters bound beside those of the action."""
-        received = [] if self.action.received is None else [((), self.action.received)]
-        for bound, message in [*received, *self.sent()]:
-            yield bound, message.terms
+    def exchanged(self) -> Iterator[tuple[tuple[Parameter, ...], Message]]:
+        """The messages received and sent, each with the parameters bound beside those of the action."""
+        if self.action.received is not None:
+            yield (), self.action.received
+        yield from self.sent()
 
     def sent(self) -> Iterable[tuple[tuple[Parameter, ...], Message]]:
         """Yield each message that the action may send, with the parameters that a broadcast binds."""
@@ -188,12 +220,14 @@ def _name(handler: Callable[..., Action]) -> str:
     return str(getattr(getattr(handler, "func", handler), "__name__", type(handler).__name__))
 
 
-def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets) -> Schema:
+def each(
+    handler: Callable[..., Action], state: StateSpace, *over: Sort | Subsets, fair: str | None = None
+) -> Schema:
     """Return the action that `handler(state, …)` describes, for each combination of values of `over`.
 
     Its name is the handler's name, its arguments have the names of the handler's parameters, and its meaning
     is the first line of the docstring. A paragraph `Code: Class.method, …` names the code that it stands for.
-    Raises ModelError.
+    With `fair="weak"` or `"strong"` it is fair for each combination (see `fairness`). Raises ModelError.
     """
     for sort in over:
         where = f"each({_name(handler)}): an index set"
@@ -220,8 +254,18 @@ def each(handler: Callable[..., Action], state: StateSpace, *over: Sort | Subset
             )
     code = getattr(inspect.unwrap(handler), "__code__", None)
     written = None if code is None else (code.co_filename, code.co_firstlineno)
-    schema = Schema(_name(handler).replace("_", " "), meaning, parameters, action, written, _places(text))
-    when, then = checked(lift(action.when), action.then, [((), (lift(action.actor),)), *schema.messages])
+    logged = getattr(inspect.unwrap(getattr(handler, "func", handler)), LOGGED, None)
+    for field, name in logged.fields.items() if logged is not None else ():
+        if name not in names:
+            raise ModelError(
+                f"{_name(handler)}: @log: {field}={name!r}: is no argument; "
+                f"valid: {', '.join(names) or 'none'}"
+            )
+    name = _name(handler).replace("_", " ")
+    schema = Schema(name, meaning, parameters, action, written, _places(text), logged, fair)
+    actor = Part((), TRUE, (lift(action.actor),))
+    messages = (Part(bound, message.when, message.terms) for bound, message in schema.exchanged)
+    when, then = checked(lift(action.when), action.then, [actor, *messages])
     return replace(schema, action=replace(action, when=when, then=then))
 
 

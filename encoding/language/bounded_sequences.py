@@ -6,29 +6,25 @@ first value of their sort, so two sequences are equal if all their parts are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.conditional_terms import Partial, if_, implies, undefined
-from fencepost.encoding.language.initial_values import OneOf, taken_once
+from fencepost.encoding.language.definedness import strict
 from fencepost.encoding.language.patterns import is_within, sorts_of
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.record_values import Kind, Record, Records, fieldwise, fitting, updates
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
     Sort,
-    Value,
-    braced,
     explain_no_sort,
     integers,
     must_be_plain_words,
-    show,
 )
 from fencepost.encoding.language.terms import (
     TRUE,
@@ -40,15 +36,10 @@ from fencepost.encoding.language.terms import (
     Update,
     all_of,
     as_type,
+    assigned,
     lift,
 )
 from fencepost.encoding.language.wholes import Whole
-
-InitialSequence: TypeAlias = (
-    "Iterable[Value | Mapping[str, Value]] | Callable[..., Iterable[Value | Mapping[str, Value]]] | None"
-)
-"""The items of a sequence at first, or a function from the index to them; None for the empty sequence."""
-
 
 if TYPE_CHECKING:
 
@@ -155,12 +146,14 @@ def _select(position: Term, items: Iterable[tuple[int, Any]], filler: Any) -> An
 
 def sequence_of(of: Kind, *items: TermLike | Record) -> Sequence:
     """Return the sequence of these values of a sort, or records; without any, the empty one."""
-    terms = [fitting(item, of) for item in items]
+    terms = [fitting(item, of, f"sequence_of({of.name}, …)") for item in items]
+    parts = (term.terms.values() if isinstance(term, Record) else [term] for term in terms)
+    number = strict(lift(len(terms)), *chain.from_iterable(parts))
 
     def item(position: Term) -> Any:
         return _select(position, enumerate(terms, 1), _filler(of))
 
-    return Sequence(Sequences(of, max(len(terms), 1)), lift(len(terms)), item, "the sequence")
+    return Sequence(Sequences(of, max(len(terms), 1)), number, item, "the sequence")
 
 
 def length(of: Sequence) -> Term:
@@ -218,14 +211,14 @@ def is_prefix(one: Sequence, other: Sequence) -> Term:
 class SequenceVariable(Sequence):
     """A state variable whose values are sequences."""
 
-    def __init__(self, whole: SequenceFamily, index: tuple[TermLike, ...]) -> None:
-        """Take the variables that it is one of, and its index."""
+    def __init__(self, whole: Whole[Family], kind: Sequences, index: tuple[TermLike, ...]) -> None:
+        """Take the variables that it is one of, which are of this type, and its index."""
         self.whole, self.given = whole, index
-        super().__init__(whole.kind, self._length, self.__getitem__, whole.name or "a sequence")
+        super().__init__(kind, self._length, self.__getitem__, whole.name or "a sequence")
 
     def __getitem__(self, position: TermLike) -> Any:
         """Return the item at a position; after the end, the first value of its sort."""
-        reads = [family[(*self.given, position)] for family in self.whole.items]
+        reads = [family[(*self.given, position)] for family in self.whole.families[:-1]]
         kind = self.kind.of
         return (
             Record(kind, dict(zip(kind.names, reads, strict=True))) if isinstance(kind, Records) else reads[0]
@@ -247,7 +240,7 @@ class SequenceVariable(Sequence):
         return (
             full,
             *updates(self[self.length + 1], item, when),
-            self._length.set(self.length + 1, when),
+            assigned(self._length, self.length + 1, when),
         )
 
     def truncate(self, to: TermLike, when: TermLike = True) -> Any:
@@ -275,97 +268,4 @@ class SequenceVariable(Sequence):
 
     def _made(self, length: Term, item: Callable[[Term], Any], when: TermLike) -> tuple[Update, ...]:
         items = (updates(self[i], item(lift(i)), when) for i in self.kind.positions)
-        return (self._length.set(length, when), *chain.from_iterable(items))
-
-
-def _items(kind: Sequences, given: Any) -> tuple[Any, ...]:
-    """Return the items of a sequence at first. Raises ModelError."""
-    if isinstance(given, OneOf):
-        raise ModelError("initial: a sequence begins with one value; write a tuple, such as (1, 2)")
-    if isinstance(given, str):
-        raise ModelError(f"initial={given!r} is a text; write a tuple, such as ({given!r},)")
-    if isinstance(given, AbstractSet | Mapping):
-        value = braced(sorted(given, key=show)) if isinstance(given, AbstractSet) else repr(given)
-        raise ModelError(
-            f"initial={value:.80} is a {type(given).__name__}, which has no order; write a tuple"
-        )
-    items = tuple(given)
-    if len(items) > kind.most or not all(_is_item(item, kind.of) for item in items):
-        raise ModelError(f"initial={items!r:.80}: write at most {kind.most} values of {kind.of.name}")
-    return items
-
-
-def _is_item(item: object, of: Kind) -> bool:
-    if isinstance(of, Sort):
-        return item in of
-    return (
-        isinstance(item, Mapping)
-        and item.keys() == set(of.names)
-        and all(item[name] in sort for name, sort in of.fields)
-    )
-
-
-class SequenceFamily(Whole[Family]):
-    """State variables whose values are sequences, one for each index."""
-
-    def __init__(self, kind: Sequences, over: tuple[Sort, ...], initial: InitialSequence) -> None:
-        """Declare the items, or each field of them, and the length for each index. Raises ModelError."""
-        self.kind = kind
-        names = kind.of.names if isinstance(kind.of, Records) else ()
-        self.suffixes = (*(f"_{name}" for name in names), "_length") if names else ("", "_length")
-        first = taken_once(() if initial is None else initial, over, lambda given: _items(kind, given))
-
-        def item(field: int, *index: Value) -> Value:
-            return self._field(first(*index[:-1]), field, index[-1])
-
-        empty = initial is None
-        super().__init__(
-            over,
-            *(
-                Family(sort, (*over, kind.positions), None if empty else partial(item, field), None)
-                for field, sort in enumerate(kind.sorts)
-            ),
-            Family(integers(0, kind.most), over, None if empty else lambda *index: len(first(*index)), None),
-        )
-
-    @property
-    def items(self) -> tuple[Family, ...]:
-        """The families that have the items, or each field of them."""
-        return self.families[:-1]
-
-    def variable(self, index: tuple[TermLike, ...]) -> SequenceVariable:
-        """Return the sequence at an index."""
-        return SequenceVariable(self, index)
-
-    def text(self, index: tuple[Value, ...], value: Callable[[Family, tuple[Value, ...]], Value]) -> str:
-        """Return the sequence at an index as people write it: `[1:a, 2:b]`."""
-        number, of = value(self.families[-1], index), self.kind.of
-        assert isinstance(number, int)
-
-        def written(position: int) -> str:
-            values = [value(family, (*index, position)) for family in self.items]
-            return of.text(values) if isinstance(of, Records) else show(*values)
-
-        return f"[{', '.join(f'{i}:{written(i)}' for i in range(1, number + 1))}]"
-
-    def plain(self, text: str) -> tuple[Any, ...]:
-        """Return the sequence that `text` wrote; a record in it is a dict."""
-        of = self.kind.of
-        read = of.plain if isinstance(of, Records) else {show(value): value for value in of}.__getitem__
-        return tuple(read(word.partition(":")[2]) for word in text[1:-1].split(", ") if word)
-
-    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
-        """Return the length, or the item at a position, of the sequence that `text` wrote."""
-        items = self.plain(text)
-        if family is self.families[-1]:
-            return len(items)
-        return self._field(items, self.items.index(family), index[-1])
-
-    def _field(self, items: tuple[Any, ...], field: int, position: Value) -> Value:
-        """Return the item at a position, or a field of it; after the end, the first value of its sort."""
-        assert isinstance(position, int)
-        if position > len(items):
-            return self.kind.sorts[field].values[0]
-        found = items[position - 1]
-        value: Value = list(found.values())[field] if isinstance(found, Mapping) else found
-        return value
+        return (assigned(self._length, length, when), *chain.from_iterable(items))

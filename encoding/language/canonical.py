@@ -61,6 +61,9 @@ class _Writer:
             traps = " ".join(f"{name!r}:{self._term(term)}" for name, term in prop.traps.items())
             terms = f"{self._term(prop.holds)} {self._term(prop.witness)}"
             yield from self._line(f"property {prop.name!r} {terms} {traps}")
+        for live in system.liveness:
+            terms = f"{self._term(live.witness)} {self._term(live.holds)} {live.at_first}"
+            yield from self._line(f"liveness {live.name!r} {terms}")
         for invariant in system.invariants:
             yield from self._line(f"invariant {invariant.name!r} {self._term(invariant.holds)}")
         yield from self._line(f"rounds {system.default_rounds}")
@@ -95,7 +98,10 @@ class _Writer:
         sent = ";".join(map(self._sending, action.sent))
         received = "" if action.received is None else self._message(action.received)
         terms = f"when {self._term(action.when)} then {updates} actor {self._term(lift(action.actor))}"
-        return f"{schema.name!r}({bound}) {terms} received {received} sent {sent} fault {action.fault!r}"
+        fair = "" if schema.fair is None else f" fair {schema.fair!r}"
+        return (
+            f"{schema.name!r}({bound}) {terms} received {received} sent {sent} fault {action.fault!r}{fair}"
+        )
 
     def _update(self, update: Update) -> str:
         return ":".join(str(self._term(term)) for term in (update.target, update.value, update.when))
@@ -131,7 +137,8 @@ class _Writer:
 
     def _parts(self, term: Term) -> Iterator[str]:
         for field in fields(term):
-            yield self._part(getattr(term, field.name))
+            if field.compare:
+                yield self._part(getattr(term, field.name))
 
     def _part(self, part: object) -> str:
         match part:

@@ -16,7 +16,7 @@ from fencepost.encoding.language.messages import ChannelStep, Message, message
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import BOOL, Sort, explain_no_sort
+from fencepost.encoding.language.sorts import BOOL, Sort, Value, explain_no_sort
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
@@ -29,8 +29,11 @@ from fencepost.encoding.language.terms import (
     all_of,
     any_of,
     as_type,
+    as_value,
+    assigned,
     lift,
 )
+from fencepost.encoding.language.wholes import Composite
 
 Derived: TypeAlias = Callable[..., TermLike]
 """A function from the index of a message to a term over the state."""
@@ -51,7 +54,7 @@ class Process:
     position: int | None = None
 
 
-class Channel(RefusesPython):
+class Channel(RefusesPython, Composite[Family]):
     """A kind of message. `send` and `deliver` make the messages of an action; see `channel`."""
 
     name = ""
@@ -85,8 +88,24 @@ class Channel(RefusesPython):
             own["lost"] = Family(BOOL, self.over, None, "lost")
         if lossy and notes_losses:
             own["dropped"] = Family(BOOL, self.over, None, None)
-        self.suffixes, self.families = tuple(f"_{name}" for name in own), tuple(own.values())
+        self.suffixes, self._own = tuple(f"_{name}" for name in own), own
+        self.compose(*own.values())
         self.parts = own | {field: domain for field, domain in says.items() if isinstance(domain, Family)}
+
+    def form(self, index: tuple[Value, ...]) -> Term | None:
+        """Return the condition that a message that was not sent says nothing."""
+        if "sent" not in self._own:
+            return None
+        kept = [family for name, family in self._own.items() if name not in ("sent", "received", "lost")]
+        unsaid = (family[index] == lift(family.domain.values[0]) for family in kept)
+        return any_of(self._own["sent"][index], all_of(*unsaid))
+
+    def alone(self, part: Read, value: Term) -> Term:
+        """Raise TypeError: the variables of a channel change together, by messages."""
+        raise refusal(
+            f"{part.family.name} is a part of the channel {self.kind}, which its messages change: write "
+            f"sent=[s.{self.name}.send(…)] or received=s.{self.name}.deliver(…)"
+        )
 
     def _process(self, end: End, before: int) -> Process:
         """Return the sender or the receiver; `before` it the index has so many others."""
@@ -181,7 +200,7 @@ class Channel(RefusesPython):
     def deliver(self, *index: TermLike) -> Message:
         """Return the message to receive, for `received=` of an action, which waits until it arrives."""
         says = {field: self.said(field, *index) for field in self.says}
-        marks = (self._read("received", index).set(True),) if self.once else ()
+        marks = (assigned(self._read("received", index), True, True),) if self.once else ()
         queued = None if self.queued is None else self.queued(index, FALSE)
         first = [] if queued is None else [queued.is_first]
         guard = all_of(self.under_way(*index), *first, *self._earlier_ones_gone(index))
@@ -194,7 +213,7 @@ class Channel(RefusesPython):
         marks = {**({"sent": True} if self._sent is None else {}), **stored}
         if "dropped" in self.parts:
             marks["dropped"] = self._read("lost", index)
-        return tuple(self._read(part, index).set(value, when) for part, value in marks.items())
+        return tuple(assigned(self._read(part, index), value, when) for part, value in marks.items())
 
     def _message(
         self,
@@ -213,10 +232,12 @@ class Channel(RefusesPython):
         return self.parts[part][self._full(index)]
 
     def _full(self, index: tuple[TermLike, ...]) -> tuple[TermLike, ...]:
-        """Return the index. Raises TypeError if it has too few or too many values."""
+        """Return the index. Raises TypeError for too few or too many values, and for one outside its sort."""
         if len(index) != len(self.over):
             names = ", ".join(sort.name for sort in self.over) or "none"
             raise refusal(f"{self.kind} has {len(self.over)} indices ({names}), not {len(index)}")
+        for value, sort in zip(index, self.over, strict=True):
+            as_value(value, sort, self.kind)
         return index
 
     def _later_ones_unsent(self, index: tuple[TermLike, ...]) -> Iterator[Term]:

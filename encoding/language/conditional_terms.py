@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.terms import (
@@ -33,6 +33,7 @@ class Partial(If):
     """
 
     reason: str
+    otherwise_counts: ClassVar[bool] = False
 
 
 def undefined(reason: str, when: TermLike) -> Update:
@@ -43,14 +44,6 @@ def undefined(reason: str, when: TermLike) -> Update:
 def implies(condition: TermLike, conclusion: TermLike) -> Term:
     """Return the implication: if `condition` then `conclusion`."""
     return any_of(~lift(condition), lift(conclusion))
-
-
-def is_one_of(term: TermLike, values: Iterable[TermLike]) -> Term:
-    """Return the term that says: `term` equals one of `values`.
-
-    It stands for Python's `in`, which turns its result into a plain bool.
-    """
-    return any_of(*(lift(term) == value for value in values))
 
 
 def if_(condition: TermLike, then: TermLike, otherwise: TermLike) -> Term:

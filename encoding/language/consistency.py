@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.patterns import new_subterms, plain_index, sorts_in, sorts_of
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.sorts import Sort, Value, explain_text, show
+from fencepost.encoding.language.sorts import Sort, Value, explain_outside, show
 from fencepost.encoding.language.terms import (
     Constant,
     Equal,
@@ -19,6 +19,7 @@ from fencepost.encoding.language.terms import (
     Parameter,
     Read,
     Term,
+    branches,
 )
 from fencepost.encoding.safe_text import one_line
 
@@ -80,11 +81,24 @@ def check_comparisons(
         for term in terms:
             if isinstance(term, Equal):
                 for one, other in ((term.left, term.right), (term.right, term.left)):
-                    if isinstance(one, Constant) and not isinstance(other, Constant):
-                        _may_be_equal(name, term, other, one.value, _related(other, sorts, one.value))
+                    if isinstance(one, Constant):
+                        found, related = _sorts(other, sorts), _related(other, sorts, one.value)
+                        _may_be_equal(name, term, other, one.value, found, related)
                     elif isinstance(one, If) and other.type not in ("bool", "int"):
-                        for value in _values_of_branches(one):
-                            _may_be_equal(name, term, other, value, _related(other, sorts))
+                        for own in branches(one):
+                            found, related = _sorts(other, sorts), _related(other, sorts)
+                            _may_be_equal(name, term, other, own.value, found, related)
+
+
+def _sorts(term: Term, sorts: Iterable[Sort]) -> list[Sort | None]:
+    """Return sorts that together have every value of the term. A label without a sort may be of any."""
+    if not isinstance(term, Constant):
+        return list(sorts_of(term))
+    if term.of is None and term.type not in ("bool", "int"):
+        return [
+            sort for sort in sorts if sort.type not in ("bool", "int") and term.type in ("label", sort.type)
+        ]
+    return [term.of]
 
 
 def _related(term: Term, sorts: Iterable[Sort], nobody: Value | None = None) -> list[Sort]:
@@ -94,41 +108,17 @@ def _related(term: Term, sorts: Iterable[Sort], nobody: Value | None = None) -> 
     return [sort for sort in sorts if sort.type == term.type and (nobody is None or sort.nobody != nobody)]
 
 
-def _values_of_branches(term: Term) -> Iterator[Value]:
-    """Yield the plain values among the branches of a conditional term."""
-    match term:
-        case If(then=then, otherwise=otherwise):
-            yield from _values_of_branches(then)
-            yield from _values_of_branches(otherwise)
-        case Constant(value=value):
-            yield value
-
-
-def _may_be_equal(where: str, equal: Equal, term: Term, value: Value, related: Iterable[Sort]) -> None:
-    found = list(sorts_of(term))
-    if not found or any(sort is None or not sort.counted or value in sort for sort in (*found, *related)):
+def _may_be_equal(
+    where: str, equal: Equal, term: Term, value: Value, found: Sequence[Sort | None], related: Iterable[Sort]
+) -> None:
+    known = [sort for sort in found if sort is not None and sort.counted]
+    if not known or len(known) < len(found) or any(value in sort for sort in (*known, *related)):
         return
-    text = next((said for sort in found if sort and (said := explain_text(value, sort))), "")
-    if text:
-        raise ModelError(f"{where} compares {_shown(equal)}, and {text}")
-    valid = one_line(", ".join(show(v) for sort in found if sort for v in sort), 60)
     own = f"a member of another {type(value).__name__}" if isinstance(value, Enum) else show(value)
+    sort = f" of {known[0].name}" if isinstance(term, Constant) else f" of {_shown(term)}"
     raise ModelError(
-        f"{where} compares {_shown(equal)}, and {own} is not a value of {_shown(term)}"
-        f"{_exists_from(value, found)}; valid: {valid}"
+        f"{where} compares {_shown(equal)}, and {own} is not a value{sort}{explain_outside(value, known)}"
     )
-
-
-def _exists_from(value: Value, sorts: Iterable[Sort | None]) -> str:
-    """Return the size from which a sort of numbered labels has this one, in words; empty if none will."""
-    for sort in sorts:
-        last = sort.values[-1] if sort else None
-        if isinstance(value, str) and isinstance(last, str) and last.endswith(str(len(sort or ()))):
-            prefix = last.removesuffix(str(len(sort or ())))
-            number = value.removeprefix(prefix)
-            if prefix + number == value and number.isdecimal():
-                return f" here (it exists when there are {number} of {sort.name if sort else ''})"
-    return ""
 
 
 def _one_sort_a_name(sorts: Iterable[Sort]) -> None:

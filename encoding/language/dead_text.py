@@ -52,5 +52,15 @@ def dead_properties(written: System, folded: System) -> Iterator[str]:
             yield f"{before.name} is true by its text: {reason}"
 
 
+def unfair(written: System) -> Iterator[str]:
+    """Yield a remark if there are properties of liveness, and no action is fair."""
+    if written.liveness and not any(schema.fair for schema in written.schemas):
+        names = ", ".join(prop.name for prop in written.liveness)
+        yield (
+            f"{names}: no action is fair, so an execution may stand still wherever this is owed; "
+            'say which actions are, such as each(deliver, s, fair="weak")'
+        )
+
+
 def _is(value: bool, term: Term) -> bool:
     return isinstance(term, Constant) and term.value is value

@@ -7,7 +7,8 @@ in `(i <= length(log)) & (at(log, i) == x)` the second part counts only where th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 from fencepost.encoding.language.conditional_terms import Partial, implies, undefined
 from fencepost.encoding.language.patterns import conjuncts, rebuilt, subterms
@@ -18,61 +19,79 @@ from fencepost.encoding.language.terms import (
     AnyOf,
     AtLeast,
     If,
+    In,
+    Leaf,
+    Not,
+    Pair,
     Parameter,
     Quantified,
+    Read,
     Term,
     Update,
     all_of,
     any_of,
     children,
+    node,
 )
 
 Given = frozenset[Hashable]
 """The keys of conditions that hold wherever a term is evaluated."""
 
 
-def checked(
-    when: Term, then: Sequence[Update], shown: Iterable[tuple[Sequence[Parameter], Sequence[Term]]]
-) -> tuple[Term, Sequence[Update]]:
+@dataclass(frozen=True)
+class Part:
+    """Terms of an action that are evaluated only where `when` holds, for each value of `bound`."""
+
+    bound: Sequence[Parameter]
+    when: Term
+    terms: Sequence[Term]
+
+
+def checked(when: Term, then: Sequence[Update], messages: Iterable[Part]) -> tuple[Term, Sequence[Update]]:
     """Return the guard and the updates of an action, badly defined where a term in it is not defined.
 
-    The action is enabled too where its guard is not defined. `shown` has the terms that are shown to people,
-    with the parameters that each group binds.
+    The action is enabled too where its guard is not defined. What is not updated, and what is not sent, is
+    not evaluated.
     """
-    groups = list(shown)
-    of_updates = (term for update in then for term in (*update.target.index, update.value, update.when))
-    partial = [
-        term
-        for term in subterms(when, *of_updates, *(term for _, terms in groups for term in terms))
-        if isinstance(term, Partial)
-    ]
-    if not partial:
+    updates = (Part(u.over, u.when, (*u.target.index, u.value)) for u in then)
+    evaluated = [*updates, *messages]
+    reasons = _reasons(when, *(term for part in evaluated for term in (part.when, *part.terms)))
+    if not reasons:
         return when, then
     parts = conjuncts(when)
-    total = next((n for n, part in enumerate(parts) if _has_partial(part)), len(parts))
+    total = next((n for n, part in enumerate(parts) if _reasons(part)), len(parts))
     first, rest = parts[:total], parts[total:]
     of_guard, given = defined(all_of(*rest), _with(frozenset(), *first)), _with(frozenset(), *parts)
-    holds = [of_guard, *_of_updates(then, given), *_of_shown(groups, given)]
+    holds = [of_guard, *(_of_part(part, given) for part in evaluated)]
     if all(condition is TRUE for condition in holds):
         return when, then
     if of_guard is not TRUE:
         when = all_of(*first, any_of(~of_guard, all_of(*rest)))
-    reasons = ", or ".join(dict.fromkeys(term.reason for term in partial))
     return when, (undefined(reasons, ~all_of(*holds)), *then)
 
 
 def total(claim: Term) -> Term:
     """Return the claim as a term that is defined everywhere: false in states in which the claim is not."""
-    if not _has_partial(claim):
+    if not _reasons(claim):
         return claim
     return all_of(defined(claim, frozenset()), _plain(claim))
 
 
+def strict(term: Term, *operands: Term) -> Term:
+    """Return a term that is defined only where its operands are: none is skipped because of another one."""
+    reasons = _reasons(*operands)
+    if not reasons:
+        return term
+    own = _with(frozenset(), defined(term, frozenset()))
+    needed = all_of(*(defined(operand, own) for operand in operands))
+    return term if needed is TRUE else Partial(term.type, needed, term, term, reasons)
+
+
 def defined(term: Term, given: Given) -> Term:
     """Return the condition under which a term is defined where what is given holds."""
-    if not _has_partial(term):
+    if not _reasons(term):
         return TRUE
-    match term:
+    match node(term):
         case Partial(condition=condition, then=then):
             needed = (part for part in conjuncts(condition) if key(part) not in given)
             return all_of(defined(condition, given), *needed, defined(then, _with(given, condition)))
@@ -90,25 +109,23 @@ def defined(term: Term, given: Given) -> Term:
             return result
         case Quantified(bound=bound, body=body) | AtLeast(bound=bound, body=body):
             return _for_all(bound, defined(body, given))
-    return all_of(*(defined(child, given) for child in children(term)))
+        case Leaf() | Read() | Not() | Pair() | In():
+            return all_of(*(defined(child, given) for child in children(term)))
 
 
-def _of_updates(then: Sequence[Update], given: Given) -> Iterator[Term]:
-    """Yield the conditions under which the updates are defined."""
-    for update in then:
-        yield defined(update.when, given)
-        inside = _with(given, update.when)
-        for term in (*update.target.index, update.value):
-            yield _if(update.when, defined(term, inside))
+def is_partial(term: Term) -> bool:
+    """Return whether the term may be undefined in some state, as far as its text tells."""
+    return bool(_reasons(term))
 
 
-def _of_shown(groups: Iterable[tuple[Sequence[Parameter], Sequence[Term]]], given: Given) -> Iterator[Term]:
-    """Yield the conditions under which the terms that are shown to people are defined."""
-    for bound, terms in groups:
-        condition = all_of(*(defined(term, given) for term in terms))
-        for parameter in bound:
-            condition = _for_all(parameter, condition)
-        yield condition
+def _of_part(part: Part, given: Given) -> Term:
+    """Return the condition under which a part of an action is defined."""
+    inside = _with(given, part.when)
+    of_terms = _if(part.when, all_of(*(defined(term, inside) for term in part.terms)))
+    condition = all_of(defined(part.when, given), of_terms)
+    for parameter in part.bound:
+        condition = _for_all(parameter, condition)
+    return condition
 
 
 def _for_all(bound: Parameter, body: Term) -> Term:
@@ -123,12 +140,16 @@ def _if(condition: Term, conclusion: Term) -> Term:
     return conclusion if conclusion is TRUE else implies(condition, conclusion)
 
 
-def _has_partial(term: Term) -> bool:
-    return any(isinstance(part, Partial) for part in subterms(term))
+def _reasons(*terms: Term) -> str:
+    """Return why these terms are not defined everywhere, in words; empty if they are."""
+    found = (part.reason for part in subterms(*terms) if isinstance(part, Partial))
+    return ", or ".join(dict.fromkeys(found))
 
 
 def _plain(term: Term) -> Term:
     """Return the term with conditionals in place of the terms that are not defined everywhere."""
+    if isinstance(term, Partial) and term.then is term.otherwise:
+        return _plain(term.then)
     before = children(term)
     after = tuple(map(_plain, before))
     if isinstance(term, Partial):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fencepost.encoding.language.actions import Action, Group, Schema
 from fencepost.encoding.language.messages import Broadcast, Message
@@ -20,13 +21,17 @@ from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
     AtLeast,
+    Binder,
     Constant,
     Equal,
     Family,
     If,
     In,
+    Joined,
+    Leaf,
     Less,
     Not,
+    Pair,
     Plus,
     Quantified,
     Read,
@@ -36,6 +41,7 @@ from fencepost.encoding.language.terms import (
     any_of,
     children,
     lift,
+    node,
 )
 
 
@@ -51,6 +57,7 @@ def folded(system: System) -> System:
         system,
         actions=tuple(map(folding.item, system.actions)),
         properties=tuple(map(folding.property, system.properties)),
+        liveness=tuple(map(folding.property, system.liveness)),
         invariants=tuple(map(folding.invariant, system.invariants)),
         beginning=None if system.beginning is None else folding.term(system.beginning),
     )
@@ -81,6 +88,9 @@ def constants(system: System) -> Mapping[Family, Term]:
         if not changed:
             return found
         found = {family: value for family, value in found.items() if family not in changed}
+
+
+SomeProperty = TypeVar("SomeProperty", bound=Property)
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,7 @@ class Folding:
             when=self.term(message.when),
         )
 
-    def property(self, prop: Property) -> Property:
+    def property(self, prop: SomeProperty) -> SomeProperty:
         """Return the property, folded."""
         traps = {name: self.term(trap) for name, trap in prop.traps.items()}
         return replace(prop, holds=self.term(prop.holds), witness=self.term(prop.witness), traps=traps)
@@ -194,7 +204,7 @@ class Folding:
 
 def simplified(term: Term) -> Term:
     """Return the term simplified by its constant operands, which may make it a constant."""
-    match term:
+    match node(term):
         case Not(operand=Constant(value=value)):
             return _truth(not value)
         case Not(operand=Not(operand=operand)):
@@ -219,7 +229,8 @@ def simplified(term: Term) -> Term:
             return body
         case AtLeast(count=count, bound=bound, body=Constant(value=value)) if bound.sort.counted:
             return _truth(count <= (len(bound.sort) if value else 0))
-    return term
+        case Leaf() | Read() | Not() | Joined() | Pair() | If() | Binder() | In():
+            return term
 
 
 def is_true(term: Term) -> bool:

@@ -1,232 +1,183 @@
-"""The author's modules, run so that questions about Python objects refuse terms.
+"""The author's code, run so that questions about Python objects refuse terms.
 
 `is`, `match`, `isinstance` and their like ask about the object that stands for a term, never about a value of
 the state. No class can refuse them, so the text of the author's modules is rewritten, and these modules get
-functions of their own for the built-in ones. This holds for the protocol's file and for all that it imports,
-but for the standard library, installed packages and Fencepost.
+functions of their own for the built-in ones. This holds for all code of the author's that runs while a file
+is loaded or a system is built: any code but that of the standard library, installed packages and Fencepost.
+Code that ran otherwise is guarded in place if its text is at hand, and the system is built again. If its text
+is not at hand, nothing guards it, and the protocol is refused.
 """
 
 from __future__ import annotations
+import __future__
 
 import builtins
 import gc
-import operator
+import linecache
+import os
 import sys
 import sysconfig
+import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
-from functools import wraps
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import resolve_name
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, TypeVar
 
-from fencepost.encoding.errors import refusal
-from fencepost.encoding.language.guarded_text import (
-    OPERAND_OF_INVERT,
-    OPERAND_OF_IS,
-    TEXT,
-    TYPE,
-    guarded_code,
-)
-from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.errors import ModelError, refusals_are_kept
+from fencepost.encoding.language.guarded_builtins import BUILTINS, INSTEAD, LANGUAGE, NO_FILE, Names
+from fencepost.encoding.language.guarded_text import guarded_code, inside, is_guarded
 
-
-def operand_of_is(value: Any, said: str) -> Any:
-    """Return an object that the author's code asks about, as `is` does. Raises TypeError for a term."""
-    if isinstance(value, RefusesPython):
-        raise refusal(f"{said} Python objects, never values of the state: write == and !=")
-    return value
-
-
-def operand_of_invert(value: object) -> object:
-    """Return an object that the author's code negates by `~`. Raises TypeError for a plain Boolean."""
-    if isinstance(value, bool):
-        raise refusal(f"~{value} is the number {-1 - value}: a plain Boolean is negated by not")
-    return value
-
-
-def _asking(function: Callable[..., Any], compared: int = 1, said: str = "") -> Callable[..., Any]:
-    """Return a function of Python's that refuses a term among its first arguments."""
-    name = said or f"{function.__name__}() asks about"
-
-    @wraps(function, assigned=("__name__", "__doc__"))  # type has no other that 3.12 takes
-    def guarded(*given: Any, **named: Any) -> Any:
-        for value in given[:compared]:
-            operand_of_is(value, name)
-        return function(*given, **named)
-
-    return guarded
-
-
-def _type(given: object) -> object:
-    """Return `type`, as an argument of the author's call, as a function that refuses terms."""
-    return _asking(type) if given is type else given
-
-
-def _text(given: object, mode: str) -> object:
-    """Return a text that the author's code runs, guarded as its file is."""
-    if isinstance(given, str | bytes):
-        return guarded_code(given.encode() if isinstance(given, str) else given, "<text>", mode)
-    return given
-
-
-def _import(
-    name: str,
-    globals: Mapping[str, object] | None = None,
-    locals: Mapping[str, object] | None = None,
-    fromlist: Sequence[str] | None = (),
-    level: int = 0,
-) -> ModuleType:
-    """Import a module into the author's code: guarded, if it is the author's too."""
-    if name in _SUBSTITUTES and not level:
-        return _SUBSTITUTES[name]
-    package = str((globals or {}).get("__package__") or "")
-    whole = resolve_name("." * level + name, package) if level and package else name
-    parts = whole.split(".")
-    modules = [".".join(parts[: number + 1]) for number in range(len(parts))]
-    _guard_modules([*modules, *(f"{whole}.{part}" for part in fromlist or ())])
-    with authors_modules_are_guarded():
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
-
-
-def _is_unguarded(module: ModuleType) -> bool:
-    """Return whether a module is the author's, and was imported before as any other module is."""
-    spec, file = getattr(module, "__spec__", None), getattr(module, "__file__", None)
-    begun = getattr(spec, "_initializing", False)
-    return OPERAND_OF_IS not in vars(module) and not begun and is_authors(module.__name__, file)
-
-
-_ASKING = {
-    function.__name__: _asking(function)
-    for function in (callable, dir, getattr, hasattr, id, isinstance, vars)
-}
-"""The functions of Python that ask about the object and would take a term without a word."""
-_COMPARING = {name: _asking(getattr(operator, name), 2, "`is` compares") for name in ("is_", "is_not")}
-
-
-def _substitute(module: ModuleType, changed: Mapping[str, object]) -> ModuleType:
-    made = ModuleType(module.__name__, module.__doc__)
-    made.__dict__.update({**vars(module), **changed})
-    return made
-
-
-_SUBSTITUTES = {
-    "operator": _substitute(operator, _COMPARING),
-    "_operator": _substitute(operator, _COMPARING),
-    "builtins": _substitute(builtins, _ASKING),
-}
-"""The modules that the author's modules get instead of those of Python."""
-
-_GUARDS: dict[str, object] = {
-    OPERAND_OF_IS: operand_of_is,
-    OPERAND_OF_INVERT: operand_of_invert,
-    TYPE: _type,
-    TEXT: _text,
-    "__builtins__": {**vars(builtins), **_ASKING, "__import__": _import},
-}
-"""The names that a guarded module gets."""
+_Result = TypeVar("_Result")
+_Ran = dict[int, tuple[CodeType, Names]]
 
 
 def run_guarded(module: ModuleType, path: Path) -> None:
     """Run a file of the author's as this module. Raises SyntaxError, ValueError, and what the file raises."""
     code = guarded_code(path.read_bytes(), str(path))
-    module.__dict__.update(_GUARDS)
-    exec(code, module.__dict__)  # noqa: S102 - a protocol is a Python file
+    module.__dict__["__builtins__"] = BUILTINS
+
+    def run() -> None:
+        with refusals_are_kept():
+            exec(code, module.__dict__)  # noqa: S102 - a protocol is a Python file
+
+    guarded(run)
 
 
-def guard_modules_of(function: Callable[..., Any]) -> None:
-    """Guard the author's modules that a function uses, if they were imported as any other module is.
-
-    Their functions get the code that they would have in a guarded module. A module without a file, or whose
-    file has changed since, stays as it is.
-    """
-    _guard_modules([str(getattr(function, "__module__", ""))])
-
-
-def _guard_modules(found: list[str]) -> None:
-    """Guard those of these modules that are the author's and were imported, and the modules that they use."""
-    for name in found:
-        module = sys.modules.get(name)
-        if module is None or not _is_unguarded(module):
-            continue
-        names = vars(module)
-        _guard_in_place(module, Path(str(module.__file__)))
-        used = [value.__name__ for value in names.values() if isinstance(value, ModuleType)]
-        used += [str(v.__module__) for v in names.values() if isinstance(v, type | FunctionType)]
-        found += dict.fromkeys(one for one in used if one not in found)
+def _exec_module(loader: Any, module: ModuleType) -> None:
+    """Run a module that Python loads, guarded if it is the author's."""
+    if is_authors(module.__name__, loader.path):
+        run_guarded(module, Path(loader.path))
+    else:
+        _EXEC_MODULE(loader, module)
 
 
-def _guard_in_place(module: ModuleType, path: Path) -> None:
-    names = vars(module)
-    for name, value in names.items():
-        if isinstance(value, ModuleType) and value.__name__ in _SUBSTITUTES:
-            names[name] = _SUBSTITUTES[value.__name__]
-        elif isinstance(value, BuiltinFunctionType):
-            names[name] = (_ASKING | _COMPARING).get(value.__name__, value)
-    for name, value in (_GUARDS | _ASKING).items():
-        names.setdefault(name, value)
-    try:
-        source = path.read_bytes()
-        before = compile(source, path, "exec", dont_inherit=True)
-        instead = dict(_pairs(before, guarded_code(source, str(path))))
-    except (OSError, SyntaxError, ValueError):
-        return
-    for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__globals__ is names:
-            function.__code__ = instead.get(function.__code__, function.__code__)
+_EXEC_MODULE = SourceFileLoader.exec_module
+_blocks: list[str] = []
+"""An entry for each block in which the author's code runs."""
+_turn = threading.RLock()
+"""The author's code runs in one thread at a time, and in the threads that it begins."""
+os.register_at_fork(after_in_child=_turn._at_fork_reinit)  # type: ignore[attr-defined]
 
 
-def _pairs(one: CodeType, other: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """Yield each code object below the first with that in its place below the other."""
-    yield one, other
-    inside = ([c for c in code.co_consts if isinstance(c, CodeType)] for code in (one, other))
-    for pair in zip(*inside, strict=True):
-        yield from _pairs(*pair)
-
-
-class _Loader(SourceFileLoader):
-    """A loader of the author's modules."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module, guarded."""
-        run_guarded(module, Path(self.path))
-
-
-class _Finder(MetaPathFinder):
-    """A finder that loads the author's modules guarded. It finds them as the other finders do."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the specification of a module of the author's; None for any other module."""
-        others = (finder for finder in sys.meta_path if finder is not self)
-        found = (finder.find_spec(fullname, path, target) for finder in others)
-        spec = next((one for one in found if one is not None), None)
-        if spec is None or not is_authors(fullname, spec.origin):
-            return None
-        spec.loader = _Loader(fullname, str(spec.origin))
-        return spec
-
-
-_FINDER = _Finder()
+def runs_guarded() -> bool:
+    """Return whether the author's code runs guarded now."""
+    return bool(_blocks)
 
 
 @contextmanager
-def authors_modules_are_guarded() -> Iterator[None]:
+def authors_code_runs() -> Iterator[None]:
     """Load the author's modules guarded while the block runs. Their output goes to stderr."""
-    if _FINDER in sys.meta_path:
-        yield
-        return
-    sys.meta_path.insert(0, _FINDER)
-    try:
-        with redirect_stdout(sys.stderr):
+    with _turn, redirect_stdout(sys.stderr):
+        _blocks.append("a block")
+        SourceFileLoader.exec_module = _exec_module  # type: ignore[assignment, method-assign]
+        try:
             yield
+        finally:
+            _blocks.pop()
+            if not _blocks:
+                SourceFileLoader.exec_module = _EXEC_MODULE  # type: ignore[method-assign]
+
+
+@contextmanager
+def _noting() -> Iterator[_Ran]:
+    """Note the code that runs in the block, in this thread and in threads that begin there."""
+    ran: _Ran = {}
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and id(frame.f_code) not in ran:
+            ran[id(frame.f_code)] = frame.f_code, frame.f_globals
+
+    before, of_threads = sys.getprofile(), threading.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield ran
     finally:
-        sys.meta_path.remove(_FINDER)
+        sys.setprofile(before if callable(before) else None)  # a profiler in C cannot be set from Python
+        threading.setprofile(of_threads)
+
+
+def guarded(call: Callable[[], _Result]) -> _Result:
+    """Return what a call of the author's code returns, once all code of the author's that it runs is guarded.
+
+    Code that is not is guarded in place, and the call made again. Raises ModelError if it cannot be guarded,
+    and what the call raises.
+    """
+    tried = set[str]()
+    while True:
+        error = None
+        try:
+            with _noting() as ran:
+                result = call()
+        except Exception as raised:  # noqa: BLE001 - it may come from code that is not guarded yet
+            error = raised
+        missing = [code for code, names in ran.values() if not _is_guarded(code, names)]
+        if not missing:
+            if error is not None:
+                raise error
+            return result
+        for path in {code.co_filename for code in missing}:
+            if path in tried:
+                raise ModelError(f"{path}: is run in a way that nothing guards; load it by import")
+            _guard_in_place(path, [code for code in missing if code.co_filename == path])
+            tried.add(path)
+
+
+def _is_guarded(code: CodeType, names: Names) -> bool:
+    """Return whether code is guarded or is not the author's."""
+    if id(code) in _IN_PLACE or (names.get("__builtins__") is BUILTINS and is_guarded(code)):
+        return True
+    module, path = str(names.get("__name__")), code.co_filename
+    of_dataclass = code.co_qualname.startswith("__create_fn__") or code.co_names[:1] == ("__create_fn__",)
+    of_python = of_dataclass or path.startswith("<frozen") or module.startswith("namedtuple_")
+    if of_python or module.partition(".")[0] == "fencepost":
+        return True
+    return _is_installed(str(names.get("__file__", path)) if path.startswith("<") else path)
+
+
+_IN_PLACE: dict[int, CodeType] = {}
+"""The guarded code that stands in place of other code, by its id."""
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+def _text_of(path: str) -> str | bytes:
+    """Return the text from which code was made, a file or a cell of a notebook; empty if it is not kept."""
+    file = Path(path)
+    return file.read_bytes() if file.is_file() else "".join(linecache.getlines(path))
+
+
+def _guard_in_place(path: str, codes: Iterable[CodeType]) -> None:
+    """Give the functions of a text, with this code among it, the code that they have in a guarded module."""
+    source, instead = _text_of(path), dict[CodeType, CodeType]()
+    if not source:
+        raise ModelError(f"{path}: its text is not kept, so nothing guards it; write it into a file")
+    for flags in {code.co_flags & _FUTURE for code in codes}:
+        with suppress(SyntaxError, ValueError):
+            before = compile(source, path, "exec", flags, dont_inherit=True)
+            after = guarded_code(source, path, "exec", flags)
+            instead.update(zip(inside(before), inside(after), strict=True))
+    if not all(code in instead for code in codes):
+        raise ModelError(f"{path}: its text is not the one that runs; import it again, or load the file")
+    for function in gc.get_objects():
+        if type(function) is FunctionType and function.__code__.co_filename == path:
+            code = instead.get(function.__code__)
+            if code is not None:
+                function.__code__ = code
+                _IN_PLACE.update((id(one), one) for one in inside(code))
+                _give_names(function.__globals__, {name for one in inside(code) for name in one.co_names})
+
+
+def _give_names(names: Names, used: Collection[str]) -> None:
+    """Give a module that was imported before those built-in names of a guarded module that its code uses."""
+    for name, value in names.items():
+        names[name] = INSTEAD.get(id(value), value)
+    for name in used & BUILTINS.keys():
+        if BUILTINS[name] is not vars(builtins).get(name):
+            names.setdefault(name, BUILTINS[name])
 
 
 _LIBRARY = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
@@ -236,8 +187,13 @@ def is_authors(module: str, file: str | None) -> bool:
     """Return whether a module with this file is the author's: not Python's, Fencepost's or installed."""
     if not file or not file.endswith(".py") or module.partition(".")[0] == "fencepost":
         return False
+    return not _is_installed(file)
+
+
+@lru_cache(4096)
+def _is_installed(file: str) -> bool:
     installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
-    return not installed and not any(map(Path(file).is_relative_to, _LIBRARY))
+    return bool(installed) or any(map(Path(file).is_relative_to, _LIBRARY))
 
 
 def authors_line(error: BaseException) -> str:
@@ -254,9 +210,5 @@ def authors_line(error: BaseException) -> str:
 def _is_protocols(frame: FrameType) -> bool:
     """Return whether a frame runs code of a protocol: of its author, or of one that ships."""
     module = str(frame.f_globals.get("__name__"))
-    ships = module.startswith("fencepost.") and not module.startswith(_LANGUAGE)
-    return ships or is_authors(module, frame.f_code.co_filename)
-
-
-_LANGUAGE = "fencepost.encoding.language."
-"""The modules of the language, whose lines an author does not need to see."""
+    ships = module.startswith("fencepost.") and not module.startswith(LANGUAGE)
+    return ships or (is_guarded(frame.f_code) and frame.f_code.co_filename != NO_FILE)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from types import CodeType
 from typing import Any
+from weakref import WeakValueDictionary
 
 _OF_ENGINE = {"__class__", "__dict__", "family", "free", "index", "sort", "type"}
 """The attributes of terms that an author may take for the value."""
@@ -41,23 +42,6 @@ class _Guard(ast.NodeTransformer):
         """Take the names that may be None."""
         self.optional = optional
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return the call with its arguments guarded, if it asks for a type or runs a text.
-
-        `type` stays the class that it is: only where it is called, or given to another function, it asks.
-        """
-        self.generic_visit(node)
-        asked = node.func.id if isinstance(node.func, ast.Name) else ""
-        if asked == "type" and len(node.args) == 1:
-            node.args[0] = _guarded(node.args[0], "type() asks about")
-        if asked in ("eval", "exec") and node.args:
-            node.args[0] = _call(TEXT, node.args[0], ast.Constant(asked))
-        if asked not in ("isinstance", "issubclass"):
-            node.args = [_call(TYPE, a) if _is_type(a) else a for a in node.args]
-            for keyword in node.keywords:
-                keyword.value = _call(TYPE, keyword.value) if _is_type(keyword.value) else keyword.value
-        return node
-
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Return the attribute with its owner guarded, if terms have it for the engine alone."""
         self.generic_visit(node)
@@ -84,15 +68,52 @@ class _Guard(ast.NodeTransformer):
             node.operand = _call(OPERAND_OF_INVERT, node.operand)
         return node
 
-    def visit_Match(self, node: ast.Match) -> ast.AST:
-        """Return the statement with its subject guarded: a pattern such as True compares objects."""
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Return the statement with its value guarded: a part of the protocol would be dropped."""
         self.generic_visit(node)
-        node.subject = _guarded(node.subject)
+        if not isinstance(node.value, ast.Constant | ast.Yield | ast.YieldFrom | ast.Await):
+            node.value = _call(STATEMENT, node.value)
         return node
 
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """Return the generator as one that refuses to be read again after its end."""
+        self.generic_visit(node)
+        return _call(ONCE, node)
 
-def _is_type(argument: ast.expr) -> bool:
-    return isinstance(argument, ast.Name) and argument.id == "type"
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Return the function; if it is a generator, each of its results refuses to be read again."""
+        yields = any(isinstance(own, ast.Yield | ast.YieldFrom) for own in _own(node))
+        self.generic_visit(node)
+        if yields:
+            node.decorator_list.append(ast.copy_location(ast.Name(ONCE_EACH, ast.Load()), node))
+        return node
+
+    def _caught(self, node: Any) -> Any:
+        """Return the statement with a note of each exception that it may catch."""
+        self.generic_visit(node)
+        noted: list[ast.stmt] = [ast.Expr(ast.Call(ast.Name(RAISED, ast.Load()), [], [])), ast.Raise()]
+        inner = ast.Try(node.body, [ast.ExceptHandler(None, None, noted)], [], [])
+        node.body = [ast.copy_location(inner, node.body[0])]
+        return node
+
+    visit_Try = visit_TryStar = visit_With = _caught  # noqa: N815 - the names of the nodes
+
+    def _compared(self, node: Any) -> ast.AST:
+        """Return the pattern, which compares an object or its class, for anything but a term."""
+        self.generic_visit(node)
+        guard = ast.Name(PLAIN, ast.Load())
+        return ast.copy_location(ast.MatchClass(guard, [node], [], []), node)
+
+    visit_MatchSingleton = visit_MatchClass = _compared  # noqa: N815 - the names of the nodes
+    visit_MatchSequence = visit_MatchMapping = _compared  # noqa: N815
+
+
+def _own(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function, without those of the functions in it."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            yield from _own(node)
 
 
 def _guarded(operand: ast.expr, said: str = _OBJECTS) -> ast.expr:
@@ -105,14 +126,34 @@ def _call(function: str, operand: ast.expr, *more: ast.expr) -> ast.expr:
 
 OPERAND_OF_IS = "__fencepost_operand_of_is__"
 OPERAND_OF_INVERT = "__fencepost_operand_of_invert__"
-TYPE = "__fencepost_type__"
-TEXT = "__fencepost_text__"
+STATEMENT = "__fencepost_statement__"
+ONCE = "__fencepost_once__"
+ONCE_EACH = "__fencepost_once_each__"
+RAISED = "__fencepost_raised__"
+PLAIN = "__fencepost_plain__"
 """The names under which the author's modules find the functions that their text is rewritten to call."""
 
+_GUARDED = WeakValueDictionary[int, CodeType]()
+"""The code that was made here, by its id. Equal code may have been made elsewhere."""
 
-def guarded_code(source: bytes, path: str, mode: str = "exec") -> CodeType:
-    """Return the code of a text of the author's, rewritten. Raises SyntaxError, ValueError."""
-    tree: Any = ast.parse(source, path, mode)
+
+def is_guarded(code: CodeType) -> bool:
+    """Return whether this code was made from a text that was rewritten."""
+    return _GUARDED.get(id(code)) is code
+
+
+def guarded_code(source: Any, path: str, mode: str = "exec", flags: int = 0) -> CodeType:
+    """Return the code of an author's text, or of its tree, rewritten. Raises SyntaxError, ValueError."""
+    tree: Any = compile(source, path, mode, flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     _Guard(frozenset(_names_for_none(tree))).visit(tree)
-    code: CodeType = compile(ast.fix_missing_locations(tree), path, mode, dont_inherit=True)
+    code: CodeType = compile(ast.fix_missing_locations(tree), path, mode, flags, dont_inherit=True)
+    _GUARDED.update((id(one), one) for one in inside(code))
     return code
+
+
+def inside(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object, and each one in it."""
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from inside(one)

@@ -53,8 +53,9 @@ class Message:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The terms that say what is sent to whom, and when. The loss is not among them."""
-        return (self.sender, self.receiver, *self.about.values(), *self.says.values(), self.when)
+        """The terms that say what is sent to whom, if `when` holds, and the index of the loss."""
+        index = () if self.lost is None else self.lost.index
+        return (self.sender, self.receiver, *self.about.values(), *self.says.values(), *index)
 
 
 def message(

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import assert_never
 
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
     AtLeast,
+    Binder,
     Constant,
     Equal,
     Family,
     If,
     In,
+    Joined,
+    Leaf,
     Less,
     Not,
+    Pair,
     Parameter,
     Plus,
     Quantified,
@@ -48,8 +51,6 @@ def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
             return replace(membership, member=parts[0], chosen=parts[1])
         case Constant() | Parameter():
             return term
-        case other:
-            assert_never(other)
 
 
 def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
@@ -80,7 +81,7 @@ def same(left: Term, right: Term) -> bool:
 
 def sorts_of(term: Term) -> Iterator[Sort | None]:
     """Yield sorts that together have every value of the term; None if its text does not tell."""
-    match term:
+    match node(term):
         case Read(family=family):
             yield family.domain
         case Parameter(sort=sort):
@@ -93,7 +94,7 @@ def sorts_of(term: Term) -> Iterator[Sort | None]:
             yield Sort(f"0..{len(bound.sort)}", tuple(range(len(bound.sort) + 1)))
         case Constant(value=value):
             yield Sort(f"{term.type} {value}", (value,))
-        case _:
+        case Not() | Joined() | Pair() | Binder() | In():
             yield None
 
 
@@ -108,7 +109,7 @@ def closed_conjuncts(
     term: Term, environment: Mapping[Parameter, Value]
 ) -> Iterator[tuple[Term, Mapping[Parameter, Value]]]:
     """Yield the conjuncts of a term. A universal quantifier has one conjunct for each value."""
-    match term:
+    match node(term):
         case AllOf(operands=operands):
             for operand in operands:
                 yield from closed_conjuncts(operand, environment)
@@ -124,21 +125,22 @@ def closed_conjuncts(
         case AnyOf(operands=(*conditions, conclusion)):
             for part, inner in closed_conjuncts(conclusion, environment):
                 yield any_of(*conditions, part), inner
-        case _:
+        case Leaf() | Read() | Not() | AnyOf() | Pair() | If() | Binder() | In():
             yield term, environment
 
 
 def plain_index(term: Term, environment: Mapping[Parameter, Value]) -> tuple[Value, ...]:
     """Return the one value of an index that does not depend on the state; an empty tuple if it does."""
-    match term:
+    match node(term):
         case Constant(value=value):
             return (value,)
-        case Parameter():
-            return (environment[term],)
+        case Parameter() as parameter:
+            return (environment[parameter],)
         case Plus(left=left, right=right, sign=sign):
             a, b = plain_index(left, environment), plain_index(right, environment)
             return (int(a[0]) + sign * int(b[0]),) if a and b else ()  # type: ignore[arg-type]
-    return ()
+        case Read() | Not() | Joined() | Equal() | Less() | If() | Binder() | In():
+            return ()
 
 
 def subterms(*terms: Term) -> Iterator[Term]:
@@ -169,11 +171,13 @@ def sorts_in(families: Iterable[Family], terms: Iterable[Term]) -> tuple[Sort, .
     """Return each sort of these families, and each that one of the terms itself binds or reads over, once."""
     found = dict.fromkeys(sort for family in families for sort in (family.domain, *family.over))
     for term in terms:
-        match term:
+        match node(term):
             case Parameter(sort=sort):
                 found[sort] = None
             case Quantified(bound=bound) | AtLeast(bound=bound):
                 found[bound.sort] = None
             case Read(family=family):
                 found.update(dict.fromkeys((family.domain, *family.over)))
+            case Constant() | Not() | Joined() | Pair() | If() | In():
+                pass
     return tuple(found)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.terms import (
     AllOf,
     AnyOf,
     AtLeast,
+    Binder,
     Constant,
     Equal,
     Family,
     If,
     In,
+    Joined,
+    Leaf,
     Less,
     Not,
     Parameter,
@@ -80,9 +82,8 @@ def _text(term: Term, names: Names, depth: int) -> str:
             if isinstance(family, DefinitionName):
                 return f"{family.name}({inside})"
             return f"{family.name}[{inside}]" if index else family.name
-    if depth == 0:
-        return LEFT_OUT
-    match kind:
+        case _ if depth == 0:
+            return LEFT_OUT
         case Not(operand=operand):
             return _negation(operand, names, depth)
         case AllOf(operands=operands):
@@ -106,18 +107,17 @@ def _text(term: Term, names: Names, depth: int) -> str:
             return _bound(f"at least {names.get(kind, count)}", bound, body, names, depth)
         case In(member=member, chosen=chosen):
             return _infix("in", member, chosen, names, depth)
-        case other:
-            assert_never(other)
 
 
 def _negation(operand: Term, names: Names, depth: int) -> str:
     """Return the negation as text. A negated comparison becomes the opposite one; other terms get a `not`."""
-    match operand:
+    match node(operand):
         case Equal(left=left, right=right):
             return _infix("!=", left, right, names, depth)
         case Less(left=left, right=right):
             return _infix("<=", right, left, names, depth)
-    return f"not {_part(operand, names, depth)}"
+        case Leaf() | Read() | Not() | Joined() | Plus() | If() | Binder() | In():
+            return f"not {_part(operand, names, depth)}"
 
 
 def _infix(operator: str, left: Term, right: Term, names: Names, depth: int) -> str:
@@ -132,14 +132,15 @@ def _part(term: Term, names: Names, depth: int, least: int = _ATOM) -> str:
 
 
 def _precedence(term: Term) -> int:
-    match term:
+    match node(term):
         case Constant() | Parameter() | Read():
             return _ATOM
         case Plus():
             return _SUM
         case Equal() | Less() | Not() | In():
             return _COMPARED
-    return _LOOSE
+        case Joined() | If() | Binder():
+            return _LOOSE
 
 
 def _bound(quantifier: str, bound: Parameter, body: Term, names: Names, depth: int) -> str:

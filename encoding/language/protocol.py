@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import chdir, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +14,7 @@ from types import ModuleType, NoneType
 from typing import Any
 from typing import Protocol as Protocol_
 
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean, refusals_are_kept
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.author_errors import (
     must_be,
     must_be_call,
@@ -26,16 +25,13 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unseen_losses
+from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unfair, unseen_losses
 from fencepost.encoding.language.fold import folded
-from fencepost.encoding.language.guarded_modules import (
-    authors_line,
-    authors_modules_are_guarded,
-    guard_modules_of,
-    run_guarded,
-)
+from fencepost.encoding.language.guarded_builds import built_guarded, built_once
+from fencepost.encoding.language.guarded_modules import authors_code_runs, authors_line, run_guarded
+from fencepost.encoding.language.own_modules import OwnModules, installed, must_be_as_read, note_modules
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Json, Subject
 
 
@@ -67,9 +63,13 @@ class Protocol:
     in_release: Callable[[str, Any], Any] | None = None
     newest: str | None = None
     exercised: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    own_modules: OwnModules | None = field(default=None, repr=False, compare=False)
+    """The modules that the protocol's file imported; `load` gives them."""
 
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
+        if not self.ships and self.own_modules is None:
+            note_modules()
         must_be_file_name("a protocol", self.name)
         if not dataclasses.is_dataclass(self.defaults) or isinstance(self.defaults, type):
             raise ModelError(
@@ -108,32 +108,20 @@ class Protocol:
 
         Variables and names are the same as in the folded system.
         """
-        guard_modules_of(self.build)
         with self._in_one_line():
-            built, made = self._built(parameters)
-            if not self.ships and self._built(parameters)[1] != made:
-                raise ModelError(
-                    "two systems built with the same parameters differ; let build read nothing that changes, "
-                    "such as a counter, the clock or random numbers"
-                )
-        if not built.properties:
+            if self.own_modules is None and not self.ships:
+                must_be_as_read()
+            built = (built_once if self.ships else built_guarded)(self.build, parameters)
+        if not (built.properties or built.liveness):
             raise ModelError(f"{self.name}: has no properties; give at least one with properties=(…,)")
         return built
-
-    def _built(self, parameters: Any) -> tuple[System, object]:
-        """Return the system of an instance, and what is equal if it is built alike again."""
-        with chdir("."), authors_modules_are_guarded(), refusals_are_kept():
-            built = self.build(parameters)
-            must_be("the result of build", built, System, "return System(state, actions, properties)")
-            built.must_compare_values()
-            _ = built.firsts, built.ground_actions
-        return built, None if self.ships else (digest(built), random.getstate())
 
     @contextmanager
     def _in_one_line(self) -> Iterator[None]:
         """Turn any exception of the protocol's code into a ModelError of one line."""
         try:
-            yield
+            with authors_code_runs(), installed(self.own_modules):
+                yield
         except ModelError as error:
             raise ModelError(f"{self.name}: {authors_line(error)}{error}") from error
         except BadInput:
@@ -298,7 +286,7 @@ class Instance:
         """
         protocol = self.protocol
         own = () if protocol.ships else (*dead_actions(self.written), *unseen_losses(self.written))
-        return (*own, *dead_properties(self.written, self._declared))
+        return (*own, *dead_properties(self.written, self._declared), *unfair(self.written))
 
     @property
     def changed_switches(self) -> dict[str, str]:
@@ -316,21 +304,16 @@ class Instance:
         return {o.name: str(o.default) for o in options(self.parameters) if o.default != there[o.name]}
 
     def properties(self, *names: str) -> list[Property]:
-        """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+        """Return the properties about states of those names, all if none is given. Raises BadInput."""
         return choose(self.system, names)
+
+    def claims(self, *names: str) -> list[Property]:
+        """Return the properties of those names, all if none is given, with those of liveness."""
+        return choose(self.system, names, with_liveness=True)
 
 
 def _json(value: object) -> Json:
     return value if isinstance(value, bool | int) else str(value)
-
-
-def choose(system: System, names: tuple[str, ...]) -> list[Property]:
-    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
-    known = {p.name: p for p in system.properties}
-    for name in names:
-        if name not in known:
-            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names)] if names else list(system.properties)
 
 
 def load(path: Path) -> Protocol:
@@ -346,8 +329,9 @@ def load(path: Path) -> Protocol:
     module = ModuleType(f"fencepost_protocol_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
+    own = OwnModules(module.__name__, [str(path.resolve().parent), *sys.path])
     try:
-        with authors_modules_are_guarded(), refusals_are_kept():
+        with authors_code_runs(), installed(own):
             run_guarded(module, path)
     except ModelError as error:
         raise ModelError(f"{path}: {authors_line(error)}{error}") from error
@@ -368,7 +352,7 @@ def load(path: Path) -> Protocol:
         raise BadInput(
             f"{path}: has no PROTOCOL; assign a fencepost.encoding.language.protocol.Protocol to that name"
         )
-    return replace(protocol, ships=False)
+    return replace(protocol, ships=False, own_modules=own)
 
 
 _VALID_FILE = "give a protocol's name or a Python file with a PROTOCOL"

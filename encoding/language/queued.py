@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.definedness import is_partial
 from fencepost.encoding.language.structure import key
-from fencepost.encoding.language.terms import FALSE, Read, Term, Update, any_of, lift
+from fencepost.encoding.language.terms import FALSE, Read, Term, Update, all_of, any_of, assigned, lift
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class _Changes:
         if not self.added:
             return lift(True)
         entering = sum((if_(message.enters, 1, 0) for message in self.added), lift(0))
-        return _length(self._left) + entering <= len(self._left)
+        fit = _length(self._left) + entering <= len(self._left)
+        return any_of(all_of(*(~message.enters for message in self.added)), fit) if is_partial(fit) else fit
 
     @property
     def updates(self) -> Iterator[Update]:
@@ -57,11 +59,11 @@ class _Changes:
             for number, place in enumerate(message.places):
                 here = message.enters & (end == number)
                 filled[number] = any_of(filled[number], here)
-                yield place.set(message.number, when=here)
+                yield assigned(place, message.number, here)
             end = end + if_(message.enters, 1, 0)
         if self.taken:
             for place, following, full in zip(self.taken.places, self._left, filled, strict=True):
-                yield place.set(following, when=True if full is FALSE else ~full)
+                yield assigned(place, following, True if full is FALSE else ~full)
 
 
 def queue_changes(received: Queued | None, sent: Sequence[Queued]) -> Iterator[tuple[Term, Iterator[Update]]]:

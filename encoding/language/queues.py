@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -11,10 +12,21 @@ from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, integers
-from fencepost.encoding.language.terms import FALSE, Family, Parameter, Term, TermLike, as_type, lift
+from fencepost.encoding.language.terms import (
+    FALSE,
+    Family,
+    Parameter,
+    Term,
+    TermLike,
+    all_of,
+    any_of,
+    as_type,
+    lift,
+)
+from fencepost.encoding.language.wholes import Composite
 
 
-class Queues(RefusesPython):
+class Queues(RefusesPython, Composite[Family]):
     """The queues of some channels; see `queues`. A number stands for each message of a queue."""
 
     name = ""
@@ -39,9 +51,16 @@ class Queues(RefusesPython):
             self._first[channel] = max(following[name] for name in receivers)
             count = math.prod(len(channel.over[position]) for position in self._told_apart(channel))
             following |= dict.fromkeys(receivers, self._first[channel] + count)
-        over = (process, process) if by_link else (process,)
+        self._following = following
+        self.over = (process, process) if by_link else (process,)
         domain = integers(0, max(following.values()) - 1)
-        self.families = (Family(domain, (*over, self._places), None, None),)
+        self.compose(Family(domain, (*self.over, self._places), None, None))
+
+    def form(self, index: tuple[Value, ...]) -> Term:
+        """Return the condition that the messages stand first, and are those of their receiver."""
+        places = [self.families[0][(*index, place)] for place in self._places]
+        in_front = (any_of(one != 0, other == 0) for one, other in itertools.pairwise(places))
+        return all_of(*in_front, *(place < self._following[index[-1]] for place in places))
 
     @property
     def caps(self) -> Mapping[str, int]:

@@ -14,19 +14,27 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be_table
+from fencepost.encoding.language.definedness import strict
 from fencepost.encoding.language.initial_values import Initial, OneOf, taken_once
 from fencepost.encoding.language.quantifiers import argument
 from fencepost.encoding.language.refused_operators import RefusesPython
-from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, must_be_plain_words, show
+from fencepost.encoding.language.sorts import (
+    Sort,
+    Value,
+    explain_no_sort,
+    explain_outside,
+    must_be_plain_words,
+    show,
+)
 from fencepost.encoding.language.terms import (
-    Constant,
     Family,
     Parameter,
     Term,
     TermLike,
     Update,
     all_of,
-    as_type,
+    as_value,
+    assigned,
 )
 from fencepost.encoding.language.wholes import Whole
 
@@ -65,7 +73,7 @@ class Records:
         """Return the record with these values. Raises TypeError unless each field has one."""
         if given.keys() != set(self.names):
             raise refusal(f"a {self.name} is made of a value for each field, not of {', '.join(given)}")
-        return Record(self, {name: _valid(given[name], name, sort) for name, sort in self.fields})
+        return Record(self, {name: as_value(given[name], sort, name) for name, sort in self.fields})
 
     def first(self) -> Record:
         """Return the record of the first values, which stands after the end of a sequence."""
@@ -103,16 +111,10 @@ def records(**fields: Sort) -> Records:
 def _first(name: str, given: Any, sort: Sort) -> Initial:
     for value in given.values if isinstance(given, OneOf) else [given]:
         if sort.counted and value not in sort:
-            raise ModelError(f"initial: {name}={show(value):.80} is not in {sort.name}")
+            said = f"{name}={show(value):.80} is not in {sort.name}{explain_outside(value, [sort])}"
+            raise ModelError(f"initial: {said}")
     first: Initial = given
     return first
-
-
-def _valid(value: TermLike, name: str, sort: Sort) -> Term:
-    term = as_type(value, sort.type)
-    if isinstance(term, Constant) and sort.counted and term.value not in sort:
-        raise refusal(f"{name}={show(term.value)}: is not in {sort.name}")
-    return term
 
 
 class Record(RefusesPython):
@@ -128,14 +130,15 @@ class Record(RefusesPython):
             raise AttributeError(name)
         if name not in self.terms:
             raise AttributeError(f"the record has no field {name}; valid: {', '.join(self.kind.names)}")
-        return self.terms[name]
+        return strict(self.terms[name], *self.terms.values())
 
     __iter__ = None
 
     def __eq__(self, other: Record) -> Term:  # type: ignore[override]
         """Return the term that says: the two have the same fields."""
-        same = fitting(other, self.kind)
-        return all_of(*(term == same.terms[name] for name, term in self.terms.items()))
+        same = fitting(other, self.kind, "==")
+        parts = [term == same.terms[name] for name, term in self.terms.items()]
+        return strict(all_of(*parts), *parts)
 
     def __ne__(self, other: Record) -> Term:  # type: ignore[override]
         """Return the term that says: the two differ in a field."""
@@ -148,10 +151,10 @@ Kind: TypeAlias = Sort | Records
 """What a sequence may have as items."""
 
 
-def fitting(value: Any, kind: Kind) -> Any:
+def fitting(value: Any, kind: Kind, place: str) -> Any:
     """Return a term or a record of that kind. Raises TypeError for any other value."""
     if isinstance(kind, Sort):
-        return as_type(value, kind.type)
+        return as_value(value, kind, place)
     if not isinstance(value, Record) or value.kind != kind:
         raise refusal(
             f"a {kind.name} is needed here; write its type with a value for each field, such as s.entry(…)"
@@ -170,11 +173,11 @@ def fieldwise(make: Callable[..., Any], *values: Any) -> Any:
 def updates(target: Any, value: Any, when: TermLike) -> Iterator[Update]:
     """Yield the update of a variable, or of each field of a record."""
     if isinstance(target, Record):
-        same = fitting(value, target.kind)
+        same = fitting(value, target.kind, "set(…)")
         for name, field in target.terms.items():
             yield from updates(field, same.terms[name], when)
     else:
-        yield target.set(value, when)
+        yield assigned(target, value, when)
 
 
 class RecordVariable(Record):

@@ -70,6 +70,14 @@ class NeedsIndex(RefusesPython):
     name: str
     over: tuple[Any, ...]
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether the two are the same to the engine. Raises TypeError in the author's code."""
+        if not _asked_by_engine():
+            raise self.needs_index("compared")
+        return self is other
+
+    __hash__ = RefusesPython.__hash__
+
     def needs_index(self, used: str, after: str = "") -> TypeError:
         """Return the error for a family that is used without an index; `after` follows the index."""
         return refusal(f"{self.name} is {used} without its index; write {self._at_index}{after}")
@@ -89,6 +97,7 @@ _INSTEAD = {
     "unary -": ("neg", "write 0 - x"),
     "abs()": ("abs", "write if_(x < 0, 0 - x, x)"),
     "^": ("xor rxor", "write a != b, and of sets (a - b) | (b - a)"),
+    "int()": ("int float complex index", "a term is no plain number: compare it, or add to it, as it is"),
     "len()": ("len", "write size(s.quorum) for a set, length(s.log) for a sequence"),
     ">>": ("rshift rrshift", "write implies(a, b)"),
 }

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
-from fencepost.encoding.language.conditional_terms import is_one_of
+from fencepost.encoding.language.definedness import is_partial, strict
 from fencepost.encoding.language.initial_values import OneOf, taken_once
 from fencepost.encoding.language.quantifiers import argument, bind, count, everywhere, exists, forall
 from fencepost.encoding.language.refused_operators import RefusesPython
@@ -22,10 +22,10 @@ from fencepost.encoding.language.sorts import (
     SubsetSort,
     Value,
     braced,
+    explain_outside,
     table_of_subsets,
 )
 from fencepost.encoding.language.terms import (
-    Constant,
     Family,
     In,
     Parameter,
@@ -36,6 +36,7 @@ from fencepost.encoding.language.terms import (
     all_of,
     any_of,
     as_type,
+    as_value,
     lift,
 )
 from fencepost.encoding.language.wholes import Whole
@@ -53,10 +54,8 @@ class Subset(RefusesPython):
 
     def __getitem__(self, member: TermLike) -> Term:
         """Return the condition that a value of the sort is in the set. Raises TypeError."""
-        term = as_type(member, self.of.type)
-        if isinstance(term, Constant) and self.of.counted and term.value not in self.of:
-            raise refusal(f"{term.value} is not in {self.of.name}")
-        return self._holds(term)
+        held = self._holds(as_value(member, self.of, "a member of a set"))
+        return strict(held, forall(self.of, self._holds)) if is_partial(held) else held
 
     __iter__ = None
 
@@ -74,7 +73,7 @@ class Subset(RefusesPython):
 
     def __sub__(self, other: Subset) -> Subset:
         """Return the difference: the members that the other set does not have."""
-        return _joined(self, other, lambda own, others: own & ~others)
+        return _joined(self, other, lambda own, others: all_of(own, ~others))
 
     def __le__(self, other: Subset) -> Term:
         """Return the term that says: the set is a subset of the other, or equal."""
@@ -106,17 +105,32 @@ def _must_fit(one: Subset, other: object) -> None:
 def _within(one: Subset, other: Subset) -> Term:
     # Not by `<=`: Python asks the operand of the subclass first, which would ask this one again.
     _must_fit(*((one, other) if isinstance(one, Subset) else (other, one)))
-    return forall(one.of, lambda member: ~one[member] | other[member])
+    return forall(one.of, lambda member: _both(one, other, member, lambda own, others: ~own | others))
 
 
 def _joined(one: Subset, other: Subset, join: Callable[[Term, Term], Term]) -> Subset:
     _must_fit(one, other)
-    return Subset(one.of, lambda member: join(one[member], other[member]))
+    return Subset(one.of, lambda member: _both(one, other, member, join))
+
+
+def _both(one: Subset, other: Subset, member: Term, join: Callable[[Term, Term], Term]) -> Term:
+    own, others = one[member], other[member]
+    return strict(join(own, others), own, others)
 
 
 def set_of(of: Sort, *members: TermLike) -> Subset:
     """Return the set of these values of a sort; without any, the empty set."""
-    return Subset(of, lambda member: is_one_of(member, members))
+    terms = [as_value(member, of, f"set_of({of.name}, …)") for member in members]
+    return Subset(of, lambda member: is_one_of(member, terms))
+
+
+def is_one_of(term: TermLike, values: Iterable[TermLike]) -> Term:
+    """Return the term that says: `term` equals one of `values`.
+
+    It stands for Python's `in`, which turns its result into a plain bool.
+    """
+    own, others = lift(term), list(map(lift, values))
+    return strict(any_of(*(own == other for other in others)), own, *others)
 
 
 def full(of: Sort) -> Subset:
@@ -149,7 +163,7 @@ def majority(quorum: Subset, of: Subset | Sort) -> Term:
 def overlap(one: Subset, other: Subset) -> Term:
     """Return the term that says: the two sets have a member in common."""
     _must_fit(one, other)
-    return exists(one.of, lambda member: one[member] & other[member])
+    return exists(one.of, lambda member: _both(one, other, member, all_of))
 
 
 class SetVariable(Subset):
@@ -224,7 +238,7 @@ def _members(of: Sort, given: OneOf | Iterable[Value]) -> OneOf | tuple[Value, .
     members = tuple(given)
     for member in members:
         if of.counted and member not in of:
-            raise ModelError(f"initial: {member!r:.80} is not in {of.name}; valid: {', '.join(map(str, of))}")
+            raise ModelError(f"initial: {member!r:.80} is not in {of.name}{explain_outside(member, [of])}")
     return members
 
 

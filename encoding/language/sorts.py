@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.refused_operators import NeedsIndex, RefusesPython
-from fencepost.encoding.safe_text import is_name
+from fencepost.encoding.safe_text import is_name, one_line
 
 Value: TypeAlias = bool | int | str | Enum
 """A plain value: a Boolean, a small integer, a label such as a bookie's, or a member of an Enum."""
@@ -211,6 +211,26 @@ def explain_text(value: object, sort: Sort) -> str:
     for member in sort.listed or ():
         if isinstance(member, Enum) and type(value) is str and value in (show(member), member.name):
             return f"{value!r} is a string; write {type(member).__name__}.{member.name}"
+    return ""
+
+
+def explain_outside(value: Value, sorts: Iterable[Sort]) -> str:
+    """Return words about a value that none of these sorts has: how to write it, and the valid ones."""
+    sorts = list(sorts)
+    text = next((said for sort in sorts if (said := explain_text(value, sort))), "")
+    valid = ", ".join(show(own) for sort in sorts for own in sort)
+    return f"; {text}" if text else f"{_exists_from(value, sorts)}; valid: {one_line(valid, 60)}"
+
+
+def _exists_from(value: Value, sorts: Iterable[Sort]) -> str:
+    """Return the size from which a sort of numbered labels has this one, in words; empty if none will."""
+    for sort in sorts:
+        last, number = sort.values[-1], str(len(sort))
+        if isinstance(value, str) and isinstance(last, str) and last.endswith(number):
+            prefix = last.removesuffix(number)
+            own = value.removeprefix(prefix)
+            if prefix + own == value and own.isdecimal():
+                return f" here (it exists when there are {own} of {sort.name})"
     return ""
 
 

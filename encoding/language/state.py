@@ -12,21 +12,18 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import count_combinations, must_be_line
-from fencepost.encoding.language.bounded_sequences import (
-    InitialSequence,
-    SequenceFamily,
-    Sequences,
-    SequenceVariable,
-)
+from fencepost.encoding.language.bounded_sequences import Sequences, SequenceVariable
 from fencepost.encoding.language.channels import Channel
+from fencepost.encoding.language.guarded_modules import runs_guarded
 from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.record_values import InitialRecord, RecordFamily, Records, RecordVariable
 from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.sequence_families import InitialSequence, SequenceFamily
 from fencepost.encoding.language.sets import InitialSet, SetFamily, SetVariable
 from fencepost.encoding.language.sorts import BOOL, Sort, Subsets, Value, show
 from fencepost.encoding.language.terms import Family, Read, Term, TermLike
-from fencepost.encoding.language.wholes import Whole
+from fencepost.encoding.language.wholes import Composite, Whole
 
 
 @overload
@@ -75,7 +72,7 @@ def choice(*over: Sort, fault: str) -> Family:
     return Family(BOOL, over, None, fault)
 
 
-def named(family: Family | Whole[Family], index: tuple[object, ...]) -> str:
+def named(family: Family | Composite[Family], index: tuple[object, ...]) -> str:
     """Return the name of a member of a family: `stored[b1, 2]`."""
     return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
 
@@ -125,6 +122,7 @@ class _Frozen(ABCMeta):
             if name not in ("_families", "_definitions"):
                 state.__dict__[name] = _fixed(value)
         state.__dict__["_is_frozen"] = True
+        state.__dict__["is_guarded"] = runs_guarded()
         return state
 
 
@@ -154,6 +152,8 @@ class StateSpace(metaclass=_Frozen):
     """
 
     stores: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    is_guarded: bool = False
+    """Whether the author's code was guarded where it made the state."""
 
     def __init_subclass__(cls) -> None:
         """Refuse a class that defines what every state space has. Raises ModelError."""
@@ -217,6 +217,13 @@ class StateSpace(metaclass=_Frozen):
         """All state variables and choices, in order of declaration. `place` counts from 0."""
         places = [(f, index) for f in self.families for index in itertools.product(*f.over)]
         return tuple(Variable(f, index, place) for place, (f, index) in enumerate(places))
+
+    def forms(self, variables: Iterable[Variable]) -> Iterator[tuple[str, Term]]:
+        """Yield the condition of canonical form of each composite of these variables, with its name."""
+        parts = ((v.family.composite, v.index) for v in variables)
+        found = dict.fromkeys((of, of.index(part)) for of, part in parts if of is not None)
+        forms = ((named(of, index), of.form(index)) for of, index in found)
+        yield from ((name, form) for name, form in forms if form is not None)
 
     @cached_property
     def places(self) -> dict[tuple[Family, tuple[Value, ...]], Variable]:

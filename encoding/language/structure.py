@@ -14,11 +14,17 @@ from fencepost.encoding.language.terms import (
     Constant,
     Equal,
     Family,
+    If,
+    In,
+    Joined,
+    Not,
+    Pair,
     Parameter,
     Quantified,
     Read,
     Term,
     children,
+    node,
 )
 
 
@@ -54,13 +60,15 @@ def pattern(terms: Sequence[Term]) -> Hashable:
 
 
 def _key(term: Term, bound: Mapping[Parameter, int]) -> Hashable:
-    match term:
-        case Parameter():
-            return ("bound", bound[term]) if term in bound else _Same(term)
+    match node(term):
+        case Parameter() as own:
+            return ("bound", bound[own]) if own in bound else _Same(own)
         case Constant(value=value):
             return type(value), value
         case Quantified(bound=own) | AtLeast(bound=own):
             bound = {**bound, own: len(bound)}
+        case Read() | Not() | Joined() | Pair() | If() | In():
+            pass
     parts = tuple(_key(child, bound) for child in children(term))
     return type(term), tuple(_label(getattr(term, field.name)) for field in fields(term)), parts
 
@@ -74,7 +82,8 @@ def _label(part: object) -> Hashable:
             return part
         case Family() | str() | int():
             return part
-    return None
+        case _:
+            return None
 
 
 def replaced(

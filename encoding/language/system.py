@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
 from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
 from fencepost.encoding.language.author_errors import (
     check_beginning,
@@ -29,7 +29,8 @@ from fencepost.encoding.language.consistency import (
     nothing_leaks,
 )
 from fencepost.encoding.language.definedness import total
-from fencepost.encoding.language.sorts import Value, explain_text, show
+from fencepost.encoding.language.fairness import Fair, fair_sets, must_be_fair
+from fencepost.encoding.language.sorts import Value, explain_outside, show
 from fencepost.encoding.language.state import StateSpace, Variable
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace
@@ -73,6 +74,23 @@ class Property:
         must_be_table(f"{self.name}: traps=", self.traps, Term, 'write a table of terms: {"stuck": …}')
         for trap, condition in self.traps.items():
             must_be_condition(f"{self.name}: traps=: {trap}", condition)
+        object.__setattr__(self, "traps", {trap: total(condition) for trap, condition in self.traps.items()})
+
+
+@dataclass(frozen=True)
+class Liveness(Property):
+    """A condition that must come about whenever its `witness` was met: what the witness leads to.
+
+    `holds` is the condition that must come about in the end. It is owed from a state in which the witness is
+    true, or, if `at_first`, from the initial state only. `language.liveness` has the functions to write it.
+    """
+
+    at_first: bool = False
+
+    @property
+    def owed(self) -> Term:
+        """The condition under which a state owes `holds` by itself."""
+        return self.witness & ~self.holds
 
 
 @dataclass(frozen=True)
@@ -139,6 +157,9 @@ class System:
     `invariants` help to prove the properties by induction. An invariant that a reachable state violates is
     found by the same search as a violated property. It then proves nothing.
 
+    `liveness` has those of the properties that say what comes about in the end (`Liveness`). They are given
+    with the others, and engines that ask about states never meet them.
+
     Over sorts of any size, `axioms` are the conditions on families that no action writes. `at_first` has the
     conditions on the initial state beyond the plain initial values. A finite instance checks both and uses
     neither.
@@ -153,6 +174,7 @@ class System:
     axioms: tuple[Axiom, ...] = ()
     at_first: tuple[Axiom, ...] = ()
     beginning: Term | None = None
+    liveness: tuple[Liveness, ...] = ()
 
     def __post_init__(self) -> None:
         """Validate the fields. Raises ModelError."""
@@ -160,6 +182,10 @@ class System:
         all_by_each = "write (each(send, s, s.entry), …), each action by each()"
         must_be_list("actions=", self.actions, (Schema, Group), all_by_each)
         must_be_list("properties=", self.properties, Property, "write a tuple: (Property(…),) with its comma")
+        safety = tuple(prop for prop in self.properties if not isinstance(prop, Liveness))
+        live = tuple(prop for prop in self.properties if isinstance(prop, Liveness))
+        object.__setattr__(self, "properties", safety)
+        object.__setattr__(self, "liveness", (*self.liveness, *live))
         must_be_list(
             "invariants=", self.invariants, Invariant, "write a tuple: (Invariant(…),), with a comma"
         )
@@ -171,10 +197,12 @@ class System:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:
             check_beginning(self.beginning)
-        claims = [*(p.name for p in self.properties), *(i.name for i in self.invariants)]
+            object.__setattr__(self, "beginning", total(self.beginning))
+        claims = [p.name for p in (*self.properties, *self.liveness)] + [i.name for i in self.invariants]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
         for schema in self.schemas:
+            must_be_fair(schema)
             for bound, terms in schema.scopes:
                 nothing_leaks(schema.name, terms, (*schema.parameters, *bound))
         for name, conditions in self._claims_by_name:
@@ -189,7 +217,8 @@ class System:
     @property
     def _claims_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:
         """The terms of each property, invariant and axiom, and of the beginning, with its name."""
-        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in self.properties)
+        properties = (*self.properties, *self.liveness)
+        yield from ((p.name, (p.holds, p.witness, *p.traps.values())) for p in properties)
         yield from ((invariant.name, (invariant.holds,)) for invariant in self.invariants)
         yield from ((axiom.name, (axiom.holds,)) for axiom in (*self.axioms, *self.at_first))
         if self.beginning is not None:
@@ -239,6 +268,11 @@ class System:
         return tuple(dict.fromkeys([*choices, *actions]))
 
     @cached_property
+    def fairness(self) -> tuple[Fair, ...]:
+        """The sets of actions of which some one is fair, in the order of their first actions."""
+        return fair_sets(self.ground_actions)
+
+    @cached_property
     def firsts(self) -> tuple[tuple[Value, ...], ...]:
         """The values that each place may have in an initial state. Every choice is false.
 
@@ -254,10 +288,9 @@ class System:
                     "write one value of its domain, one_of(…), or a function of the index",
                 )
                 if value not in variable.domain:
-                    text = explain_text(value, variable.domain)
                     raise ModelError(
-                        f"{variable.name}: initial value {show(value)} "
-                        f"is not in its domain {variable.domain.name}{text and f'; {text}'}"
+                        f"{variable.name}: initial value {show(value)} is not in its domain "
+                        f"{variable.domain.name}{explain_outside(value, [variable.domain])}"
                     )
         return tuple(tuple(dict.fromkeys(own)) for own in values)
 
@@ -272,3 +305,16 @@ class System:
             if action.schema.name == name and [show(a) for a in action.arguments] == list(arguments):
                 return action
         return None
+
+
+def choose(system: System, names: tuple[str, ...], with_liveness: bool = False) -> list[Property]:
+    """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
+    live = {p.name: p for p in system.liveness}
+    known = {p.name: p for p in system.properties} | (live if with_liveness else {})
+    for name in names:
+        if name in live and not with_liveness:
+            valid = ", ".join(known) or "none, this protocol has no others"
+            raise BadInput(f"{name}: is about liveness, and only check and trace take it; valid: {valid}")
+        if name not in known:
+            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())

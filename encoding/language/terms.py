@@ -7,17 +7,16 @@ would decide too early. `&`, `|`, `~`, `if_` and the quantifiers are parts of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, ClassVar, TypeAlias
 
-from fencepost.encoding.errors import ModelError, refusal
-from fencepost.encoding.language.initial_values import InitialAt, OneOf
-from fencepost.encoding.language.refused_operators import NeedsIndex, RefusesPython
-from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_no_sort, explain_text, type_of
-from fencepost.encoding.language.wholes import Whole
+from fencepost.encoding.errors import refusal
+from fencepost.encoding.language.declarations import Declaration
+from fencepost.encoding.language.refused_operators import RefusesPython
+from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_outside, show, type_of
 
 TermLike: TypeAlias = "Term | bool | int | str | Enum"
 """A term, or a plain value that becomes a constant."""
@@ -110,77 +109,36 @@ class Term(RefusesPython):
     __hash__ = RefusesPython.__hash__
 
 
+class Leaf(Term):
+    """A term without terms below it."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Constant(Term):
-    """A plain value."""
+class Constant(Leaf):
+    """A plain value, and the sort that it was checked against, if its place has one."""
 
     value: Value
+    of: Sort | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Parameter(Term):
+class Parameter(Leaf):
     """A name for a value of `sort`: an action's argument, or the variable of a quantifier."""
 
     symbol: str
     sort: Sort
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Family(NeedsIndex):
-    """State variables of one kind, one for each index: `stored[bookie, entry]`.
-
-    `domain` has the values that each may hold. `initial` is the initial value, several of them (`OneOf`), or
-    a function of the index values; without it, the first value of the domain. A family with `fault` is a
-    choice: its initial value is free, it never changes, and it costs one fault of that name if it is true.
-    """
-
-    domain: Sort
-    over: tuple[Sort, ...]
-    initial: InitialAt
-    fault: str | None
-    name: str = field(default="", init=False)
-    whole: Whole[Family] | None = field(default=None, init=False)
-    """The set or the sequence that the variables are parts of."""
-
-    def __post_init__(self) -> None:
-        """Raise ModelError if the domain or an index set is not a sort."""
-        for sort in (self.domain, *self.over):
-            if not isinstance(sort, Sort):
-                raise ModelError(explain_no_sort(sort))
+class Family(Declaration):
+    """State variables of one kind, one for each index: `stored[bookie, entry]`."""
 
     def __getitem__(self, index: TermLike | tuple[TermLike, ...]) -> Read:
         """Return the term that reads the variable at this index. Raises TypeError."""
         given = index if isinstance(index, tuple) else (index,)
         if len(given) != len(self.over):
             raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
-        terms = tuple(as_type(i, sort.type) for i, sort in zip(given, self.over, strict=True))
-        for term, sort in zip(terms, self.over, strict=True):
-            if isinstance(term, Constant) and not (sort.counted and term.value in sort):
-                text = explain_text(term.value, sort)
-                raise refusal(f"{self.name}: {term.value} is not in {sort.name}{text and f'; {text}'}")
-        return Read(self.domain.type, self, terms)
-
-    __iter__ = None
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the two are the same family. Raises TypeError for any other comparison."""
-        if isinstance(other, Family):
-            return self is other
-        raise self.needs_index("compared")
-
-    __hash__ = object.__hash__
-
-    def firsts(self, index: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Return the values that the variable at `index` may have in an initial state."""
-        given = self.initial(*index) if callable(self.initial) else self.initial
-        if isinstance(given, OneOf):
-            return given.within(self.domain)
-        return (self.domain.values[0] if given is None else given,)
-
-    def first(self, index: tuple[Value, ...]) -> Value:
-        """Return the initial value of the variable at `index`, which has only one."""
-        (value,) = self.firsts(index)
-        return value
+        pairs = zip(given, self.over, strict=True)
+        return Read(self.domain.type, self, tuple(as_value(i, sort, self.name) for i, sort in pairs))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,8 +149,13 @@ class Read(Term):
     index: tuple[Term, ...]
 
     def set(self, value: TermLike, when: TermLike = True) -> Update:
-        """Return the update that sets the variable to `value` if `when` holds before the action."""
-        return Update(self, as_type(value, self.type), as_type(when, "bool"))
+        """Return the update that sets the variable to `value` if `when` holds before the action.
+
+        Raises TypeError for a constant outside the domain, and for a part that is not set alone.
+        """
+        made = assigned(self, value, when)
+        of = self.family.composite
+        return made if of is None else replace(made, value=of.alone(self, made.value))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,41 +166,40 @@ class Not(Term):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AllOf(Term):
+class Joined(Term):
+    """A conjunction or a disjunction."""
+
+    operands: tuple[Term, ...]
+
+
+class AllOf(Joined):
     """A conjunction."""
 
-    operands: tuple[Term, ...]
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AnyOf(Term):
+class AnyOf(Joined):
     """A disjunction."""
 
-    operands: tuple[Term, ...]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Equal(Term):
-    """An equality of two terms of one type."""
+class Pair(Term):
+    """A comparison or a sum of two terms of one type."""
 
     left: Term
     right: Term
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Less(Term):
+class Equal(Pair):
+    """An equality."""
+
+
+class Less(Pair):
     """The comparison `left < right` of integers."""
 
-    left: Term
-    right: Term
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plus(Term):
+class Plus(Pair):
     """The integer `left + sign * right`. The sign is 1 or -1, or the factor of a multiple."""
 
-    left: Term
-    right: Term
     sign: int
 
 
@@ -249,9 +211,16 @@ class If(Term):
     then: Term
     otherwise: Term
 
+    otherwise_counts: ClassVar[bool] = True
+    """Whether a reading may take `otherwise` for the value."""
+
+
+class Binder(Term):
+    """A term over all values of a parameter, which it binds."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Quantified(Term):
+class Quantified(Binder):
     """The `forall`, `exists`, `maximum` or `count` of `body` over all values of `bound`."""
 
     quantifier: str
@@ -260,7 +229,7 @@ class Quantified(Term):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AtLeast(Term):
+class AtLeast(Binder):
     """The condition that `body` holds for at least `count` values of `bound`."""
 
     count: int
@@ -288,6 +257,12 @@ class Update:
     value: Term
     when: Term
     over: tuple[Parameter, ...] = ()
+
+
+def assigned(target: Read, value: TermLike, when: TermLike) -> Update:
+    """Return the update of a variable, also of a part that is not set alone."""
+    of = target.family
+    return Update(target, as_value(value, of.domain, f"{of.name}.set(…)"), as_type(when, "bool"))
 
 
 def lift(value: TermLike) -> Term:
@@ -340,6 +315,29 @@ def as_type(value: TermLike, wanted: str) -> Term:
     raise refusal(f"a term of type {wanted} is needed here, and {name} is of type {term.type}")
 
 
+def as_value(value: TermLike, sort: Sort, place: str) -> Term:
+    """Return the value as a term of a sort. Raises TypeError for one of another type or outside the sort."""
+    term = as_type(value, sort.type)
+    if isinstance(term, Constant) and not sort.counted:
+        raise refusal(f"{place}: {show(term.value)} is not in {sort.name}, which may have any size")
+    for own in branches(term):
+        if sort.counted and own.value not in sort:
+            raise refusal(
+                f"{place}: {show(own.value)} is not in {sort.name}{explain_outside(own.value, [sort])}"
+            )
+    return replace(term, of=sort) if isinstance(term, Constant) and sort.type != "bool" else term
+
+
+def branches(term: Term) -> Iterator[Constant]:
+    """Yield the term if it is a constant, and the constants among the branches of a conditional term."""
+    if isinstance(term, Constant):
+        yield term
+    elif isinstance(term, If):
+        yield from branches(term.then)
+        if term.otherwise_counts:
+            yield from branches(term.otherwise)
+
+
 Node: TypeAlias = (
     Constant | Parameter | Read | Not | AllOf | AnyOf | Equal | Less | Plus | If | Quantified | AtLeast | In
 )
@@ -347,8 +345,9 @@ Node: TypeAlias = (
 
 
 def node(term: Term) -> Node:
-    """Return the term as one of its kinds, for a `match` that names them all and ends in `assert_never`."""
-    return cast(Node, term)
+    """Return the term as one of its kinds, for a `match`: mypy reports a kind that it lacks."""
+    assert isinstance(term, Node), f"{type(term).__name__} is no kind of term"
+    return term
 
 
 def children(term: Term) -> tuple[Term, ...]:
@@ -370,5 +369,3 @@ def children(term: Term) -> tuple[Term, ...]:
             return (member, chosen)
         case Constant() | Parameter():
             return ()
-        case other:
-            assert_never(other)

@@ -75,6 +75,31 @@ class TraceStep:
 
 
 @dataclass(frozen=True)
+class FairInLoop:
+    """A set of actions of which some one is fair, and how a loop is fair to it."""
+
+    name: str
+    how: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The part of a trace that goes on for ever. It begins after the step `begins`, and has all later steps.
+
+    A loop without steps stands still. The property is owed since the state after the step `owed`.
+    """
+
+    begins: int
+    owed: int
+    fair: tuple[FairInLoop, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the form in files."""
+        fair = [{"name": one.name, "how": one.how} for one in self.fair]
+        return {"begins": self.begins, "owed": self.owed, "fair": fair}
+
+
+@dataclass(frozen=True)
 class Trace:
     """An execution that ends in a state that violates `property`, with all data to replay it."""
 
@@ -89,6 +114,8 @@ class Trace:
     """The digest of the system; None if the protocol ships."""
     varied: tuple[str, ...] = ()
     """The names of the state variables that have several initial values."""
+    loop: Loop | None = None
+    """The steps that are repeated for ever, if the trace violates a property of liveness."""
 
     @cached_property
     def beginning(self) -> Mapping[str, Json]:
@@ -188,6 +215,7 @@ class Trace:
             "faults": dict(self.faults),
             "initial": dict(self.initial),
             "steps": [_step_to_json(step) for step in self.steps],
+            **({} if self.loop is None else {"loop": self.loop.to_json()}),
         }
 
 

@@ -14,11 +14,38 @@ Part = TypeVar("Part")
 """The families that have the parts; the module of terms has the class."""
 
 
-class Whole(NeedsIndex, ABC, Generic[Part]):
-    """A set, a sequence or a record for each index, which several variables of the state make up together.
+class Composite(ABC, Generic[Part]):
+    """A value for each index that several variables of the state make up together.
 
-    Terms read its parts. Traces show it whole, as one value.
+    Canonical form is an invariant of the language: each meaning of the value has one form in the state, so
+    two values are equal if all their parts are. No update breaks it. The concrete reading checks each step.
     """
+
+    name: str = ""
+    over: tuple[Sort, ...]
+    families: tuple[Part, ...]
+
+    def compose(self, *families: Part) -> None:
+        """Take the families that have the parts."""
+        self.families = families
+        for family in families:
+            object.__setattr__(family, "composite", self)
+
+    def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the index of the value that has a part at this index."""
+        return part[: len(self.over)]
+
+    def form(self, index: tuple[Value, ...]) -> Any:
+        """Return the condition of canonical form at an index; None if each form has a meaning of its own."""
+        return None
+
+    def alone(self, part: Any, value: Any) -> Any:
+        """Return the value that an update of a part alone sets. Raises TypeError if it is not set alone."""
+        return value
+
+
+class Whole(NeedsIndex, Composite[Part]):
+    """A set, a sequence or a record for each index. Traces show it whole, as one value."""
 
     name: str = ""
     suffixes: tuple[str, ...] = ("",)
@@ -26,7 +53,8 @@ class Whole(NeedsIndex, ABC, Generic[Part]):
 
     def __init__(self, over: tuple[Sort, ...], *families: Part) -> None:
         """Take the index sets, and the families that have the parts."""
-        self.over, self.families = over, families
+        self.over = over
+        self.compose(*families)
         for family in families:
             object.__setattr__(family, "whole", self)
 
@@ -38,10 +66,6 @@ class Whole(NeedsIndex, ABC, Generic[Part]):
         if len(given) != len(self.over):
             raise refusal(f"{self.name} has {len(self.over)} indices, not {len(given)}")
         return self.variable(given)
-
-    def index(self, part: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Return the index of the whole that has a part at this index."""
-        return part[: len(self.over)]
 
     @abstractmethod
     def variable(self, index: tuple[Any, ...]) -> Any:

@@ -13,15 +13,21 @@ from functools import lru_cache
 from fencepost.encoding.language.patterns import subterms
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
+    Binder,
     Constant,
     Equal,
     If,
+    In,
+    Joined,
+    Leaf,
     Less,
+    Not,
     Parameter,
     Plus,
     Quantified,
     Read,
     Term,
+    node,
 )
 from fencepost.encoding.lifting.templates import DOMAIN, SortOf
 
@@ -53,7 +59,7 @@ class Meanings:
     def _read(self, *terms: Term) -> None:
         """Unify what these terms compare, and each index with its place."""
         for term in subterms(*terms):
-            match term:
+            match node(term):
                 case Equal(left=left, right=right) | Less(left=left, right=right):
                     self._unify(self._of(left), self._of(right))
                 case If(then=then, otherwise=otherwise):
@@ -61,10 +67,12 @@ class Meanings:
                 case Read(family=family, index=index):
                     for position, value in enumerate(index):
                         self._unify(self._of(value), SortOf(family.name, position))
+                case Leaf() | Not() | Joined() | Plus() | Binder() | In():
+                    pass
 
     def _of(self, term: Term) -> Hashable:
         """Return a member of the class of a term's value, or None if it has no meaning of its own."""
-        match term:
+        match node(term):
             case Parameter(sort=sort):
                 return id(sort)
             case Read(family=family):
@@ -75,7 +83,8 @@ class Meanings:
                 return self._of(then) or self._of(otherwise)
             case Quantified(quantifier="maximum", body=body):
                 return self._of(body)
-        return None
+            case Constant() | Not() | Joined() | Equal() | Less() | Binder() | In():
+                return None
 
     def _unify(self, one: Hashable, other: Hashable) -> None:
         if one is not None and other is not None:

@@ -20,12 +20,17 @@ from fencepost.encoding.language.terms import (
     AtLeast,
     Constant,
     Equal,
+    If,
+    In,
+    Leaf,
     Less,
     Not,
     Parameter,
+    Plus,
     Quantified,
     Read,
     Term,
+    node,
 )
 
 LONGEST = 6
@@ -65,24 +70,25 @@ class _Reader:
 
     def clauses(self, term: Term, environment: Environment, holds: bool) -> _Clauses:
         """Return the clauses that say that a term has the value `holds`. Raises _NoClausesError."""
-        match term:
+        match node(term):
             case Not(operand=operand):
                 return self.clauses(operand, environment, not holds)
             case AllOf(operands=operands) | AnyOf(operands=operands):
                 parts = [self.clauses(part, environment, holds) for part in operands]
                 return _all(parts) if isinstance(term, AllOf) is holds else _one(parts)
-            case Quantified(quantifier="forall" | "exists", bound=bound, body=body):
+            case Quantified(quantifier="forall" | "exists" as quantifier, bound=bound, body=body):
                 parts = self._instances(bound, body, environment, holds)
-                return _all(parts) if (term.quantifier == "forall") is holds else _one(parts)
+                return _all(parts) if (quantifier == "forall") is holds else _one(parts)
             case AtLeast(count=count, bound=bound, body=body):
                 parts = self._instances(bound, body, environment, holds)
                 several = len(parts) - count + 1 if holds else count
                 return _all(_one(some) for some in itertools.combinations(parts, several))
             case Constant(value=bool() as value):
                 return [] if value is holds else [frozenset()]
-            case Read() | Equal() | Less():
-                return self._statement(term, environment, holds)
-        raise _NoClausesError
+            case (Read() | Equal() | Less()) as statement:
+                return self._statement(statement, environment, holds)
+            case Leaf() | Plus() | If() | Quantified() | In():
+                raise _NoClausesError
 
     def _instances(
         self, bound: Parameter, body: Term, environment: Environment, holds: bool

@@ -35,6 +35,13 @@ def awaited_seconds(child: int) -> float | None:
     return None
 
 
+def children_of(process: int) -> list[int]:
+    """Return the ids of the running children of a process; none if they are not available."""
+    with suppress(OSError):
+        return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()))
+    return []
+
+
 def cpu_seconds(process: int) -> float | None:
     """Return the CPU seconds of a process and of its children that have ended; None if not available."""
     with suppress(OSError, IndexError, ValueError):

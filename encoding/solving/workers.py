@@ -23,6 +23,7 @@ from fencepost.encoding.errors import BadInput, InternalError, ModelError
 from fencepost.encoding.solving.answers import SolverGaveUpError, SpentError
 from fencepost.encoding.solving.process_end import (
     awaited_seconds,
+    children_of,
     cpu_seconds,
     die_with,
     limit_reached,
@@ -147,16 +148,21 @@ class Worker:
             return Ended(f"the process ended with code {code}", gave_up=limit_reached(code, seconds))
 
     @property
-    def most_memory(self) -> int:
-        """The most bytes that the process has had in memory; 0 if that is not available."""
+    def _processes(self) -> list[int]:
+        """The ids of the process and of its children."""
         assert self._process.pid is not None
-        return most_memory(self._process.pid) or 0
+        return [self._process.pid, *children_of(self._process.pid)]
+
+    @property
+    def most_memory(self) -> int:
+        """The most bytes that the process or a running child has had; 0 if that is not available."""
+        return max(most_memory(process) or 0 for process in self._processes)
 
     @property
     def cpu_seconds(self) -> float | None:
-        """The CPU seconds of the process and of its children that have ended; None if not available."""
-        assert self._process.pid is not None
-        return cpu_seconds(self._process.pid)
+        """The CPU seconds of the process and of its children; None if not available."""
+        own, *children = map(cpu_seconds, self._processes)
+        return None if own is None else own + sum(filter(None, children))
 
     @property
     def spent(self) -> float:
@@ -169,17 +175,20 @@ class Worker:
         return self._spent
 
     def pause(self) -> None:
-        """Stop the process until `go_on`. Its children go on."""
+        """Stop the process and its children until `go_on`."""
         self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Continue the process after `pause`."""
+        """Continue the process and its children after `pause`."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process.is_alive():
             assert self._process.pid is not None
             os.kill(self._process.pid, number)
+            for child in children_of(self._process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, number)
 
     def kill(self) -> None:
         """Kill the process and its children."""

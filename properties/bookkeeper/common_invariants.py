@@ -13,8 +13,8 @@ from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.system import invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of
+from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.protocols.bookkeeper.today import in_fragment_of
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger
 from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger

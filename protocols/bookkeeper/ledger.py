@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fencepost.encoding.language.actions import Action, Group, Schema, each, in_turn
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import System
-from fencepost.protocols.bookkeeper import today
+from fencepost.protocols.bookkeeper import adds, ensemble_change, fencing, metadata, recovery
 from fencepost.protocols.bookkeeper.layers import (
     boot,
     chained_changes,
@@ -27,9 +27,9 @@ from fencepost.protocols.bookkeeper.state import Ledger, ledger_state
 
 Actions = Iterator[Schema | Group]
 
-BEGIN_RECOVERY = {"join": today.begin_recovery, "bump": published.begin_recovery}
+BEGIN_RECOVERY = {"join": fencing.begin_recovery, "bump": published.begin_recovery}
 RECEIVE_READ_ANSWER = {
-    "at-quorum": today.receive_read_answer,
+    "at-quorum": recovery.receive_read_answer,
     "all-answers": published.receive_read_answer,
 }
 
@@ -40,13 +40,13 @@ def ledger(parameters: BookKeeperParameters) -> System:
     return System(
         state=s,
         actions=(
-            each(today.create_ledger, s),
+            each(metadata.create_ledger, s),
             in_turn(
                 "fragment",
-                each(today.push, s, s.fragment, s.entry),
+                each(adds.push, s, s.fragment, s.entry),
                 *_adds(s, s.writer),
                 each(
-                    deferred_sync.receive_fenced if s.parameters.forces else today.receive_fenced,
+                    deferred_sync.receive_fenced if s.parameters.forces else adds.receive_fenced,
                     s,
                     s.writer,
                     s.fragment,
@@ -56,17 +56,17 @@ def ledger(parameters: BookKeeperParameters) -> System:
                 *_changes(s, s.writer),
             ),
             each(BEGIN_RECOVERY[p.recovery_start], s, s.recoverer),
-            each(today.handle_fence, s, s.recoverer, s.bookie),
-            each(today.receive_fence_answer, s, s.recoverer, s.bookie),
+            each(fencing.handle_fence, s, s.recoverer, s.bookie),
+            each(fencing.receive_fence_answer, s, s.recoverer, s.bookie),
             in_turn(
                 "entry",
-                each(today.send_reads, s, s.recoverer, s.read_entry),
-                each(today.handle_read, s, s.recoverer, s.read_entry, s.bookie),
+                each(recovery.send_reads, s, s.recoverer, s.read_entry),
+                each(recovery.handle_read, s, s.recoverer, s.read_entry, s.bookie),
                 each(RECEIVE_READ_ANSWER[p.read_decision], s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
                 "fragment",
-                each(today.write_back, s, s.recoverer, s.fragment, s.entry),
+                each(recovery.write_back, s, s.recoverer, s.fragment, s.entry),
                 *_adds(s, s.recoverer),
                 *_changes(s, s.recoverer),
             ),
@@ -101,14 +101,14 @@ def _adds(s: Ledger, client: Sort) -> Actions:
     if s.parameters.fence_atomic == "no" and client is s.writer:
         yield each(old_rules.admit_add, s, *index)
     yield each(_handle_add(s), s, *index)
-    yield each(today.receive_ack, s, *index)
+    yield each(adds.receive_ack, s, *index)
 
 
 def _handle_add(s: Ledger) -> Callable[..., Action]:
     """Return the action of an add, with what a layer that is on notes."""
     if s.parameters.forces:
         return deferred_sync.handle_add
-    return journal_mark.handle_add if s.parameters.journals else today.handle_add
+    return journal_mark.handle_add if s.parameters.journals else adds.handle_add
 
 
 def _changes(s: Ledger, client: Sort) -> Actions:
@@ -131,9 +131,9 @@ def _changes(s: Ledger, client: Sort) -> Actions:
     if client is s.writer and p.has_chains:
         yield from _chains(s, client)
     elif p.possible_fragments > 1:
-        yield each(today.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
-    yield each(today.try_invalid_fragment, s, client, s.fragment, s.bookie)
-    yield each(today.abandon_change, s, client, s.fragment, s.bookie)
+        yield each(ensemble_change.commit_change, s, client, _earlier(s), s.bookie, s.bookie)
+    yield each(ensemble_change.try_invalid_fragment, s, client, s.fragment, s.bookie)
+    yield each(ensemble_change.abandon_change, s, client, s.fragment, s.bookie)
 
 
 def _chains(s: Ledger, client: Sort) -> Actions:
@@ -156,7 +156,7 @@ def _beginnings(s: Ledger, client: Sort) -> Actions:
         yield each(old_rules.read_lac_first, s, client, s.fragment, s.entry, s.bookie)
         yield each(old_rules.block_acks, s, client, s.fragment, s.bookie)
     else:
-        yield each(today.begin_change, s, client, s.fragment, s.entry, s.bookie)
+        yield each(ensemble_change.begin_change, s, client, s.fragment, s.entry, s.bookie)
 
 
 def _local_changes(s: Ledger, client: Sort) -> Actions:
@@ -168,12 +168,12 @@ def _local_changes(s: Ledger, client: Sort) -> Actions:
 
 def _close(s: Ledger) -> Actions:
     """Yield the actions that end recovery or close the ledger."""
-    yield each(today.abandon_recovery, s, s.recoverer)
-    yield each(today.finish_recovery, s, s.recoverer, s.read_entry)
+    yield each(recovery.abandon_recovery, s, s.recoverer)
+    yield each(recovery.finish_recovery, s, s.recoverer, s.read_entry)
     if s.parameters.recovery_start == "join":
-        yield each(today.adopt_close, s, s.recoverer, s.read_entry)
-    yield each(today.close_ledger, s)
-    yield each(today.withdraw, s)
+        yield each(recovery.adopt_close, s, s.recoverer, s.read_entry)
+    yield each(recovery.close_ledger, s)
+    yield each(recovery.withdraw, s)
 
 
 def _faults(s: Ledger) -> Actions:
@@ -183,7 +183,7 @@ def _faults(s: Ledger) -> Actions:
     """
     p = s.parameters
     if p.silent:
-        yield each(today.fall_silent, s, s.bookie)
+        yield each(fencing.fall_silent, s, s.bookie)
     if p.power_losses:
         yield from deferred_sync.power(s)
     if p.journals:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -49,16 +49,19 @@ class PulsarRelease:
         )
 
 
-@cache
 def _lines() -> dict[str, dict[str, Any]]:
     name = "pulsar_releases.toml"
     text = files("fencepost.protocols.bookkeeper").joinpath(name).read_text(encoding="utf-8")
     return parse_toml(text, name, "it is part of this package")
 
 
+LINES: Mapping[str, Mapping[str, Any]] = _lines()
+"""The lines of Pulsar that were read, the newest first."""
+
+
 def pulsars_with(bookkeeper: str) -> list[str]:
     """Return the first release of each line of Pulsar that has this release of BookKeeper."""
-    has = [item for line in _lines().values() for item in line["has"].items()]
+    has = [item for line in LINES.values() for item in line["has"].items()]
     return [name for name, (brought, _) in has if brought == bookkeeper]
 
 
@@ -67,14 +70,14 @@ def pulsar_release(release: str) -> PulsarRelease:
     found = re.fullmatch(r"v?((\d{1,4}\.\d{1,4})\.\d{1,4})", release)
     if found is None:
         raise BadInput(f"--pulsar {release}: is no release of Pulsar; give one as 4.0.12")
-    name, line = found[1], _lines().get(found[2])
-    newest = next(iter(_lines()))
+    name, line = found[1], LINES.get(found[2])
+    newest = next(iter(LINES))
     if line is None and ordered(newest) < ordered(found[2]) < (ordered(newest)[0] + 2,):
-        line = _lines()[newest]
+        line = LINES[newest]
     if line is None:
         raise BadInput(
             f"--pulsar {release}: no release of {found[2]} was read, only those of "
-            f"{', '.join(reversed(_lines()))}; give the release of its BookKeeper with --release"
+            f"{', '.join(reversed(list(LINES)))}; give the release of its BookKeeper with --release"
         )
     earlier = [first for first in line["has"] if ordered(first) <= ordered(name)]
     if not earlier:

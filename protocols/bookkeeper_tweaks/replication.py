@@ -22,7 +22,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, exists_ove
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.terms import Family, Parameter, Read, Term, TermLike, Update
-from fencepost.protocols.bookkeeper.today import in_fragment_of
+from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.quorums.arithmetic import negative_answers
 
 

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from fencepost.answers.weakening import MutantOutcome, unchanged, weaken
-from fencepost.cli.main import cli, run
+from fencepost.cli.main import run
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
+from fencepost.explore.explorer import Explorer, Here
+from fencepost.explore.saved_paths import document, opened
+from fencepost.explore.solver_questions import SolverDesk
+from fencepost.explore.views import view
 
 RING = str(Path(__file__).parents[2] / "examples" / "ring_leader.py")
 CHOSEN = ("begin own[n2] = 3",)
@@ -100,42 +103,45 @@ def test_what_is_no_beginning_is_refused_in_one_line(
     assert told.out == "" and told.err.count("\n") == 1 and line in told.err
 
 
-def explored(*lines: str) -> str:
-    """Return the output of a script of the explorer. Raises BadInput."""
-    script = "".join(f"{line}\n" for line in lines)
-    return CliRunner().invoke(cli, ["explore", RING, "--text"], input=script, catch_exceptions=False).output
+def explored(*moves: str) -> Here:
+    """Return the end of a path of the explorer. Raises BadInput."""
+    explorer = Explorer(load(Path(RING)).instance())
+    return explorer.at(explorer.names.path(list(moves)))
 
 
-def test_the_explorer_chooses_the_beginning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = explored(*CHOSEN, "look", "take start(n2)", "eval own[n2]", "undo 2", "eval own[n2]")
-    assert "-. at first own[n2] = 3\n" in told and "     begin own[n3] = 2\n" in told
-    assert "own[n2] = 3\n" in told and told.endswith("own[n2] = 1\n")
-    path = tmp_path / "path.json"
-    explored(*CHOSEN, "take start(n2)", f"save {path}")
-    assert json.loads(path.read_text())["initial"]["own[n2]"] == 3
-    told = explored(f"open {path}", "moves", "eval own[n2]")
-    assert told.endswith("  1  at first own[n2] = 3\n  2  n2 start\nown[n2] = 3\n")
-    file, _ = saved(tmp_path / "traces")
-    capsys.readouterr()
+def own(here: Here, node: str) -> object:
+    return here.trace.states[0][f"own[{node}]"]
+
+
+def test_the_explorer_chooses_the_beginning(tmp_path: Path) -> None:
+    here = explored(*CHOSEN, "start(n2)")
+    assert own(here, "n2") == 3 and own(explored(), "n2") == 1
+    assert "begin own[n3] = 2" in [other.name for other in view(explored(*CHOSEN)).beginnings]
+    document_of_it = json.loads(json.dumps(document(here)))
+    assert document_of_it["initial"]["own[n2]"] == 3
+    again = opened(here.explorer, document_of_it, "it")
+    assert [move.name for move in again.moves] == [*CHOSEN, "start(n2)"]
+    _, of_two_nodes = saved(tmp_path / "traces")
     with pytest.raises(BadInput, match=r"own\[n3\] is missing; it has several initial values"):
-        explored(f"open {file}")
+        opened(here.explorer, of_two_nodes, "it")
 
 
 def test_a_question_of_the_explorer_begins_in_the_chosen_state() -> None:
-    told = explored("begin own[n2] = 2", "reach leads[n2]", "way", "state")
-    assert "becomes true: in 3 steps" in told or "becomes true: in 4 steps" in told
+    here = explored("begin own[n2] = 2")
+    question = SolverDesk(here.explorer, Limits()).ask(here, "leads[n2]")
+    answer = question.hear(600)
+    while not answer.over:
+        answer = question.hear(600)
+    assert str(answer).startswith(("in 3 steps", "in 4 steps")) and question.way
 
 
 def test_the_explorer_refuses_what_is_no_beginning() -> None:
-    for lines, line in (
-        (
-            ("begin own[n2] = 4",),
-            "line 1: own[n2] = 4: no such initial value to choose from; valid: own[n2]",
-        ),
-        (("take start(n1)", "begin own[n2] = 2"), "a step was taken already; undo the steps"),
+    for moves, line in (
+        (("begin own[n2] = 4",), "own[n2] = 4: no such initial value to choose from; valid: own[n2]"),
+        (("start(n1)", "begin own[n2] = 2"), "a step was taken already; undo the steps"),
     ):
         with pytest.raises(BadInput) as refused:
-            explored(*lines)
+            explored(*moves)
         assert line in str(refused.value)
 
 

@@ -50,9 +50,6 @@ def test_each_shell_is_told_how_to_complete(shell: str, calls: str) -> None:
         (("check", "bookkeeper", "--release", "4.18"), {"plain,4.18.0"}),
         (("releases", "4.18"), {"plain,4.18.0"}),
         (("known", "2614-t"), {"plain,2614-tla"}),
-        (("advise", "--accept", "bare"), {"plain,bare-fence"}),
-        (("advise", "--accept", "journalS"), {"plain,journalSyncData=false"}),
-        (("advise", "--accept", "460"), {"plain,4607"}),
         (("check", "nothing.py", "--property", ""), set()),
     ],
 )

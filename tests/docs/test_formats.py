@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-import io
 import itertools
 import json
+import math
 import re
 import tomllib
 from collections import defaultdict
@@ -14,26 +14,28 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.answers import usual
-from fencepost.answers.advice import Advice
-from fencepost.answers.asked_setup import asked_setup
-from fencepost.answers.risk_search import RiskFinding
+from fencepost.answers.losses import LOSSES
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_documents import REACHED
 from fencepost.encoding import keys
 from fencepost.encoding.documents import has_keys
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.verdicts import Reached, Verdict
+from fencepost.encoding.engine.verdicts import Reached
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
-from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.protocol import Instance, load
+from fencepost.explore import saved_paths
+from fencepost.explore.explorer import Explorer
+from fencepost.explore.paths import ExplorerPath
+from fencepost.properties.catalogue import find
 from fencepost.quorums import lemmas
 from fencepost.sweeps.rows import VERDICTS
 from fencepost.sweeps.store import opened
@@ -55,6 +57,7 @@ from support.sweeps import planned
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "formats.md"
 EXAMPLE = str(ROOT / "examples" / "two_copies.py")
+DEKKER = str(ROOT / "examples" / "dekker.py")
 COMMIT = str(ROOT / "examples" / "two_phase_commit.py")
 ENDLESS = str(ROOT / "examples" / "one_owner.py")
 PUBLISHED = ROOT / "docs/traces/bookkeeper-4.13.no-divergence.json"
@@ -152,6 +155,9 @@ def test_a_key_renamed_missing_or_of_another_type_is_noticed(name: str) -> None:
     checked.validate(document)
 
 
+LOOP: Document = {"begins": 1, "owed": 0, "fair": [{"name": "deliver", "how": "taken in step 2"}]}
+"""The key of a trace that is there only if it is about liveness."""
+
 READ = ("fencepost.trace/2", "fencepost.path/2", "fencepost.certificate/3", "fencepost.sweep/4")
 
 
@@ -160,7 +166,9 @@ def test_reading_refuses_what_the_schema_refuses(name: str) -> None:
     """One table of keys is behind both. Planted in turn: each mistake in a key of the example."""
     has_keys(example(name), FORMATS[name], name)
     for (key, rules), mistake in itertools.product(SCHEMAS[name]["properties"].items(), MISTAKES):
-        document = example(name)
+        document = example(name) | ({"loop": LOOP} if key == "loop" else {})
+        if mistake is missing and key not in SCHEMAS[name]["required"]:
+            continue
         mistake(document, key, rules)
         assert not validator(name).is_valid(document)
         with pytest.raises(BadInput, match=key):
@@ -201,6 +209,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         yield [
             *_checks(),
             *_traces(),
+            *_logs(),
             *_certificates(),
             *_lists(),
             *_quorums(),
@@ -252,6 +261,8 @@ def _checks() -> Found:
         output("weaken", str(ROOT / "examples" / "lease_lock.py"), "--set", "storage=checks"),
         output("known"),
         output("known", "--timeout", "0.01"),
+        output("check", _flips(), "--engine", "ic3"),
+        output("check", DEKKER, "--property", "nobody-starves", "--set", "both=insist"),
     ]
     name, stopped = found[8]
     assert stopped["results"][0]["verdict"] == "undecided"
@@ -262,6 +273,47 @@ def _checks() -> Found:
     return found
 
 
+FLIPS = """
+from dataclasses import dataclass
+from fencepost.encoding.language import *
+
+@dataclass(frozen=True)
+class Parameters:
+    pass
+
+class State(StateSpace):
+    def __init__(self):
+        self.is_up, self.is_over = variable(BOOL), variable(BOOL)
+
+def flip(s):
+    return Action(then=[s.is_up.set(~s.is_up)], actor="a")
+
+def leave(s):
+    return Action(when=s.is_up, then=[s.is_over.set(True)], actor="a")
+
+def build(p):
+    s = State()
+    live = always_eventually("ends", "it is over in the end", s.is_over)
+    return System(s, (each(flip, s, fair="weak"), each(leave, s, fair="strong")), (live,))
+
+PROTOCOL = Protocol("flips", "a proof by rounds of fairness", Parameters(), build)
+"""
+
+
+def _flips() -> str:
+    """Return a file whose property is proved by a number of rounds of fairness."""
+    Path("flips.py").write_text(FLIPS, encoding="utf-8")
+    return "flips.py"
+
+
+def _save_path(instance: Instance, file: Path) -> None:
+    """Save the path of the explorer that takes the first possible action."""
+    explorer = Explorer(instance)
+    first = explorer.at(ExplorerPath()).enabled[0]
+    path = ExplorerPath().then(explorer.names.move(first.name))
+    file.write_text(json.dumps(saved_paths.document(explorer.at(path))), encoding="utf-8")
+
+
 def _traces() -> Found:
     saved = Path("traces/two-copies.nothing-lost.1.json")
     of_saved = ["trace", str(saved), "--protocol", EXAMPLE]
@@ -270,13 +322,25 @@ def _traces() -> Found:
     trace = read(saved)[1]
     del trace["steps"][1]
     saved.write_text(json.dumps(trace), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", io.StringIO("1\nsave path.json\n"))
-        run(["explore", EXAMPLE, "--text"])
-        patch.setattr("sys.stdin", io.StringIO("1\nsave ours.json\n"))
-        run(["explore", "bookkeeper-4.13", "--text"])
+    _save_path(load(Path(EXAMPLE)).instance(), Path("path.json"))
+    _save_path(find("bookkeeper-4.13").instance(), Path("ours.json"))
     paths = [read("path.json"), read("ours.json"), output("trace", "path.json", "--protocol", EXAMPLE)]
     return [*found, output(*of_saved), *paths]
+
+
+LOGS = ROOT / "examples" / "logs"
+
+
+def _logs() -> Found:
+    """Return the answers to a log that is an execution, to one that is none, and when time is up."""
+    logs = [str(LOGS / name) for name in ("p1.log", "p2.log", "coordinator.log")]
+    two = [str(ROOT / "examples" / "two_phase_commit.py"), "--set", "participants=2"]
+    bad = [str(LOGS / "exchanged" / "p1.log"), *logs[1:]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.encoding.logs.search.OFTEN", 1)
+        patch.setattr("fencepost.encoding.logs.search.time", SimpleNamespace(monotonic=lambda: math.inf))
+        late = output("follow", *two, *logs)
+    return [late, output("follow", *two, *bad), output("follow", *two, *logs, "--property", "consistent")]
 
 
 def _certificates() -> Found:
@@ -334,35 +398,18 @@ def _quorums() -> Found:
         output("prove", "windows-need-the-count", "slack"),
         output("prove", "stripes-enumerated", "slack", "--timeout", "0.001"),
         (schema_name(LEMMAS), object_of([], "undecided", 10, 0.5, "interrupted")),
-        _advised(),
-        _usual(),
+        *_advised(),
     ]
 
 
-def _advised() -> tuple[str, Document]:
-    """Return advice on a setup without any question: the first loss is settled, and no other is."""
-
-    def advice(unasked: Advice, *_: Any) -> Iterator[Advice]:
-        settled = RiskFinding(Verdict.VIOLATED, unasked.setup.sizes, ["fencepost", "check"])
-        every = [*(risk for risk, _ in unasked.losing), *unasked.other]
-        rest = replace(settled, verdict=Verdict.UNDECIDED, reason="time-out", computed_with="1.0.0")
-        yield replace(unasked, losing=[(risk, settled) for risk, _ in unasked.losing], other=every, rest=rest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fencepost.cli.commands.advise.advice_on", advice)
-        given = ["--from", str(ROOT / "examples" / "broker.conf"), "-n", "5", "--release", "4.16.6"]
-        return output("advise", *given)
-
-
-def _usual() -> tuple[str, Document]:
-    """Return a row that ships, with a violation and a question that was not decided."""
-    execution = {"property": "no-divergence", "initial": {"lost[1]": True}, "steps": [["crash", "b1"]]}
-    violated = {"verdict": "violated", "reason": "", "small": False, "execution": execution}
-    undecided = {"verdict": "undecided", "reason": "100,000 conflicts", "small": False, "execution": None}
-    setup = usual.setup_of(asked_setup(3, 2, 2, 4, release="4.17.3", storage="db").setup)
-    answers = {"bare-fence": violated, "anything else": undecided}
-    row = keys.headed(usual.ROW, {"setup": setup, "model": "0" * 64, "answers": answers})
-    return row["schema"], row
+def _advised() -> Found:
+    """Return advice on a setup from a file, and with all its losses ignored."""
+    given = ["--from", str(ROOT / "examples" / "broker.conf"), "-n", "5", "--release", "4.16.6"]
+    found = output("advise", *given)
+    names = dict.fromkeys(loss.name for loss in LOSSES)
+    rows = (f'["{name}"]\nreason = "for the test"\nuntil = 2999-01-01\n' for name in names)
+    Path("ignored.toml").write_text("".join(rows), encoding="utf-8")
+    return [found, output("advise", *given, "--ignore", "ignored.toml")]
 
 
 def _real_code(patch: pytest.MonkeyPatch) -> Found:

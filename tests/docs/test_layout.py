@@ -11,8 +11,11 @@ import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from fencepost.encoding.language.terms import Node
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
@@ -38,14 +41,17 @@ ROOMS = (
     "keys",
     "language",
     "concrete",
+    "logs",
     "solving",
     "formulas",
     "engine",
     "rounds",
     "induction",
     "ic3",
+    "abc",
     "enumeration",
     "check",
+    "liveness",
     "all_sizes",
     "lifting",
     "evidence",
@@ -123,6 +129,21 @@ def test_arrows_go_down_between_the_rooms_of_encoding() -> None:
     }
     assert len(inside) > 30
     assert not upward(inside, ROOMS, 2)
+
+
+def knows_the_files(arrows: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the modules of quorums/ outside quorums/files/ that import something of it."""
+    room = "fencepost.quorums.files"
+    arithmetic = {n: o for n, o in arrows.items() if n.startswith("fencepost.quorums") and room not in n}
+    return [name for name, others in arithmetic.items() if any(other.startswith(room) for other in others)]
+
+
+def test_the_arithmetic_does_not_know_the_files() -> None:
+    arrows = graph()
+    assert "fencepost.quorums.deployment" in arrows["fencepost.quorums.files.joined_files"]
+    assert knows_the_files(arrows) == []
+    arrows["fencepost.quorums.deployment"].add("fencepost.quorums.files.settings")
+    assert knows_the_files(arrows) == ["fencepost.quorums.deployment"]
 
 
 def test_there_is_no_circle() -> None:
@@ -288,3 +309,58 @@ def test_the_wheel_holds_exactly_the_tracked_files(tmp_path: Path) -> None:
     names = [n for n in zipfile.ZipFile(wheel).namelist() if n.startswith("fencepost/")]
     shipped = {n.removeprefix("api/") for n in tracked if n.split("/")[0] in LAYERS}
     assert {n.removeprefix("fencepost/") for n in names} == shipped
+
+
+GROUPS = ("Leaf", "Joined", "Pair", "Binder")
+KINDS = {*(kind.__name__ for kind in get_args(Node)), *GROUPS, "Partial"}
+
+
+def careless_matches(text: str) -> list[int]:
+    """Return the lines with a `match` over terms for which mypy cannot name a kind that it lacks."""
+    found = []
+    tree = ast.parse(text)
+    known = {
+        target.id
+        for assigned in ast.walk(tree)
+        if isinstance(assigned, ast.Assign) and ast.unparse(assigned.value).startswith("node(")
+        for target in assigned.targets
+        if isinstance(target, ast.Name)
+    }
+    for match in ast.walk(tree):
+        if isinstance(match, ast.Match):
+            patterns = [part for case in match.cases for part in ast.walk(case.pattern)]
+            classes = {ast.unparse(part.cls) for part in patterns if isinstance(part, ast.MatchClass)}
+            subject = ast.unparse(match.subject)
+            named = subject.startswith("node(") or subject in known
+            for_all = any(
+                isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
+                for case in match.cases
+            )
+            if classes & KINDS - {"Parameter"} and (for_all or not named):
+                found.append(match.lineno)
+    return found
+
+
+def test_mypy_names_each_match_that_lacks_a_kind_of_term() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    (checked,) = [row["module"] for row in settings["overrides"] if "enable_error_code" in row]
+    over_terms = set()
+    for path in modules():
+        text = path.read_text(encoding="utf-8")
+        assert careless_matches(text) == [], path
+        if "match node(" in text or "match kind:" in text:
+            over_terms.add(".".join(("fencepost", *path.relative_to(ROOT).with_suffix("").parts)))
+    assert over_terms == set(checked)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "match term:\n    case Not():\n        pass",
+        "match node(term):\n    case Not():\n        pass\n    case _:\n        pass",
+        "match node(term):\n    case Not():\n        pass\n    case other:\n        pass",
+        "match term:\n    case Read():\n        pass\n    case Leaf():\n        pass",
+    ],
+)
+def test_a_match_that_falls_through_in_silence_is_noticed(planted: str) -> None:
+    assert careless_matches(planted) == [1]

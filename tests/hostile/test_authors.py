@@ -295,7 +295,7 @@ MISTAKES = {
     "build returns None": (
         "    return System(",
         "    System(",
-        "the result of build is None; return System(state",
+        "this line makes the System and drops it: give it to",
     ),
     "build returns the state": (
         "    return System(",
@@ -360,7 +360,7 @@ MISTAKES = {
     "an action that returns nothing": (
         "    return Action(",
         "    Action(",
-        "send: the result is None; return",
+        "this line makes the Action and drops it: give it to",
     ),
     "an action over a number": (
         "each(send, s, s.entry)",
@@ -520,12 +520,12 @@ MISTAKES = {
     "a typo in a sequence": (
         "holds=~s.sent[1]",
         'holds=sequence_of(members(Phase), s.phase) != sequence_of(members(Phase), "opem")',
-        "opem is not a value of",
+        "sequence_of(Phase, …): opem is not in Phase; valid: open, closed",
     ),
     "a typo in a prefix": (
         "holds=~s.sent[1]",
         'holds=is_prefix(sequence_of(members(Phase), "opem"), sequence_of(members(Phase), s.phase))',
-        "opem is not a value of",
+        "sequence_of(Phase, …): opem is not in Phase; valid: open, closed",
     ),
     "a label for nobody": (
         "holds=~s.sent[1]",
@@ -538,7 +538,7 @@ MISTAKES = {
     "a label for a member": (
         "(s.phase == Phase.OPEN)",
         '(s.phase == "open")',
-        "send compares phase == open, and 'open' is a string; write Phase.OPEN",
+        "phase == open, and open is not a value of phase; 'open' is a string; write Phase.OPEN",
     ),
     "a member of another Enum of that name": (
         "(s.phase == Phase.OPEN)",
@@ -766,7 +766,7 @@ def test_a_step_that_sets_a_string_names_the_member(
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace(".set(True)]", '.set(True), s.phase.set("CLOSED")]'), encoding="utf-8")
     line = refused(capsys, "simulate", path, "--runs", "1")
-    assert "sets phase to CLOSED, outside Phase; 'CLOSED' is a string; write Phase.CLOSED" in line
+    assert "phase.set(…): CLOSED is not in Phase; 'CLOSED' is a string; write Phase.CLOSED" in line
 
 
 def test_an_argument_that_may_be_missing_is_compared_with_none(

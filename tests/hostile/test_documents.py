@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.encoding.documents import parse_yaml_documents
 from fencepost.properties.catalogue import find
-from fencepost.quorums.container_forms import properties
+from fencepost.quorums.files.texts import properties
 from support.refusing import refused
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs/traces/bookkeeper-4.13.no-divergence.json"

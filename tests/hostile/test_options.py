@@ -213,6 +213,7 @@ def test_a_name_that_is_like_no_other_gets_no_suggestion(capsys: pytest.CaptureF
     ("options", "says"),
     [
         (("--engine=ic3", "--bound=5"), "ic3: proves for any number of steps; leave out the bound"),
+        (("--engine=abc", "--bound=5"), "abc: proves for any number of steps; leave out the bound"),
         (("--engine=ic3", "--engine=rounds", "--bound=5"), "ic3: proves for any number of steps"),
         (("--engine=induction", "--bound=5"), "induction: proves for any number of steps"),
         (

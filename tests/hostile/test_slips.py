@@ -139,6 +139,37 @@ def test_definitions_that_share_one_entry_are_noticed(
 PLANTED = {
     "a term is hashed by identity": (terms.Term, "__hash__", object.__hash__, "`in` a set"),
     "`is` is not looked for": (_Guard, "visit_Compare", lambda _, node: node, "`is` and `is not`"),
+    "a pattern asks about a class": (_Guard, "visit_MatchClass", lambda _, node: node, "`match` on parts"),
+    "a pattern compares an object": (
+        _Guard,
+        "visit_MatchSingleton",
+        lambda _, node: node,
+        "`match` on parts",
+    ),
+    "a statement drops what it makes": (
+        _Guard,
+        "visit_Expr",
+        lambda _, node: node,
+        "a part of the protocol that a line drops",
+    ),
+    "an exception is caught": (
+        _Guard,
+        "visit_Try",
+        lambda _, node: node,
+        "a refusal that the code swallows",
+    ),
+    "a generator is read twice": (
+        _Guard,
+        "visit_GeneratorExp",
+        lambda _, node: node,
+        "an iterator that is read twice",
+    ),
+    "families are compared by identity": (
+        terms.Family,
+        "__eq__",
+        object.__eq__,
+        "a family compared with a family",
+    ),
     "a value is not looked up in its sort": (system, "check_comparisons", _passes, "a typo in a label"),
     "a parameter may be used anywhere": (
         system,

@@ -17,10 +17,9 @@ from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.conditional_terms import implies
-from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find

@@ -10,8 +10,7 @@ import pytest
 from fencepost.answers.weakened_systems import Conjunct, without
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.properties.expectations import (
     TABLES,
     Expectation,

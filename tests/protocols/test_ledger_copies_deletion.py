@@ -9,8 +9,7 @@ import pytest
 
 from fencepost.answers.weakened_systems import SkippedUpdate, changed, mutants
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from support.exploration import explore
 from support.instances import built, happens, nearest_violation

@@ -9,8 +9,7 @@ import pytest
 from fencepost.answers.weakened_systems import Mutant, SkippedUpdate, changed, mutants
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.state import Copies
 from support.exploration import explore

@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.answers.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
 from fencepost.answers.known import KNOWN, chosen
-from fencepost.answers.public_losses import PUBLIC_LOSSES, PublicLoss
+from fencepost.answers.losses import PUBLIC_LOSSES, Loss
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_text import heading
 from fencepost.encoding.check import check
@@ -139,7 +139,7 @@ def test_a_change_is_in_the_tags_that_the_table_says(name: str) -> None:
 @pytest.mark.parametrize(
     "loss", [one for one in PUBLIC_LOSSES if one.read == "code"], ids=lambda one: one.name
 )
-def test_the_range_of_a_public_loss_is_that_of_the_tags(loss: PublicLoss) -> None:
+def test_the_range_of_a_public_loss_is_that_of_the_tags(loss: Loss) -> None:
     for change in filter(None, (loss.since, loss.fixed)):
         having = {tag for commit in change.commits.values() for tag in containing(commit)}
         assert {release for release in TAGS if release in change} == having & set(TAGS)
@@ -341,7 +341,7 @@ def test_releases_lists_the_public_losses_that_no_model_has(capsys: pytest.Captu
     assert losses["PR 3979"]["fixed"] == ["4.16.2", "4.17.0"]
     assert losses["PR 4843"]["fixed"] == []
     assert losses["PR 4843"]["needs"] == ["DbLedgerStorage", "explicit LACs"]
-    assert losses["PR 4607"]["coincidence"] == "crash"
+    assert losses["PR 4607"]["level"] == "crash"
     assert losses["#3604"]["needs"] == [
         "sorted or interleaved storage",
         "not useTransactionalCompaction=true",

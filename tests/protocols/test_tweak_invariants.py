@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.language.protocol import choose
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from support.exploration import explore
 from support.instances import built
 from support.one_action import broken

@@ -15,8 +15,8 @@ from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
 from fencepost.properties.expectations import TABLES, Expectation, differs, read

@@ -12,6 +12,7 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3.finder import find
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.answers import SpentError
@@ -73,10 +74,13 @@ def rounds_differ(system: System, truth: Truth) -> bool:
     return (found.false.keys(), found.witnessed) != (truth.false.keys(), truth.witnessed)
 
 
-def ic3_differs(system: System, truth: Truth) -> bool:
-    """Return whether IC3 differs; after a badly defined step only that step is compared."""
+def ic3_differs(system: System, truth: Truth, find: Callable[..., Iterator[object]] = find) -> bool:
+    """Return whether IC3 differs; after a badly defined step only that step is compared.
+
+    `find` may be another search.
+    """
     try:
-        violated, proved, badly_defined = by_ic3(system)
+        violated, proved, badly_defined = by_ic3(system, find)
     except NotAnExecution:
         return True
     except ModelError:

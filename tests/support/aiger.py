@@ -10,7 +10,7 @@ from functools import cached_property
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import UNDECIDED, State
-from fencepost.encoding.evidence.aiger import ASTRAY, BEGUN, CircuitBuilder
+from fencepost.encoding.formulas.aiger import ASTRAY, BEGUN, CircuitBuilder
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import System
 from support.exploration import explore

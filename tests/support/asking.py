@@ -1,4 +1,4 @@
-"""Commands on files of a deployment, with the setup that they make of them and without a question."""
+"""Commands on files of a deployment, with the setup that they make of them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ SIZES = ("-e", "2", "-w", "2", "-a", "2", "-n", "4")
 
 
 class Asking:
-    """Runs a command on files with these texts, by name. No question is asked."""
+    """Runs a command on files with these texts, by name, and prints nothing."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
         self.answers: list[Advice] = []
         self.deployments: list[Deployment] = []
 
-        def advised(unasked: Advice, *_: Any) -> Any:
-            self.answers.append(unasked)
+        def advised(advice: Advice, *_: Any) -> Any:
+            self.answers.append(advice)
             raise SystemExit
 
         def calculated(deployment: Deployment, *_: Any) -> str:
@@ -46,7 +46,7 @@ class Asking:
             return ""
 
         monkeypatch.setattr("fencepost.cli.commands.quorum.as_text", calculated)
-        monkeypatch.setattr("fencepost.cli.commands.advise.advice_on", advised)
+        monkeypatch.setattr("fencepost.cli.commands.advise.as_text", advised)
 
     def advise(self, files: Mapping[str, str], *options: str) -> Advice:
         self._run("advise", files, options)

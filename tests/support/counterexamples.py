@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.forms.counterexample import Counterexample
-from fencepost.encoding.language.protocol import choose, load
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.language.system import choose
 from fencepost.properties.catalogue import find
 from support.instances import actions
 

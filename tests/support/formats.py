@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fencepost.answers import usual
 from fencepost.cli.commands.certify import CERTIFIED
 from fencepost.cli.commands.count import COUNT_OF_STATES
+from fencepost.cli.commands.follow import FOLLOW
 from fencepost.cli.commands.known_releases import MATRIX
 from fencepost.cli.commands.protocols import PROTOCOL, PROTOCOL_LIST
 from fencepost.cli.commands.prove import LEMMAS
@@ -34,7 +34,7 @@ from fencepost.encoding.concrete.saved_traces import PATH, TRACE
 from fencepost.encoding.documents import Key, Keys
 from fencepost.encoding.evidence.manifests import MANIFEST_KEYS
 from fencepost.realcode import run_files, transcripts
-from fencepost.sweeps import advice_cases, conformance_cases, grid
+from fencepost.sweeps import conformance_cases, grid
 from fencepost.sweeps.rows import COLUMNS, Column
 from fencepost.sweeps.sweep_manifest import SWEEP
 
@@ -60,10 +60,7 @@ def _column(column: Column) -> Key:
 ROW = k.keys(**{column.name: _column(column) for column in COLUMNS})
 _TABLES = {
     "type": "object",
-    "anyOf": [
-        k.object_schema(keys)
-        for keys in (grid.KEYS, grid.KNOWN_KEYS, advice_cases.KEYS, conformance_cases.KEYS)
-    ],
+    "anyOf": [k.object_schema(keys) for keys in (grid.KEYS, grid.KNOWN_KEYS, conformance_cases.KEYS)],
 }
 GRID = k.keys(
     grid=k.ruled(
@@ -78,6 +75,7 @@ _NAMED: tuple[Keys, ...] = (
         CHECK,
         KNOWN_BUGS,
         COUNT_OF_STATES,
+        FOLLOW,
         WEAKENED,
         TRACE,
         PATH,
@@ -93,7 +91,6 @@ _NAMED: tuple[Keys, ...] = (
         QUORUM,
         LEMMAS,
         ADVICE,
-        usual.ROW,
         IN_RELEASES,
         RELEASE,
         REPRODUCED,

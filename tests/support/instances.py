@@ -19,9 +19,8 @@ from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.protocol import choose
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.properties.boot_ways import INSTANCE

@@ -8,7 +8,7 @@ claims that are false. An action happens at most once with the same arguments, s
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.encoding.concrete.compiler import Concrete
@@ -492,11 +492,11 @@ def inductive(system: System) -> Houdini:
     return proving
 
 
-def by_ic3(system: System) -> tuple[set[str], set[str], bool]:
+def by_ic3(system: System, find: Callable[..., Iterator[object]] = find) -> tuple[set[str], set[str], bool]:
     """Return what IC3 says of the claims, alone: those with a path that replays, and those that are proved.
 
-    The clauses are judged by induction over one action. The last item says whether a badly defined step was
-    reached. Raises NotAnExecution for a path that does not replay.
+    `find` may be another search. The clauses are judged by induction over one action. The last item says
+    whether a badly defined step was reached. Raises NotAnExecution for a path that does not replay.
     """
     (wanted,) = system.properties
     claims = [wanted, *(replace(wanted, name=i.name, holds=i.holds) for i in system.invariants)]

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from fencepost.answers.known import KNOWN
-from fencepost.answers.public_losses import (
-    CONDITIONS,
-    FEATURES,
-    PUBLIC_LOSSES,
-    losses_of,
-    public_losses,
-)
-from fencepost.answers.risks import COINCIDENCES
+from fencepost.answers.losses import CONDITIONS, FEATURES, LEVELS, PUBLIC_LOSSES, possible, public_losses_of
+from fencepost.answers.setups import Setup
+from fencepost.answers.steps import action_of
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS
+from fencepost.quorums.stripes import Configuration
 
 BY_NAME = {loss.name: loss for loss in PUBLIC_LOSSES}
 DOCUMENT: dict[str, Any] = tomllib.loads((TABLES / "public_losses.toml").read_text(encoding="utf-8"))
-USUAL = frozenset({"db", "journal", "no-checks", "two-acks"})
-"""The traits of a usual setup, without any feature."""
+
+
+def names(release: str, *features: str, storage: str = "db") -> set[str]:
+    """Return the losses of a usual setup without a spare bookie, with these features."""
+    setup = Setup(Configuration(2, 2, 2), 2, release, storage=storage, features=frozenset(features))
+    return {loss.name for loss in possible(setup)}
 
 
 def spoilt(name: str, **changes: Any) -> dict[str, Any]:
@@ -59,31 +59,21 @@ def test_a_loss_is_in_the_releases_between_its_fault_and_its_fix(name: str, has:
 
 
 def test_a_loss_concerns_a_setup_that_meets_its_conditions_only() -> None:
-    def names(release: str, *features: str) -> set[str]:
-        return {loss.name for loss in public_losses(release, USUAL | set(features))}
-
     assert {"PR 3979", "PR 4607"} <= names("4.16.1")
     assert not {"PR 4041", "PR 4843"} & names("4.16.1")
     assert "PR 4041" in names("4.16.1", "direct-io")
     assert "PR 4843" in names(NEWEST, "explicit-lac")
     assert "PR 4843" not in names(NEWEST, "direct-io")
-    sorted_storage = USUAL - {"db"} | {"index-files"}
-    assert "#3604" in {loss.name for loss in public_losses(NEWEST, sorted_storage)}
-    avoided = public_losses(NEWEST, sorted_storage | {"transactional-compaction"})
-    assert "#3604" not in {loss.name for loss in avoided}
-
-
-def test_the_losses_that_need_the_least_come_first() -> None:
-    order = [COINCIDENCES.index(loss.coincidence) for loss in public_losses("4.16.0", frozenset(CONDITIONS))]
-    assert order == sorted(order)
-    assert len(set(order)) > 2
+    assert "#3604" not in names(NEWEST)
+    assert "#3604" in names(NEWEST, storage="sorted")
+    assert "#3604" not in names(NEWEST, "transactional-compaction", storage="sorted")
 
 
 def test_each_row_can_be_acted_on_and_looked_up() -> None:
     for loss in PUBLIC_LOSSES:
-        assert loss.coincidence in COINCIDENCES
+        assert loss.level in LEVELS
         assert loss.needs <= set(CONDITIONS), loss.name
-        assert loss.action.endswith(".") and loss.loses.endswith(".")
+        assert action_of(loss, NEWEST).endswith(".") and loss.loses.endswith(".")
 
 
 def test_each_feature_is_told_by_a_key_or_is_an_argument_of_a_call() -> None:
@@ -107,14 +97,14 @@ def test_a_modelled_bug_is_not_in_the_table() -> None:
         ({"remedy": "none"}, "PR 4607: remedy: unknown key; valid: "),
         ({"fixed": {"4.16.70": "52d"}}, "PR 4607: fixed = an object: must be a table of releases that were"),
         ({"needs": ["several-disks"]}, "PR 4607: needs = a list: must be a list of spare, "),
-        ({"coincidence": "luck"}, "PR 4607: coincidence = 'luck': must be one of nothing, "),
+        ({"level": "luck"}, "PR 4607: level = 'luck': must be one of operation, "),
         ({"source": "PR 4607"}, "PR 4607: source = 'PR 4607': must be an address that begins with https://"),
         ({"since": {"4.18.0": "x"}, "fixed": {"4.7.0": "y"}}, "PR 4607: no release that was read has it"),
     ],
 )  # fmt: skip
 def test_a_row_with_a_mistake_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput) as error:
-        losses_of(spoilt("PR 4607", **changes), "losses.toml")
+        public_losses_of(spoilt("PR 4607", **changes), "losses.toml")
     assert str(error.value).startswith(f"losses.toml, {message}")
 
 
@@ -134,5 +124,6 @@ def test_a_value_of_a_key_tells_its_feature() -> None:
 
 
 def test_every_release_that_was_read_can_be_asked() -> None:
+    public = {loss.name: loss for loss in PUBLIC_LOSSES}
     for release in TAGS:
-        assert all(loss.is_in(release) for loss in public_losses(release, frozenset(CONDITIONS)))
+        assert all(public[name].is_in(release) for name in names(release) & public.keys())

@@ -46,13 +46,14 @@ from fencepost.encoding.language.terms import (
     any_of,
     lift,
 )
+from fencepost.protocols.bookkeeper.adds import add
+from fencepost.protocols.bookkeeper.ensemble_change import installs, publishes, with_spare
 from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.refused_changes import RefusedChanges
 from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import rule
-from fencepost.protocols.bookkeeper.today import add, installs, publishes, with_spare
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 
 Ensemble = Mapping[Value, TermLike]

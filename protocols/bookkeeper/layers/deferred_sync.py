@@ -27,7 +27,7 @@ from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import choice, family, variable
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of, lift
-from fencepost.protocols.bookkeeper import today
+from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import only_if
@@ -138,7 +138,7 @@ def handle_add(
 
     Code: BookieImpl.addEntry, BookieImpl.recoveryAddEntry, Journal.run.
     """
-    action = today.handle_add(s, client, fragment, entry, bookie)
+    action = adds.handle_add(s, client, fragment, entry, bookie)
     if client.sort is s.writer:
         noted = [s.add_boot[bookie, entry].set(s.boot[bookie])]
     else:
@@ -155,7 +155,7 @@ def receive_fenced(
 
     Code: PendingAddOp.writeComplete, LedgerHandle.doAsyncCloseInternal.
     """
-    action = today.receive_fenced(s, client, fragment, entry, bookie)
+    action = adds.receive_fenced(s, client, fragment, entry, bookie)
     if not s.closes_below_forces:
         return action
     noted = s.refused_at.set(s.lac(WRITER), when=s.is_fenced_out(client, fragment, entry, bookie))

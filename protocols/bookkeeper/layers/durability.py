@@ -28,9 +28,9 @@ from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, any_of, lift
+from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.today import add
 from fencepost.protocols.bookkeeper.values import Status
 from fencepost.quorums.storages import STORAGES
 

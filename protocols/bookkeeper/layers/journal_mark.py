@@ -33,7 +33,7 @@ from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update
-from fencepost.protocols.bookkeeper import today
+from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import rule
@@ -158,8 +158,8 @@ def handle_add(
 
     Code: BookieImpl.addEntryInternal, SingleDirectoryDbLedgerStorage.addEntry, Journal.logAddEntry.
     """
-    action = today.handle_add(s, client, fragment, entry, bookie)
-    stores = ~today.is_refused(s, client, fragment, entry, bookie)
+    action = adds.handle_add(s, client, fragment, entry, bookie)
+    stores = ~adds.is_refused(s, client, fragment, entry, bookie)
     noted = [flag[bookie, entry].set(False, when=stores) for flag in (s.passed, s.aside, s.covered_by_sync)]
     return replace(action, then=[*action.then, *noted])
 

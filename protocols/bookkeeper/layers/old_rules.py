@@ -8,9 +8,10 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, lift
+from fencepost.protocols.bookkeeper.ensemble_change import forgets, installs, withdraws_and_resends
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import rule
-from fencepost.protocols.bookkeeper.today import Today, forgets, installs, withdraws_and_resends
+from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase, Status
 
 

@@ -13,10 +13,11 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, any_of, lift
-from fencepost.protocols.bookkeeper import today
+from fencepost.protocols.bookkeeper import fencing, recovery
+from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import rule
-from fencepost.protocols.bookkeeper.today import Today, add
+from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
@@ -69,7 +70,7 @@ def begin_recovery(s: Today, client: Parameter) -> Action:
         s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != Phase.IDLE)) for r in s.recoverer
     )
     return replace(
-        also(today.begin_recovery(s, client), *overtakes), note="puts the ledger in recovery, anew"
+        also(fencing.begin_recovery(s, client), *overtakes), note="puts the ledger in recovery, anew"
     )
 
 
@@ -109,7 +110,7 @@ def receive_read_answer(s: Published, client: Parameter, entry: Parameter, booki
     Code: PendingReadOp.readEntryComplete.
     """
     over = s.read_over[client, entry].set(True, when=_all_in(s, client, entry, bookie))
-    return also(today.receive_read_answer(s, client, entry, bookie), over)
+    return also(recovery.receive_read_answer(s, client, entry, bookie), over)
 
 
 def _all_in(s: Published, client: Parameter, entry: Parameter, last: Parameter) -> Term:

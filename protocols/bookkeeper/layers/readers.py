@@ -25,8 +25,9 @@ from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL, labels, members
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of
+from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.today import Today, in_fragment_of
+from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import WRITER, Status
 
 

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import support.slips.names
+import support.slips.objects
 import support.slips.operators
 import support.slips.parts
 import support.slips.values  # noqa: F401 - their kinds

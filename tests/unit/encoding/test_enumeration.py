@@ -317,7 +317,7 @@ def test_a_loss_that_is_decided_both_ways_is_noticed(monkeypatch: pytest.MonkeyP
 
 def test_a_state_entered_again_with_fewer_faults_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: it is not. Then the violation with one crash is missed."""
-    true = Visits._after
+    true = Visits.after
 
     def forgetful(self: Visits, node: State) -> Iterator[tuple[int, State]]:
         for number, after in true(self, node):
@@ -325,19 +325,19 @@ def test_a_state_entered_again_with_fewer_faults_is_entered(monkeypatch: pytest.
                 yield number, after
 
     assert enumerated(cell(), {"crashes": 1}).steps["good"] == 3
-    monkeypatch.setattr(Visits, "_after", forgetful)
+    monkeypatch.setattr(Visits, "after", forgetful)
     assert "good" not in enumerated(cell(), {"crashes": 1}).steps
 
 
 def test_a_state_that_is_dropped_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the last state after each node. The verdicts then differ from those of the formulas."""
-    true = Visits._after
+    true = Visits.after
 
     def dropping(self: Visits, node: State) -> Iterator[tuple[int, State]]:
         yield from list(true(self, node))[:-1]
 
     assert not any(states_differ(generate(seed)) for seed in range(3))
-    monkeypatch.setattr(Visits, "_after", dropping)
+    monkeypatch.setattr(Visits, "after", dropping)
     assert all(states_differ(generate(seed)) for seed in range(3))
     assert any(verdicts_differ(system) for _, system in accepted(range(20)))
 

@@ -24,10 +24,10 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.enumeration import orbits, visits
 from fencepost.encoding.enumeration.count import count_states
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.evidence.aiger import CircuitBuilder
 from fencepost.encoding.evidence.one_action import ActionStep, SingleActions
 from fencepost.encoding.evidence.queries import Encoded, Kind, Query
 from fencepost.encoding.evidence.smtlib import smtlib
+from fencepost.encoding.formulas.aiger import CircuitBuilder
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3 import finder, symmetry
 from fencepost.encoding.ic3.frames import Frames

@@ -241,7 +241,8 @@ STALLED = {
     "enumeration": (state_enumeration, "enumerate_states"),
     "rounds": (bounded_search, "prepare"),
     "induction": (houdini, "pose"),
-    "ic3": (found_proof, "find"),
+    "ic3": (order, "find_by_ic3"),
+    "abc": (order, "find_by_abc"),
 }
 
 

@@ -17,10 +17,10 @@ from fencepost.encoding.evidence.one_action import ActionStep, steps
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, Question, remarks
 from fencepost.encoding.language.actions import Action, Schema
-from fencepost.encoding.language.protocol import Protocol, choose, load
+from fencepost.encoding.language.protocol import Protocol, load
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, variable
-from fencepost.encoding.language.system import Invariant, Property, System
+from fencepost.encoding.language.system import Invariant, Property, System, choose
 from fencepost.encoding.solving.answers import Deadline, No, Yes
 from fencepost.encoding.solving.scripts import ask_cvc5
 from fencepost.properties.catalogue import find

@@ -263,8 +263,8 @@ def test_a_record_may_begin_with_any_value() -> None:
         (lambda: records(set=S.term), "a field cannot be called set"),
         (lambda: records(of=labels("x", "a=", 1)), "the value 'a=1' has one of = ( )"),
         (lambda: S.entry(term=1), "made of a value for each field, not of term"),
-        (lambda: S.entry(term=3, value="v1"), "term=3: is not in 1..2"),
-        (lambda: S.entry(term=1, value="w"), "value=w: is not in value"),
+        (lambda: S.entry(term=3, value="v1"), "term: 3 is not in 1..2; valid: 1, 2"),
+        (lambda: S.entry(term=1, value="w"), "value: w is not in value; valid: "),
         (lambda: S.kept.vlaue, "the record has no field vlaue; valid: term, value"),
         (lambda: S.kept == ("v1", 1), "a record of term, value is needed here"),
         (lambda: S.kept.set(S.seen), "a record of term, value is needed here"),  # type: ignore[arg-type]
@@ -276,10 +276,13 @@ def test_a_record_may_begin_with_any_value() -> None:
         (lambda: variable(S.entry, initial={"term": 7}), "initial: term=7 is not in 1..2"),
         (lambda: variable(S.entry, initial={"term": one_of(1, 7)}), "initial: term=7 is not in 1..2"),
         (lambda: variable(S.entry, initial=("v1",)), "initial= is"),  # type: ignore[call-overload]
-        (lambda: variable(sequences(S.entry, most=1), initial=[{"term": 1}]), "at most 1 values of record"),
+        (
+            lambda: variable(sequences(S.entry, most=1), initial=[{"term": 1}]),
+            "is no record of term, value; write a table",
+        ),
         (
             lambda: variable(sequences(S.entry, most=1), initial=[{"term": 5, "value": "v1"}]),
-            "at most 1 values",
+            "initial: term=5 is not in 1..2; valid: 1, 2",
         ),
     ],
 )

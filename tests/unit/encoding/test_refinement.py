@@ -274,7 +274,7 @@ def test_axioms_of_the_core_must_be_true_of_its_instance() -> None:
 
 def fill_beyond(s: Count, pair: Parameter) -> Action:
     """Fill the tank with more than the core's instance can express."""
-    return Action(when=s.amount == 0, then=[s.amount.set(MOST + 1)], actor="tank")
+    return Action(when=s.amount == 0, then=[s.amount.set(s.amount + MOST + 1)], actor="tank")
 
 
 def test_a_step_of_the_core_that_is_badly_defined_is_none() -> None:

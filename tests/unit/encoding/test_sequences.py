@@ -293,15 +293,20 @@ GOOD: dict[str, Guard] = {
 }
 
 
-def verdict(guard: Guard, *engines: str) -> str:
-    """Return the verdict of a check with an action of this guard, or its refusal."""
+def with_action(guard: Guard) -> System:
+    """Return the system with a further action of this guard."""
 
     def act(s: Logs, server: Parameter) -> Action:
         when, then = guard(s, server)
         return Action(when=lift(when), then=then, actor=server)  # type: ignore[arg-type]
 
     one = Property("p", "", lift(True), lift(True), "always")
-    system = System(S, (*ACTIONS, each(act, S, S.server)), (one,))
+    return System(S, (*ACTIONS, each(act, S, S.server)), (one,))
+
+
+def verdict(guard: Guard, *engines: str) -> str:
+    """Return the verdict of a check with an action of this guard, or its refusal."""
+    system = with_action(guard)
     try:
         limits = Limits(jobs=1, rounds=None if engines != ("rounds",) else 4, engines=engines)
         return str(
@@ -326,12 +331,13 @@ def test_every_engine_reports_a_step_that_is_not_defined(case: str, engine: str)
 
 @pytest.mark.parametrize("engine", ["enumeration", "rounds", "ic3"])
 def test_a_step_that_is_not_defined_is_reported_with_the_steps_before_it(engine: str) -> None:
-    line = verdict(BAD["append to a full one"][0], engine)
+    guard, _ = BAD["append to a full one"]
+    line, system = verdict(guard, engine), with_action(guard)
     refused, _, before = line.partition(" (after ")
-    actions = {action.name: action for action in SYSTEM.ground_actions}
-    path = [actions[name] for name in re.findall(r"\w+\([^)]*\)", before) if name in actions]
-    concrete = Concrete(SYSTEM)
-    states = Replayer(SYSTEM, Subject("logs", {}, {})).follow(path, ())
+    actions = {action.name: action for action in system.ground_actions}
+    path = [actions[name] for name in re.findall(r"\w+\([^)]*\)", before)]
+    concrete = Concrete(system)
+    states = Replayer(system, Subject("logs", {}, {})).follow(path, ())
     server = re.findall(r"n\d", refused)[0]
     full = concrete.predicate(length(S.log[server]) == MOST)
     assert len(path) >= MOST and full(states[-1]), line

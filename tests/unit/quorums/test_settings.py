@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.encoding.errors import BadInput
-from fencepost.quorums.joined_files import read_files
-from fencepost.quorums.settings import Settings
-from fencepost.quorums.sources import read_source
+from fencepost.quorums.files.joined_files import read_files
+from fencepost.quorums.files.settings import Settings
+from fencepost.quorums.files.sources import read_source
 
 BROKER = """\
 ### --- Managed Ledger --- ###
@@ -74,7 +74,6 @@ def test_a_key_with_the_prefix_of_pulsars_images_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("broker.conf", "", "has no key of a broker.conf or a bk_server.conf; give a broker.conf"),
         (
             "broker.conf",
             BROKER.replace("AckQuorum=2", "AckQuorum=two"),

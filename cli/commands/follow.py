@@ -1,0 +1,241 @@
+"""`fencepost follow`: whether a log of a real system is an execution of a protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import grouped_command, option
+from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.settings import properties_option
+from fencepost.cli.process.handover import elapsed, timeout_option
+from fencepost.cli.rendering.check_text import heading
+from fencepost.cli.rendering.columns import columns
+from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.encoding import keys as k
+from fencepost.encoding.concrete.saved_traces import PATH, SUBJECT
+from fencepost.encoding.documents import parse_toml, read_text
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.logs.events import read_logs, reader_in
+from fencepost.encoding.logs.following import Fit, FittingExecution, LogAnswer, Share, Violations, follow
+
+STEP_EVENTS = k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step")
+
+EXECUTION = k.keys(
+    path=k.one(PATH, "the execution, as `fencepost trace` reads it"),
+    lines=STEP_EVENTS,
+    names=k.table(str, "an object: the values of the protocol that were found for names of the log"),
+)
+"""The keys of an execution that fits a log."""
+
+FOLLOW = k.document(
+    "fencepost.follow/1",
+    **SUBJECT,
+    fit=k.among(list(Fit), "whether an execution has these events"),
+    events=k.whole("the events that were read"),
+    unread=k.texts("a list of lines that name no action of the protocol"),
+    execution=k.null(k.one(EXECUTION, "an execution that has the events"), "if there is none"),
+    contradiction=k.texts("a list of lines that contradict each other; empty if an execution fits"),
+    smallest=k.flag("each line of the contradiction is needed for it"),
+    prefixes=k.texts("a list: the last line of the shortest prefix of each process without an execution"),
+    change=k.null(k.text("a change of one line with which there is an execution"), "if none was found"),
+    violations=k.table(str, "an object: for each property asked about, " + ", ".join(Share)),
+    uninformative=k.texts("a list of lines of which no change is refused"),
+    controlled=k.whole("the number of lines that were changed, to see whether a change is refused"),
+    reached=k.texts("a list: the next line of each process where an undecided search came farthest"),
+    nodes=k.whole("the nodes that the search visited"),
+    reason=k.null(k.text("why the search ended early"), "if it did not"),
+    seconds=k.seconds("seconds for the command"),
+)
+"""The keys of the answer to a log."""
+
+OF_LOG = "The log"
+
+
+@grouped_command(example="fencepost follow examples/two_phase_commit.py examples/logs/coordinator.log")
+@instance_options
+@click.argument("files", metavar="LOG...", nargs=-1, required=True, type=click.Path())
+@properties_option
+@option(
+    "--silent",
+    multiple=True,
+    metavar="ACTION",
+    group=OF_LOG,
+    help="An action that may leave no line (repeatable).  [default: those that no line names]",
+)
+@option(
+    "--names",
+    "table",
+    type=click.Path(),
+    metavar="FILE.toml",
+    group=OF_LOG,
+    help="A table of names in the log, each with the value of the protocol that it means.",
+)
+@option(
+    "--reader",
+    type=click.Path(),
+    metavar="FILE.py",
+    group=OF_LOG,
+    help="A Python file whose function events(line) turns a line of text into events.",
+)
+@option("--unread", is_flag=True, group=OF_LOG, help="List the lines that name no action.")
+@timeout_option()
+@form_option
+@output_option
+def command(
+    protocol: str,
+    files: tuple[str, ...],
+    settings: tuple[str, ...],
+    release: str | None,
+    names: tuple[str, ...],
+    silent: tuple[str, ...],
+    table: str | None,
+    reader: str | None,
+    unread: bool,
+    timeout: float,
+    form: str,
+    output: str | None,
+) -> int:
+    """Say whether an execution of PROTOCOL, or of the one in FILE.py, has the events of a log.
+
+    A log is JSON lines: one file for each process, or a field that names it. With --property: do none, some
+    or all of the executions that fit violate it? Exits with 0 for an execution, with 1 if none fits or one
+    violates a property, with 3 if the search did not end.
+    """
+    instance = asked_instance(protocol, settings, release)
+    properties = instance.properties(*names) if names else []
+    logs = read_logs(
+        [Path(file) for file in files],
+        instance.system,
+        {} if table is None else names_in(Path(table)),
+        None if reader is None else reader_in(Path(reader)),
+    )
+    found = follow(instance, logs, silent, properties, timeout - elapsed())
+    emit(_json(found) if form == "json" else "\n".join(_text(found, unread)), output)
+    return int(exit_code(found))
+
+
+def names_in(file: Path) -> dict[str, str]:
+    """Return the table of names in a TOML file. Raises BadInput for a value that is no text."""
+    hint = 'give a table: "10.0.0.3:3181" = "b1"'
+    table = parse_toml(read_text(file, hint), str(file), hint)
+    for name, value in table.items():
+        if not isinstance(value, str):
+            raise BadInput(f"{file}: {name} = {value!r}: must be a text, the name of a value of the protocol")
+    return table
+
+
+def exit_code(found: LogAnswer) -> ExitCode:
+    """Return the exit code of an answer."""
+    shares = {one.share for one in found.violations}
+    if found.fit is Fit.NONE or shares & {Share.SOME, Share.ALL}:
+        return ExitCode.VIOLATED
+    undecided = found.fit is Fit.UNDECIDED or Share.UNDECIDED in shares
+    return ExitCode.UNDECIDED if undecided else ExitCode.SUCCESS
+
+
+def _text(found: LogAnswer, unread: bool) -> Iterator[str]:
+    yield heading(found.instance, Limits())
+    yield ""
+    match found.fit:
+        case Fit.EXECUTION:
+            yield from _execution_text(found)
+        case Fit.NONE:
+            yield from _refusal_text(found)
+        case Fit.UNDECIDED:
+            yield f"undecided: {found.reason}; {found.nodes:,} nodes visited"
+            yield from (f"  the search came as far as {event}" for event in found.reached)
+    for violations in found.violations:
+        yield ""
+        yield from _violations_text(violations)
+    if found.silent_lines:
+        yield ""
+        yield "Lines that carry no information, since no change of them is refused:"
+        yield from (f"  {event}" for event in found.silent_lines)
+    if found.logs.unread:
+        yield ""
+        told = amount(len(found.logs.unread), "line")
+        listed = f": {', '.join(found.logs.unread)}" if unread else "; --unread lists them"
+        yield f"{told} named no action{listed}"
+
+
+def _execution_text(found: LogAnswer) -> Iterator[str]:
+    execution = found.execution
+    assert execution is not None
+    silent = sum(event is None for event in execution.events)
+    steps = amount(len(execution.events), "step")
+    yield f"an execution: {steps}, of which {silent} left no line; replayed on plain values"
+    yield from _steps(execution)
+    for name, value in execution.names:
+        yield f"{name} is {value}"
+
+
+def _steps(execution: FittingExecution) -> Iterator[str]:
+    rows = [
+        (str(step.index), show(step.actor), step.name, event.where if event is not None else "(silent)")
+        for step, event in zip(execution.trace.steps, execution.events, strict=True)
+    ]
+    yield from (f"  {line}" for line in columns(rows, right=[0]))
+
+
+def _refusal_text(found: LogAnswer) -> Iterator[str]:
+    refusal = found.refusal
+    assert refusal is not None
+    yield f"none: no execution has these events; all {found.nodes:,} nodes of the search were visited"
+    one = len(refusal.core) == 1
+    yield "This line cannot happen:" if one else "These lines contradict each other:"
+    yield from (f"  {event}" for event in refusal.core)
+    if not refusal.is_smallest:
+        yield "Fewer lines may do: not every line was left out in turn within the bounds of the search."
+    yield f"The shortest prefixes without an execution end with {', '.join(e.where for e in refusal.ends)}."
+    if refusal.needed is not None:
+        yield refusal.needed
+
+
+def _violations_text(violations: Violations) -> Iterator[str]:
+    words = {
+        Share.NONE: "no execution that fits violates it",
+        Share.SOME: "some executions that fit violate it, and others do not",
+        Share.ALL: "every execution that fits violates it",
+        Share.UNDECIDED: "the search did not end",
+    }
+    yield f"{violations.prop.name}: {violations.share}: {words[violations.share]}"
+    if violations.violating is not None:
+        yield from _steps(violations.violating)
+
+
+def _json(found: LogAnswer) -> str:
+    refusal = found.refusal
+    content = k.from_record(
+        FOLLOW,
+        found,
+        **found.instance.subject.to_json(),
+        events=len(found.logs.events),
+        unread=list(found.logs.unread),
+        execution=None if found.execution is None else _execution_json(found.execution),
+        contradiction=[str(event) for event in refusal.core] if refusal is not None else [],
+        smallest=refusal is not None and refusal.is_smallest,
+        prefixes=[event.where for event in refusal.ends] if refusal is not None else [],
+        change=refusal.needed if refusal is not None else None,
+        violations={one.prop.name: str(one.share) for one in found.violations},
+        uninformative=[event.where for event in found.silent_lines],
+        reached=[event.where for event in found.reached],
+        seconds=elapsed(),
+    )
+    return json.dumps(content, indent=2)
+
+
+def _execution_json(execution: FittingExecution) -> dict[str, Any]:
+    return {
+        "path": execution.trace.to_path_json(),
+        "lines": [event.where if event is not None else "" for event in execution.events],
+        "names": dict(execution.names),
+    }

@@ -1,0 +1,331 @@
+"""The answer to a log: an execution with its events, or none with the reason, and what the log leaves open.
+
+If a line is freed, its action may happen anywhere or never, so no execution goes. The lines that contradict
+each other are found by freeing one line after the other. Each question is a search of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.errors import InternalError, time_out
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.traces import Json, Trace, plain
+from fencepost.encoding.logs.events import Event, Log, Logs
+from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, Names, same, validate
+
+CONTROLLED = 200
+"""The number of lines up to which each line is changed in turn, to see whether the change is refused."""
+
+SPARE = 1_000
+"""The nodes that a search for a changed log may visit beside four times those of the log itself."""
+
+
+class Fit(StrEnum):
+    """Whether an execution has the events of a log."""
+
+    EXECUTION = "execution"
+    NONE = "none"
+    UNDECIDED = "undecided"
+
+
+class Share(StrEnum):
+    """How many of the executions that fit a log violate a property."""
+
+    NONE = "impossible"
+    SOME = "possible"
+    ALL = "certain"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class FittingExecution:
+    """An execution that fits a log, replayed step by step."""
+
+    trace: Trace
+    events: tuple[Event | None, ...]
+    """For each step the event that it is, or None for a silent step."""
+    names: Names
+    """The values found for names of the log."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The reason why no execution has the events of a log."""
+
+    ends: tuple[Event, ...]
+    """The last event of the shortest prefix of each process that has no execution."""
+    core: tuple[Event, ...]
+    """Events of these prefixes that contradict each other."""
+    is_smallest: bool
+    """Whether each event of the core is needed for the contradiction, by a search for each."""
+    needed: str | None
+    """The change of one line with which there is an execution; None if none was found."""
+
+
+@dataclass(frozen=True)
+class Violations:
+    """How many of the executions that fit violate a property, with an example of each kind."""
+
+    prop: Property
+    share: Share
+    violating: FittingExecution | None = None
+    keeping: FittingExecution | None = None
+
+
+@dataclass(frozen=True)
+class LogAnswer:
+    """The answer to a log."""
+
+    fit: Fit
+    instance: Instance
+    logs: Logs
+    execution: FittingExecution | None = None
+    refusal: Refusal | None = None
+    violations: tuple[Violations, ...] = ()
+    silent_lines: tuple[Event, ...] = ()
+    """Events of which no change is refused: they carry no information."""
+    controlled: int = 0
+    """The number of lines that were changed, to see whether a change is refused."""
+    nodes: int = 0
+    reason: str | None = None
+    """Why the search ended early; None if it did not."""
+    reached: tuple[Event, ...] = field(default=())
+    """The next event of each process where the search came farthest."""
+
+
+def follow(
+    instance: Instance,
+    logs: Logs,
+    silent: Sequence[str] = (),
+    properties: Sequence[Property] = (),
+    timeout: float = 300.0,
+) -> LogAnswer:
+    """Return whether an execution of the instance has these events, each process's in its own order.
+
+    An action that no line names may happen anywhere, and so may those that are `silent` and those of a
+    process without a log. `timeout` counts seconds. Raises BadInput for lines that cannot mean anything.
+    """
+    question = _Question(instance, logs, silent, time.monotonic() + timeout)
+    found = question.find(logs.by_process)
+    known = LogAnswer(Fit.UNDECIDED, instance, logs, nodes=found.nodes)
+    if not found.is_complete:
+        reached = _at(logs.by_process, found.positions)
+        return replace(known, reason=time_out(timeout), reached=reached)
+    if found.moves is None:
+        return replace(known, fit=Fit.NONE, refusal=question.refusal(found.nodes))
+    execution = question.execution(found)
+    uninformative, controlled = question.uninformative(found.nodes)
+    return replace(
+        known,
+        fit=Fit.EXECUTION,
+        execution=execution,
+        violations=tuple(map(question.violations, properties)),
+        silent_lines=uninformative,
+        controlled=controlled,
+    )
+
+
+class _Question:
+    """One log, and the searches about it and about changes of it."""
+
+    def __init__(self, instance: Instance, logs: Logs, silent: Sequence[str], until: float) -> None:
+        self._replayer = Replayer(instance.system, instance.subject)
+        self._concrete: Concrete = self._replayer.concrete
+        self._logs, self._until = logs.by_process, until
+        self._follower = LogSearch(self._concrete, logs.events, silent)
+        validate(self._logs, self._follower)
+
+    def find(
+        self,
+        logs: Sequence[Log],
+        freed: Sequence[Event] = (),
+        nodes: int = 10**9,
+        violated: Callable[[State], bool] | None = None,
+        wanted: bool = False,
+    ) -> LogSearchEnd:
+        """Search for an execution with these events within the time that is left."""
+        return self._follower.find(logs, Bounds(nodes, self._until), freed, violated, wanted)
+
+    # An execution.
+
+    def execution(
+        self, found: LogSearchEnd, violated: Callable[[State], bool] | None = None
+    ) -> FittingExecution:
+        """Return the execution that a search found, without silent steps that it does not need, replayed.
+
+        With `violated`, steps stay that keep the property false or true on the way, as the search found it.
+        """
+        assert found.moves is not None and found.first is not None and found.last is not None
+        moves = self._shortened(found, violated)
+        system = self._concrete.system
+        choices = [v.name for v in system.choices if found.last[v.place] == 1]
+        beginning = [found.first[v.place] for v in system.varied]
+        try:
+            trace = self._replayer.record("path", [move.action for move in moves], choices, beginning)
+        except NotAnExecution as error:
+            raise InternalError(f"the execution of a log does not replay: {error}") from error
+        return FittingExecution(trace, tuple(move.event for move in moves), found.names)
+
+    def _shortened(self, found: LogSearchEnd, violated: Callable[[State], bool] | None) -> list[Move]:
+        """Return the moves without those silent ones that can be left out one by one."""
+        assert found.moves is not None and found.last is not None
+        kept = list(found.moves)
+        chosen = {v.place: found.last[v.place] == 1 for v in self._concrete.system.choices}
+        beginning = [found.first[v.place] for v in self._concrete.system.varied]  # type: ignore[index]
+        first = self._concrete.initial(chosen, beginning)
+        was_violated = violated is not None and self._runs(first, kept, violated) is True
+        for move in reversed(found.moves):
+            if move.event is None:
+                fewer = [one for one in kept if one is not move]
+                outcome = self._runs(first, fewer, violated)
+                if outcome is not None and outcome is was_violated:
+                    kept = fewer
+        return kept
+
+    def _runs(
+        self, first: State, moves: Sequence[Move], violated: Callable[[State], bool] | None
+    ) -> bool | None:
+        """Return whether the moves make the property false on their way, or None if they do not fit."""
+        state, is_false = first, violated is not None and violated(first)
+        for move in moves:
+            event = move.event
+            if event is not None and not self._follower.has(event.before, state):
+                return None
+            after = next(self._concrete.step(move.action).successors(state), None)
+            if after is None or (event is not None and not self._follower.has(event.after, after)):
+                return None
+            state = after
+            is_false = is_false or (violated is not None and violated(state))
+        return is_false
+
+    def violations(self, prop: Property) -> Violations:
+        """Return how many of the executions that fit violate the property, with an example of each kind."""
+        violated = self._concrete.predicate(~prop.holds)
+        bad = self.find(self._logs, violated=violated, wanted=True)
+        good = self.find(self._logs, violated=violated)
+        if not (bad.is_complete and good.is_complete):
+            return Violations(prop, Share.UNDECIDED)
+        examples = [self.execution(one, violated) if one.moves is not None else None for one in (bad, good)]
+        share = Share.NONE if examples[0] is None else Share.ALL if examples[1] is None else Share.SOME
+        return Violations(prop, share, *examples)
+
+    # The reason of a refusal.
+
+    def refusal(self, nodes: int) -> Refusal:
+        """Return why no execution has the events: short prefixes, and lines that contradict each other."""
+        most, required, open_ends = 4 * nodes + SPARE, list(self._logs), set[Event]()
+        for number in range(len(required)):
+            while log := required[number]:
+                shorter = [*required[:number], log[:-1], *required[number + 1 :]]
+                if not self._is_refused(shorter, most):
+                    break
+                required = shorter
+        ends = tuple(log[-1] for log in required if log)
+        for event in itertools.chain(*required):
+            fewer = [tuple(one for one in log if one is not event) for log in required]
+            refused = self._is_refused(fewer, most)
+            if refused is None:
+                open_ends.add(event)
+            elif refused:
+                required = fewer
+        core = tuple(itertools.chain(*required))
+        return Refusal(ends, core, not open_ends, next(self._changes(core, most), None))
+
+    def _is_refused(self, required: Sequence[Log], nodes: int) -> bool | None:
+        """Return whether no execution has these events, all others freed; None if that is not found out."""
+        kept = set(itertools.chain(*required))
+        found = self.find(required, [e for e in itertools.chain(*self._logs) if e not in kept], nodes)
+        return found.moves is None if found.is_complete else None
+
+    def _changes(self, core: Sequence[Event], most: int) -> Iterator[str]:
+        """Yield each change of one line of the core with which there is an execution, in words."""
+        for event in core:
+            exchanged = self._exchanged(event)
+            if exchanged is not None and self.find(exchanged, nodes=most).moves is not None:
+                yield f"{event.where}: exchanged with the next line there is an execution"
+        for event in reversed(core):
+            for part, name, value in event.values:
+                other = event.without(part, name)
+                found = self.find(self._with(event, other), nodes=most)
+                if found.moves is not None:
+                    told = self._value_in(found, other, part, name)
+                    yield f"{event.where}: with {name}={told} instead of {value} there is an execution"
+        for event in reversed(core):
+            if self.find(self._with(event, None), nodes=most).moves is not None:
+                yield f"{event.where}: without this line there is an execution"
+
+    def _value_in(self, found: LogSearchEnd, event: Event, part: str, name: str) -> Json:
+        """Return the value that an execution has where the event leaves it open."""
+        execution = self.execution(found)
+        number = next(i for i, own in enumerate(execution.events) if own == event)
+        if part == "arguments":
+            return execution.trace.steps[number].arguments[name]
+        return execution.trace.states[number + (part == "after")][name]
+
+    def _with(self, event: Event, other: Event | None) -> list[Log]:
+        """Return the logs with another event in the place of one, or without it."""
+        changed = () if other is None else (other,)
+        return [
+            tuple(one for own in log for one in (changed if own is event else (own,))) for log in self._logs
+        ]
+
+    # Lines without information.
+
+    def uninformative(self, nodes: int) -> tuple[tuple[Event, ...], int]:
+        """Return the events of which no change is refused, and the number of events that were changed.
+
+        A change is another value, an exchange with the next line, or the line left out. A search that needs
+        many more nodes than that of the log itself counts as a refusal.
+        """
+        events = [event for log in self._logs for event in log]
+        if len(events) > CONTROLLED:
+            return (), 0
+        most = 4 * nodes + SPARE
+        silent = [
+            event
+            for event in events
+            if all(self.find(logs, nodes=most).moves is not None for logs in self._variants(event))
+        ]
+        return tuple(silent), len(events)
+
+    def _variants(self, event: Event) -> Iterator[list[Log]]:
+        """Yield the logs with one change of the event."""
+        yield self._with(event, None)
+        for part, name, value in event.values:
+            other = next((own for own in self._other_values(event, part, name) if not same(value, own)), None)
+            if other is not None:
+                yield self._with(event, event.changed(part, name, plain(other)))
+        exchanged = self._exchanged(event)
+        if exchanged is not None:
+            yield exchanged
+
+    def _exchanged(self, event: Event) -> list[Log] | None:
+        """Return the logs with the event behind the next one of its process, if that tells something else."""
+        log = next(log for log in self._logs if event in log)
+        place = log.index(event)
+        if place + 1 == len(log) or log[place + 1].says_the_same(event):
+            return None
+        swapped = (*log[:place], log[place + 1], event, *log[place + 2 :])
+        return [swapped if own is log else own for own in self._logs]
+
+    def _other_values(self, event: Event, part: str, name: str) -> Sequence[Json]:
+        """Return the values that an argument, or a single state variable, may have."""
+        if part == "arguments":
+            schema = next(s for s in self._concrete.system.schemas if s.name == event.action)
+            return [plain(v) for p in schema.parameters if p.symbol == name for v in p.sort]
+        (variable, *parts) = self._follower.variables[name]
+        return [] if parts or variable.family.whole is not None else [plain(v) for v in variable.domain]
+
+
+def _at(logs: Sequence[Log], positions: Sequence[int]) -> tuple[Event, ...]:
+    """Return the next event of each process at these positions."""
+    return tuple(log[at] for log, at in zip(logs, positions, strict=True) if at < len(log))

@@ -1,0 +1,315 @@
+"""A forward search for an execution with given events, on plain values.
+
+A node is the position in the log of each process, the state, the values found for names of the log, and
+whether the property was false on the way. The search visits the nodes that are nearest to the end of the log
+first. It decides a loss when an action reads it. If no node is left, no execution has these events.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fencepost.encoding.concrete.beginnings import Beginnings
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.steps import State, Step
+from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.patterns import plain_index
+from fencepost.encoding.language.sorts import Sort, Value, show
+from fencepost.encoding.language.state import Variable
+from fencepost.encoding.language.terms import Parameter, Term, lift
+from fencepost.encoding.language.traces import Json, plain, shown_name
+from fencepost.encoding.logs.events import Event, Log
+
+Names = tuple[tuple[str, str], ...]
+"""The values found for names of the log, as pairs of texts."""
+
+Node = tuple[tuple[int, ...], State, Names, bool]
+
+OFTEN = 256
+"""The number of nodes after which the search looks at the clock."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step of an execution, with the event that it is; None for a silent step."""
+
+    action: GroundAction
+    event: Event | None
+
+
+@dataclass(frozen=True)
+class LogSearchEnd:
+    """The end of a search: an execution, or none, or a limit that was reached."""
+
+    moves: tuple[Move, ...] | None
+    """The execution; None if there is none, or if a limit was reached."""
+    first: State | None
+    last: State | None
+    names: Names
+    nodes: int
+    is_complete: bool
+    """Whether all nodes were visited, or an execution was found."""
+    positions: tuple[int, ...]
+    """The positions of the node that was nearest to the end."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far a search goes: a number of nodes, and a time of `time.monotonic`."""
+
+    nodes: int = 10**9
+    until: float = float("inf")
+
+
+class LogSearch:
+    """Searches of one system for executions with the events of a log, or of a changed log."""
+
+    def __init__(self, concrete: Concrete, events: Sequence[Event], silent: Collection[str]) -> None:
+        """Prepare the search. Actions that no event names leave no line, and those `silent` may leave none.
+
+        Raises BadInput for an action that does not exist.
+        """
+        valid = [schema.name for schema in concrete.system.schemas]
+        for name in silent:
+            if name not in valid:
+                raise BadInput(
+                    f"{name}: no such action{did_you_mean(name, valid)}; valid: {', '.join(valid)}"
+                )
+        self.concrete = concrete
+        loud = {event.action for event in events} - set(silent)
+        processes = {event.process for event in events} - {""}
+        actors = {show(actor) for step in concrete.steps if (actor := _actor(step)) is not None}
+        self._only = frozenset(processes) if processes and processes <= actors else None
+        """The processes that have a log, if all of them are actors of the protocol."""
+        self._by_name: dict[str, list[Step]] = {}
+        for step in concrete.steps:
+            self._by_name.setdefault(step.action.schema.name, []).append(step)
+        self._candidates: dict[Event, list[tuple[Step, Names]]] = {}
+        self._hidden = [step for step in concrete.steps if self._is_silent(step, loud)]
+
+    def find(
+        self,
+        logs: Sequence[Log],
+        bounds: Bounds = Bounds(),
+        freed: Collection[Event] = (),
+        violated: Callable[[State], bool] | None = None,
+        wanted: bool = False,
+    ) -> LogSearchEnd:
+        """Search for an execution with these events; it ends with the last of them.
+
+        The actions of events that are `freed` may happen anywhere, or never. With `violated` the execution
+        must make the property false on its way, if that is `wanted`, or never.
+        """
+        free = [step for event in freed for step, _ in self._of(event)]
+        hidden = list(dict.fromkeys([*self._hidden, *free]))
+        end = tuple(map(len, logs))
+        times = [_latest_before(log) for log in logs]
+        counter = itertools.count()
+        parents: dict[Node, tuple[Node | None, Move | None]] = {}
+        heap: list[tuple[int, int, int, Node]] = []
+        best = (0,) * len(logs)
+
+        def enter(node: Node, parent: Node | None, move: Move | None, depth: int) -> None:
+            if violated is not None and not node[3] and violated(node[1]):
+                if not wanted:
+                    return
+                node = (*node[:3], True)
+            if node not in parents:
+                parents[node] = parent, move
+                heapq.heappush(heap, (sum(end) - sum(node[0]), depth, next(counter), node))
+
+        for first in Beginnings(self.concrete).states():
+            enter(((0,) * len(logs), first, (), False), None, None, 0)
+        while heap:
+            _, depth, _, node = heapq.heappop(heap)
+            if sum(node[0]) > sum(best):
+                best = node[0]
+            if node[0] == end and node[3] == wanted:
+                return self._found(node, parents, best)
+            if len(parents) >= bounds.nodes or (not len(parents) % OFTEN and time.monotonic() > bounds.until):
+                return LogSearchEnd(None, None, None, (), len(parents), False, best)
+            if node[0] == end:
+                continue
+            for event, move, positions, after, names in self._taken(logs, times, node):
+                enter(
+                    (positions, after, names, node[3]),
+                    node,
+                    Move(move, event) if move is not None else None,
+                    depth + 1,
+                )
+            for step in hidden:
+                for after in step.successors(node[1]):
+                    if after != node[1]:
+                        enter((node[0], after, *node[2:]), node, Move(step.action, None), depth + 1)
+        return LogSearchEnd(None, None, None, (), len(parents), True, best)
+
+    def _taken(
+        self, logs: Sequence[Log], times: Sequence[Sequence[float]], node: Node
+    ) -> Iterator[tuple[Event, GroundAction | None, tuple[int, ...], State, Names]]:
+        """Yield each way in which the next event of a process may happen, or may not have happened."""
+        positions, state, names, _ = node
+        for number, log in enumerate(logs):
+            if positions[number] == len(log):
+                continue
+            event = log[positions[number]]
+            if any(
+                times[other][positions[other]] < event.earliest
+                for other in range(len(logs))
+                if other != number
+            ):
+                continue
+            further = (*positions[:number], positions[number] + 1, *positions[number + 1 :])
+            if event.maybe:
+                yield event, None, further, state, names
+            if not self.has(event.before, state):
+                continue
+            for step, own in self._of(event):
+                known = _united(names, own)
+                if known is None or not self._is_actor(step.action, event.process, state):
+                    continue
+                for after in step.successors(state):
+                    if self.has(event.after, after):
+                        yield event, step.action, further, after, known
+
+    def _found(
+        self, node: Node, parents: Mapping[Node, tuple[Node | None, Move | None]], best: tuple[int, ...]
+    ) -> LogSearchEnd:
+        moves, here = list[Move](), node
+        while (parent := parents[here][0]) is not None:
+            move = parents[here][1]
+            if move is not None:
+                moves.append(move)
+            here = parent
+        return LogSearchEnd(tuple(reversed(moves)), here[1], node[1], node[2], len(parents), True, best)
+
+    def _is_silent(self, step: Step, loud: Collection[str]) -> bool:
+        """Return whether the action may happen without a line."""
+        name, actor = step.action.schema.name, _actor(step)
+        has_no_log = self._only is not None and actor is not None and show(actor) not in self._only
+        return name not in loud or has_no_log
+
+    def _of(self, event: Event) -> list[tuple[Step, Names]]:
+        """Return the actions that the event may be, each with the values of names that it then means."""
+        if event not in self._candidates:
+            found = []
+            for step in self._by_name[event.action]:
+                named = _means(event, step.action)
+                if named is not None:
+                    found.append((step, named))
+            self._candidates[event] = found
+        return self._candidates[event]
+
+    def _is_actor(self, action: GroundAction, process: str, state: State) -> bool:
+        """Return whether the process acts. A process that is no actor of the protocol may be any."""
+        if self._only is None or not process:
+            return True
+        actor = action.schema.action.actor
+        if isinstance(actor, Term):
+            return show(self.concrete.evaluate(actor, action.environment, state)) == process
+        return show(actor) == process
+
+    def has(self, told: Mapping[str, Json], state: State) -> bool:
+        """Return whether the state variables have these values, as traces show them."""
+        return all(same(value, self.shown(name, state)) for name, value in told.items())
+
+    def shown(self, name: str, state: State) -> Json:
+        """Return the value of a state variable as a trace shows it."""
+        variables = self.variables[name]
+        whole = variables[0].family.whole
+        if whole is None:
+            return plain(self.concrete.value(state, variables[0]))
+        places = self.concrete.system.state.places
+        return whole.text(
+            whole.index(variables[0].index),
+            lambda family, index: self.concrete.value(state, places[family, index]),
+        )
+
+    @cached_property
+    def variables(self) -> Mapping[str, list[Variable]]:
+        """The state variables by the names that traces show; a set or a sequence is one."""
+        found: dict[str, list[Variable]] = {}
+        for variable in self.concrete.system.variables:
+            if not variable.is_choice:
+                found.setdefault(shown_name(variable.family, variable.index), []).append(variable)
+        return found
+
+
+def validate(logs: Sequence[Log], follower: LogSearch) -> None:
+    """Raise BadInput for a variable that does not exist, and for a value that no argument can have."""
+    for event in (event for log in logs for event in log):
+        for name in (*event.before, *event.after):
+            if name not in follower.variables:
+                raise BadInput(
+                    f"{event.where}: {name}: no such state variable{did_you_mean(name, follower.variables)}"
+                )
+        schema = next(s for s in follower.concrete.system.schemas if s.name == event.action)
+        for parameter in schema.parameters:
+            value = event.arguments.get(parameter.symbol)
+            if value is not None and not is_name(value, parameter) and not _valued(value, parameter.sort):
+                listed = [show(v) for v in parameter.sort]
+                raise BadInput(
+                    f"{event.where}: {parameter.symbol} = {value!r}: not a value of {schema.name}; "
+                    f"valid: {listed[0]} to {listed[-1]}"
+                )
+
+
+def is_name(value: Json, parameter: Parameter) -> bool:
+    """Return whether the value is a name of the log, such as an address, whose label is to be found."""
+    labelled = not any(isinstance(v, int) for v in parameter.sort)
+    return labelled and isinstance(value, str) and not _valued(value, parameter.sort)
+
+
+def same(told: Json, value: Value) -> bool:
+    """Return whether a value of a log is that of the protocol."""
+    own = plain(value)
+    return told == show(value) or (told == own and isinstance(told, bool) is isinstance(own, bool))
+
+
+def _valued(value: Json, sort: Sort) -> bool:
+    return any(same(value, own) for own in sort)
+
+
+def _means(event: Event, action: GroundAction) -> Names | None:
+    """Return the values of names if the event is that action, or None if it is not."""
+    found: dict[str, str] = {}
+    for parameter, own in zip(action.schema.parameters, action.arguments, strict=True):
+        told = event.arguments.get(parameter.symbol)
+        if told is None or same(told, own):
+            continue
+        if not is_name(told, parameter):
+            return None
+        if found.setdefault(str(told), show(own)) != show(own):
+            return None
+    return tuple(sorted(found.items()))
+
+
+def _united(names: Names, further: Names) -> Names | None:
+    """Return the pairs of both, or None if a name would have two values or a value two names."""
+    if not further:
+        return names
+    found = dict(names)
+    for name, value in further:
+        if found.get(name, value) != value or any(v == value and n != name for n, v in found.items()):
+            return None
+        found[name] = value
+    return tuple(sorted(found.items()))
+
+
+def _actor(step: Step) -> Value | None:
+    """Return the actor of an action, or None if it depends on the state."""
+    found = plain_index(lift(step.action.schema.action.actor), step.action.environment)
+    return found[0] if found else None
+
+
+def _latest_before(log: Log) -> list[float]:
+    """Return for each position the earliest `latest` of the events from there on."""
+    found = [float("inf")]
+    for event in reversed(log):
+        found.append(min(found[-1], event.latest))
+    return list(reversed(found))

@@ -1,0 +1,1 @@
+"""The files of a deployment: one walk reads each of them."""

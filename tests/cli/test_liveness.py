@@ -1,0 +1,229 @@
+"""Liveness on the command line: the loop as text and in each form, exit codes, files, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fencepost
+from support.commands import said
+
+ROOT = Path(__file__).parents[2]
+BIT = ROOT / "examples" / "alternating_bit.py"
+WEAK = ("check", BIT, "--set", "receipts=weak", "--property", "value-arrives")
+
+LASSO = """\
+  1  sender   send (datum d1)
+                sent_bit: 0 → 1
+  2  sender   resend
+                is_under_way: no → yes; message_bit: 0 → 1
+     the loop begins here
+  3  network  lose
+                is_under_way: yes → no
+  4  sender   resend
+                is_under_way: no → yes
+  5  receiver acknowledge
+                ack_is_under_way: no → yes
+  6  network  lose ack
+                ack_is_under_way: yes → no
+Violated: a value that is sent arrives.
+value-arrives is owed since step 1. From then on steps 3 to 6 are repeated for ever. Fairness: resend is taken
+in step 4; receive is disabled after step 3; acknowledge is taken in step 5; receive ack is taken in step 6,
+which has its effect.
+False: sent_bit is 1 since step 1; received_bit is 0 from the beginning.
+
+value-arrives: violated: a loop of 4 steps after 2 (fewest in all), with faults lost=2"""
+
+
+def test_a_loop_is_shown_with_its_fairness(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, *WEAK)
+    assert code == 1
+    assert LASSO in out
+
+
+def test_strong_fairness_proves_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "check", BIT)
+    assert code == 0
+    assert "sender-learns: proved: all 112 reachable states were visited" in out
+    assert "and no fair loop of them owes it" in out
+
+
+def test_a_proof_by_solvers_says_what_it_rests_on(capsys: pytest.CaptureFixture[str]) -> None:
+    peterson = ROOT / "examples" / "peterson.py"
+    code, out, _ = said(capsys, "check", peterson, "--property", "nobody-starves", "--engine", "ic3")
+    assert code == 0
+    rounds = "nobody-starves: proved: within 6 rounds of fairness of steps; inductive, with "
+    loops = "nobody-starves: proved: no loop that owes it is fair to steps; inductive, with "
+    assert rounds in out or loops in out
+
+
+def test_standing_still_is_a_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "check", ROOT / "examples" / "dekker.py", "--set", "both=insist")
+    assert code == 1
+    assert "nothing more happens" in out
+    assert "nobody-starves: violated: it stands still after 2 steps (fewest in all), without any fault" in out
+    assert "After that nothing more happens. Fairness: steps(1) is disabled in the\nwhole loop" in out
+
+
+def test_the_trace_in_a_file_replays_with_its_loop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, *WEAK, "--traces", tmp_path)
+    (file,) = tmp_path.glob("*.json")
+    code, out, _ = said(capsys, "trace", file, "--protocol", BIT)
+    assert code == 0
+    assert "the loop begins here" in out
+    saved = json.loads(file.read_text())
+    assert (saved["loop"]["begins"], saved["loop"]["owed"]) == (2, 1)
+    assert saved["loop"]["fair"][0] == {"name": "resend", "how": "taken in step 4"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"begins": 1}, "the loop that begins after step 1 does not end where it begins"),
+        ({"owed": 0}, "loop: the file says"),
+        ({"fair": []}, "loop: the file says"),
+    ],
+)
+def test_a_forged_loop_does_not_replay(
+    change: dict[str, object], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, *WEAK, "--traces", tmp_path)
+    (file,) = tmp_path.glob("*.json")
+    saved = json.loads(file.read_text())
+    file.write_text(json.dumps({**saved, "loop": {**saved["loop"], **change}}))
+    code, out, _ = said(capsys, "trace", file, "--protocol", BIT)
+    assert code == 1
+    assert reason in out
+    del saved["loop"]
+    file.write_text(json.dumps(saved))
+    code, out, _ = said(capsys, "trace", file, "--protocol", BIT)
+    assert (code, "loop: is missing" in out) == (1, True)
+
+
+def test_each_form_shows_where_the_loop_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = said(capsys, *WEAK, "--format", "itf")
+    assert json.loads(out)["loop"] == 2
+    for form in ("mermaid", "sequencediagram"):
+        _, out, _ = said(capsys, *WEAK, "--format", form)
+        assert "The loop begins here." in out
+    _, out, _ = said(capsys, *WEAK, "--format", "html")
+    assert "steps 3 to 6 are repeated for ever" in out
+
+
+def test_json_has_the_loop_and_the_basis(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = said(capsys, *WEAK, "--format", "json")
+    (result,) = json.loads(out)["results"]
+    assert result["trace"]["loop"]["begins"] == 2
+    assert result["live"] == {
+        "by": "loops",
+        "rounds": None,
+        "fair": ["resend", "receive", "acknowledge", "receive ack"],
+    }
+    assert (result["steps"], result["fewest"]) == (6, "of-all")
+
+
+def test_python_has_the_same() -> None:
+    checked = fencepost.check(BIT, settings={"receipts": "weak"}, properties="value-arrives")
+    found = checked["value-arrives"]
+    assert (found.verdict, found.steps) == ("violated", 6)
+    assert "the loop begins here" in found.trace.text()
+
+
+FILE = """\
+from fencepost.encoding.language import *
+
+class State(StateSpace):
+    def __init__(self):
+        self.x = variable(integers(0, 2))
+
+def up(s):
+    return Action(when=s.x == 0, then=[s.x.set(1)], actor="a")
+
+def build(p):
+    s = State()
+    return System(s, (each(up, s{fair}),), (
+        leads_to("rises", "it rises", s.x == {start}, s.x == 1),
+    ))
+
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Parameters:
+    pass
+
+PROTOCOL = Protocol("own", "a file of a test", Parameters(), build)
+"""
+
+
+def own(folder: Path, fair: str, start: int = 0) -> Path:
+    file = folder / "own.py"
+    file.write_text(FILE.format(fair=fair, start=start))
+    return file
+
+
+def test_a_system_without_fairness_has_a_remark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "check", own(tmp_path, ""))
+    assert code == 1
+    assert "remark: rises: no action is fair, so an execution may stand still wherever this is owed" in out
+    assert "rises: violated: it never moves (fewest in all), without any fault" in out
+    code, out, _ = said(capsys, "check", own(tmp_path, ', fair="weak"'))
+    assert (code, "remark" in out) == (0, False)
+
+
+def test_what_is_never_owed_is_vacuous(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "check", own(tmp_path, ', fair="weak"', start=2))
+    assert code == 3
+    assert "rises: vacuous: nothing was tested; never reached: a state from which it is owed" in out
+
+
+def test_a_wrong_fairness_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", own(tmp_path, ', fair="often"'))
+    assert code == 2
+    assert 'up: fair=\'often\'; valid: "weak", "strong"' in err
+    assert err.count("\n") == 1
+
+
+def test_a_bound_decides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "check", own(tmp_path, ', fair="weak"'), "--bound", "5")
+    assert code == 3
+    assert "rises: undecided: a bound on steps says nothing about what comes about in the end" in out
+
+
+@pytest.mark.parametrize("command", ("simulate", "weaken"))
+def test_other_commands_refuse_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, command, BIT, "--property", "value-arrives")
+    assert code == 2
+    assert "value-arrives: is about liveness, and only check and trace take it; valid: right-value" in err
+
+
+def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = said(capsys, "protocols", BIT)
+    assert "value-arrives: a value that is sent arrives" in out
+
+
+def test_a_certificate_has_no_liveness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "certificate"
+    file = own(tmp_path, ', fair="weak"')
+    code, _, err = said(capsys, "check", file, "--engine", "ic3", "--certificates", folder)
+    assert code == 3
+    assert "no certificate for rises: a proof of liveness gives none" in err
+
+
+def test_an_expectation_of_a_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fencepost.cli.cases import Unmet, check_run
+    from fencepost.properties.expectations import read
+
+    cases = tmp_path / "own.cases.toml"
+    row = f'[[case]]\nprotocol = "{BIT}"\nset = {{receipts = "weak"}}\n'
+    cases.write_text(row + "expect = {value-arrives = 6, sender-learns = 6, right-value = 'proved'}\n")
+    for expectation in read(cases):
+        (run,) = expectation.runs()
+        check_run(run).must_be(run.verdict.value, run.steps)
+    cases.write_text(row + "expect = {value-arrives = 5}\n")
+    (expectation,) = read(cases)
+    (run,) = expectation.runs()
+    with pytest.raises(Unmet, match="expected 5 steps, found 6"):
+        check_run(run).must_be(run.verdict.value, run.steps)
