@@ -18,7 +18,6 @@ from fencepost.answers.spelled_terms import (
     unmarked,
     variable,
 )
-from fencepost.answers.weakened_systems import flattened
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
@@ -28,6 +27,7 @@ from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.sorts import Sort, show
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE, TRUE, Constant, Parameter, Term, Update, lift
+from fencepost.encoding.mutation.changed_systems import flattened
 
 
 @dataclass(frozen=True)

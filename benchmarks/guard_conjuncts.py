@@ -6,15 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.answers.weakened_systems import (
-    Conjunct,
-    conjuncts,
-    exchanged,
-    flattened,
-    named_actions,
-    split,
-    without,
-)
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
@@ -24,6 +15,15 @@ from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE, Family, Quantified, Term, all_of, any_of
+from fencepost.encoding.mutation.changed_systems import (
+    Conjunct,
+    conjuncts,
+    exchanged,
+    flattened,
+    named_actions,
+    split,
+    without,
+)
 
 
 def described(systems: Iterable[System]) -> dict[Conjunct, str]:

@@ -126,7 +126,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         f"{_VARIED}losses_chosen_up_front_are_those_decided_on_the_way[few]",
         "unit/encoding/test_traps.py",
     ),
-    **dict.fromkeys(["answers/weakened_systems.py", "answers/weakening.py"], ("cli/test_weaken.py",)),
+    "mutation/": ("cli/test_weaken.py",),
 }
 """The code that is mutated, and for each part the tests of `tests/` that run, the fastest first."""
 

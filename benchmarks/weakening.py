@@ -23,10 +23,10 @@ from typing import NamedTuple
 from guard_conjuncts import fingerprint
 from guard_instances import GUARD_INSTANCES
 
-from fencepost.answers.weakened_systems import Conjunct
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
+from fencepost.encoding.mutation.changed_systems import Conjunct
 from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import find
 from guards import Effort, Finding, Instance, Known, Outcome, classify

@@ -29,7 +29,7 @@ TASKS = {
         "check": "Search for violations of properties, or prove that there are none.",
         "trace": "Replay and show a saved counterexample.",
         "follow": "Say whether a log of a real system is an execution of a protocol.",
-        "weaken": "Leave out each conjunct and each update in turn: which property notices?",
+        "weaken": "Change the protocol in one place at a time: which property notices?",
         "known": "Check that known bugs are found, and are gone once mended.",
     },
     "Prove and certify": {

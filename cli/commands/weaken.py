@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from fencepost.answers.weakened_systems import Conjunct, mutants
-from fencepost.answers.weakening import MutantFinding, MutantOutcome, Unchanged, unchanged, weaken
+import click
+
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import grouped_command
+from fencepost.cli.options.grouped import OUTPUT, grouped_command, option
 from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import jobs_option, memory_option
 from fencepost.cli.options.settings import properties_option
@@ -26,8 +27,13 @@ from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import time_out
+from fencepost.encoding.language.origins import origins_recorded
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.mutation.accepted import Accepted, read_accepted
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
+from fencepost.encoding.mutation.mutants import PARTS, Mutant, brief, mutants
+from fencepost.encoding.mutation.weakening import Unchanged, proposal, unchanged, weaken
 
 BASE_SHARE = 0.25
 """The share of the time in which the instance is checked without a change, at most."""
@@ -41,20 +47,27 @@ NOTICE = k.keys(
 )
 MUTANT = k.keys(
     action=k.text("the name of the action, with an index set if another one has that name"),
-    part=k.among(("conjunct", "update"), "the conjunct is left out, or the update is skipped"),
-    position=k.whole("which conjunct of the guard, or which update of the action", 1),
+    part=k.among(PARTS, "the part of the text that is changed"),
+    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1),
     of=k.whole("how many there are", 1),
-    text=k.text("the conjunct or the update, shortened"),
+    text=k.text("the part as its author wrote it"),
+    change=k.text("the change: left out, skipped, always applies, or what becomes what"),
+    place=k.text("the file and the line of the text; empty if they are not known"),
     outcome=k.among((o.value for o in MutantOutcome), "whether something notices the change"),
     noticed_by=k.many(NOTICE, "the properties that notice it; none if the engine refuses the system"),
     reason=k.null(k.text("why, if no property notices it")),
+    why=k.null(k.among((w.value for w in Why), "the kind of mutant"), "unless it lives"),
+    shown=k.texts("the shortest execution known to a difference, and the two states side by side"),
+    accepted=k.null(k.text("the reason in the file of accepted survivors"), "if it is not in this file"),
 )
 WEAKENED = k.document(
-    "fencepost.weaken/1",
+    "fencepost.weaken/2",
     **SUBJECT,
     unchanged=k.table(str, "the verdict of each property without a change"),
-    mutants=k.many(MUTANT, "each conjunct and each update, in the order of the actions"),
+    mutants=k.many(MUTANT, "each change of a part of the text, in the order of the actions"),
     unheard=k.texts("the properties that hold and notice no mutant"),
+    score=k.whole("percent noticed of the mutants that can matter, rounded down; 100 if none can", 0),
+    proposal=k.null(k.text("a setting with which the violated properties are proved"), "if none is known"),
     interrupted=k.INTERRUPTED,
     seconds=k.seconds("seconds for the command"),
 )
@@ -68,6 +81,19 @@ WEAKENED = k.document(
 @memory_option
 @form_option
 @output_option
+@option(
+    "--require",
+    type=click.IntRange(0, 100),
+    metavar="PERCENT",
+    group=OUTPUT,
+    help="Exit with 1 if fewer of the mutants that can matter are noticed.",
+)
+@option(
+    "--accepted",
+    metavar="FILE",
+    group=OUTPUT,
+    help="Take the survivors in this TOML file for accepted, each with its reason.",
+)
 def command(
     protocol: str,
     settings: tuple[str, ...],
@@ -78,28 +104,39 @@ def command(
     memory: float | None,
     form: str,
     output: str | None,
+    require: int | None,
+    accepted: str | None,
 ) -> int:
     """Change PROTOCOL, or the one in FILE.py, in one place at a time, and say which property notices.
 
-    Each conjunct of each guard is left out, and each update is skipped. A property notices the mutant if it
-    is violated, or if its witness is out of reach. A mutant that reaches the same states is equivalent.
-    Exits with 0 if every other mutant is noticed, 1 if one is not, 3 if one is undecided.
+    A place is a conjunct, update, `when=`, comparison, constant, quantifier or field of a message in the
+    text. A property notices the mutant if it is violated, or if its witness is out of reach. A mutant that
+    reaches the same states is equivalent. With --property, a table shows what the property rests on.
+    Exits with 0 if every other mutant is noticed, 1 if one is not, 3 if one is undecided. With --require,
+    only the percentage decides.
     """
     instance = asked_instance(protocol, settings, release)
+    with origins_recorded():
+        made = mutants(instance.written)
     properties = instance.properties(*names)
     limits = Limits(minimize=Minimize.NONE, memory=memory, jobs=jobs, enumeration_first=True)
     refuse_uncheckable(instance.system, limits)
-    report = WeakenReport(instance)
-    number = len(mutants(instance.written))
+    reasons = {} if accepted is None else read_accepted(accepted, made)
+    report = WeakenReport(instance, made, reasons, require, bool(names))
     with StatusLine("the instance without a change") as progress:
         try:
             base = BASE_SHARE * timeout if timeout < float("inf") else timeout
-            report.known = unchanged(instance, properties, replace(limits, timeout=base, gone=elapsed()))
-            for found in weaken(report.known, lambda left: replace(limits, timeout=_share(timeout, left))):
-                report.findings.append(found)
-                progress.show(f"{len(report.findings)} of {number} mutants: {_counts(report.findings)}")
-                if elapsed() >= timeout:
-                    break
+            share = replace(limits, timeout=base, gone=elapsed())
+            report.known = known = unchanged(instance, properties, share)
+            violated = [r.property for r in known.results if r.verdict is Verdict.VIOLATED]
+            if violated:
+                rest = min(base, max(timeout - elapsed(), 0.0))
+                report.proposal = proposal(instance, violated, replace(limits, timeout=rest, gone=0.0))
+            if known.seconds * len(made) > jobs * (timeout - elapsed()):
+                progress.show(_does_not_fit(len(made), known.seconds, jobs), plainly=True)
+            for found in weaken(known, replace(limits, timeout=timeout, gone=elapsed())):
+                report.findings[found.mutant] = found
+                progress.show(f"{len(report.findings)} of {len(made)} mutants: {_counts(report.listed)}")
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(timeout))
@@ -108,9 +145,13 @@ def command(
     return conclude(Conclusion(report.code, printed, files=files))
 
 
-def _share(timeout: float, left: int) -> float:
-    """Return the seconds for the next mutant if so many are left."""
-    return max(timeout - elapsed(), 0.0) / left
+def _does_not_fit(number: int, seconds: float, jobs: int) -> str:
+    """Return the line that says: there is no time for every mutant to take as long as the file."""
+    each, needed = f"{seconds:.1f} s", int(number * seconds / jobs * 4 / 3) + 1
+    return (
+        f"{number} mutants at {each}, the time of the file itself, do not fit; cheap questions come first, "
+        f"and the open mutants share what is left; --timeout {needed} fits them all"
+    )
 
 
 @dataclass
@@ -118,31 +159,59 @@ class WeakenReport:
     """The findings about the mutants of an instance."""
 
     instance: Instance
+    made: Sequence[Mutant]
+    accepted: Accepted
+    require: int | None = None
+    with_table: bool = False
+    """Whether to list what the properties rest on."""
     known: Unchanged | None = None
-    findings: list[MutantFinding] = field(default_factory=list)
+    proposal: str | None = None
+    findings: dict[Mutant, MutantFinding] = field(default_factory=dict)
     interrupted: bool = False
 
     def complete(self, reason: str) -> None:
         """Add the mutants without a finding as undecided, for this reason."""
-        made = list(mutants(self.instance.written).items())
-        for mutant, text in made[len(self.findings) :]:
-            self.findings.append(MutantFinding(mutant, text, MutantOutcome.UNDECIDED, reason=reason))
+        for mutant in self.made:
+            undecided = MutantFinding(mutant, MutantOutcome.UNDECIDED, reason=reason)
+            self.findings.setdefault(mutant, undecided)
+
+    @property
+    def listed(self) -> list[MutantFinding]:
+        """The findings in the order of the mutants."""
+        return [self.findings[mutant] for mutant in self.made if mutant in self.findings]
 
     @property
     def code(self) -> ExitCode:
         """The exit code: every mutant is noticed or equivalent, one is not noticed, or one is undecided."""
         if self.interrupted:
             return ExitCode.INTERRUPTED
-        outcomes = {found.outcome for found in self.findings}
+        if self.require is not None:
+            return ExitCode.SUCCESS if self.score >= self.require else ExitCode.VIOLATED
+        outcomes = {found.outcome for found in self.listed if found.mutant not in self.accepted}
         if MutantOutcome.UNNOTICED in outcomes:
             return ExitCode.VIOLATED
         return ExitCode.UNDECIDED if MutantOutcome.UNDECIDED in outcomes else ExitCode.SUCCESS
 
     @property
+    def matter(self) -> list[MutantFinding]:
+        """The mutants that can matter: noticed, undecided, or alive without an explanation that excuses it.
+
+        Accepted ones do not count.
+        """
+        excused = {Why.UNREAD, Why.SAME_READ, Why.IDLE, Why.PROGRESS}
+        return [f for f in self.listed if f.why not in excused and f.mutant not in self.accepted]
+
+    @property
+    def score(self) -> int:
+        """The percentage noticed of the mutants that can matter, rounded down; 100 if none can matter."""
+        noticed = [f for f in self.matter if f.outcome is MutantOutcome.NOTICED]
+        return 100 * len(noticed) // len(self.matter) if self.matter else 100
+
+    @property
     def noticed(self) -> Counter[str]:
         """The number of mutants that each property notices, if it holds without a change."""
         clean = [prop.name for prop in self.known.clean] if self.known is not None else []
-        counts = Counter(notice.property for found in self.findings for notice in found.noticed_by)
+        counts = Counter(notice.property for found in self.listed for notice in found.noticed_by)
         return Counter({name: counts[name] for name in clean})
 
     @property
@@ -152,18 +221,43 @@ class WeakenReport:
 
     def as_text(self) -> str:
         """Return the report for people."""
-        total = amount(len(self.findings), "mutant")
-        parts = [heading(self.instance, Limits()), f"{total}: {_counts(self.findings)}"]
+        total = amount(len(self.listed), "mutant")
+        parts = [heading(self.instance, Limits()), f"{total}: {_counts(self.listed)}"]
+        if self.proposal is not None:
+            parts.append(f"Violated without a change; try --set {self.proposal}, with which this is proved")
         for outcome in MutantOutcome:
-            if lines := [line for found in self.findings for line in _lines(found, outcome)]:
+            if lines := [line for found in self.listed for line in self._lines(found, outcome)]:
                 parts.append("\n".join([outcome.value, *lines]))
+        if self.with_table:
+            parts.append("\n".join(self._rests_on()))
         parts.append("\n".join(["A property notices so many mutants", *self._table()]))
         if self.unheard and not self.interrupted:
             parts.append(f"No mutant is noticed by {', '.join(self.unheard)}: is it always true by its text?")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, "\n".join(self._closing())])
+
+    def _closing(self) -> Iterator[str]:
+        """Yield the last line, with the first three mutants whose change nobody would see."""
+        number = sum(found.outcome is MutantOutcome.NOTICED for found in self.matter)
+        yield f"Noticed: {number} of {len(self.matter)} mutants that can matter"
+        lost = [f.mutant for f in self.matter if f.outcome is MutantOutcome.UNNOTICED]
+        lost.sort(key=lambda mutant: PARTS.index(mutant.part) not in (0, 1))
+        for mutant in lost[:3]:
+            where = mutant.place or mutant.action
+            yield f"  nobody would see: {mutant.change}: {brief(mutant.text)} ({where})"
+
+    def _rests_on(self) -> Iterator[str]:
+        """Yield the guards and updates of each action, those marked that the properties rest on."""
+        marks = {MutantOutcome.NOTICED: "*", MutantOutcome.UNDECIDED: "?"}
+        yield f"{', '.join(self.noticed)} rests on the parts marked *; ? is undecided"
+        for action, own in groupby(self.listed, lambda found: found.mutant.action):
+            yield f"  {action}"
+            for found in own:
+                if found.mutant.part in ("conjunct", "update"):
+                    word = {"conjunct": "if", "update": "do"}[found.mutant.part]
+                    yield f"    {marks.get(found.outcome, ' ')} {word} {brief(found.mutant.text)}"
 
     def _table(self) -> Iterator[str]:
-        by_engine = sum(f.outcome is MutantOutcome.NOTICED and not f.noticed_by for f in self.findings)
+        by_engine = sum(f.outcome is MutantOutcome.NOTICED and not f.noticed_by for f in self.listed)
         rows = {**self.noticed, "(the engine: badly defined)": by_engine}
         width, digits = max(map(len, rows)), len(str(max(rows.values())))
         yield from (f"  {name:{width}}  {number:{digits}}" for name, number in rows.items())
@@ -172,6 +266,23 @@ class WeakenReport:
             if result.property not in rows:
                 yield f"  {result.property:{width}}  {result.verdict.value} without a change: notices nothing"
 
+    def _lines(self, found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
+        """Yield the lines about a mutant if it has this outcome."""
+        if found.outcome is not outcome:
+            return
+        mutant = found.mutant
+        place = f"{mutant.place}: " if mutant.place else ""
+        yield f"  {place}{mutant}, {mutant.change}: {brief(mutant.text)}"
+        notices = [
+            f"{n.property} ({amount(n.steps, 'step') if n.steps is not None else n.verdict.value})"
+            for n in found.noticed_by
+        ]
+        told = [found.why.value] if found.why is not None else []
+        yield f"    {', '.join(notices) or '; '.join([*told, found.reason or ''])}"
+        if mutant in self.accepted:
+            yield f"    accepted: {self.accepted[mutant]}"
+        yield from (f"      {line}" for line in found.shown)
+
     def as_json(self) -> str:
         """Return the document."""
         content = k.from_record(
@@ -179,30 +290,19 @@ class WeakenReport:
             self,
             **self.instance.subject.to_json(),
             unchanged={r.property: r.verdict.value for r in self.known.results} if self.known else {},
-            mutants=list(map(_object, self.findings)),
+            mutants=[
+                k.from_record(MUTANT, found, **_part(found.mutant), accepted=self.accepted.get(found.mutant))
+                for found in self.listed
+            ],
             seconds=elapsed(),
         )
         return json.dumps(content, indent=2)
 
 
+def _part(mutant: Mutant) -> dict[str, object]:
+    return {name: value for name, value in vars(mutant).items() if name != "schema"}
+
+
 def _counts(findings: Sequence[MutantFinding]) -> str:
     counts = Counter(found.outcome for found in findings)
     return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in MutantOutcome if counts[outcome])
-
-
-def _lines(found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
-    """Yield the lines about a mutant if it has this outcome."""
-    if found.outcome is not outcome:
-        return
-    doing = "without" if isinstance(found.mutant, Conjunct) else "skipped"
-    yield f"  {found.mutant}, {doing}: {found.text}"
-    notices = [
-        f"{n.property} ({amount(n.steps, 'step') if n.steps is not None else n.verdict.value})"
-        for n in found.noticed_by
-    ]
-    yield f"    {', '.join(notices) or found.reason}"
-
-
-def _object(found: MutantFinding) -> dict[str, object]:
-    part = "conjunct" if isinstance(found.mutant, Conjunct) else "update"
-    return k.from_record(MUTANT, found, **asdict(found.mutant), part=part)

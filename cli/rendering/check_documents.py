@@ -12,7 +12,8 @@ from fencepost.encoding.engine.verdicts import Basis, Fewest, LiveBasis, Result,
 from fencepost.encoding.forms.falsified import FALSE_BECAUSE
 
 CAPS = k.table(
-    (int, str), "what bounds the verdicts: caps of the model, steps, rounds and faults with a budget"
+    (int, str),
+    "what bounds the verdicts: caps and constraint of the model, steps, rounds and faults with a budget",
 )
 SUBJECT_WITH_CAPS = SUBJECT | k.keys(caps=CAPS)
 VERDICT = k.among((v.value for v in Verdict), "the verdict")

@@ -179,6 +179,7 @@ def _caps(one: CheckedRequest) -> Mapping[str, object]:
     limits, system = one.limits, one.request.system
     bounds = (("steps", limits.bound), ("rounds", limits.rounds))
     caps: dict[str, object] = {**system.caps, **{name: value for name, value in bounds if value is not None}}
+    caps |= {"constraint": system.within} if system.within else {}
     return caps | {name: limits.budgets[name] for name in system.faults if name in limits.budgets}
 
 

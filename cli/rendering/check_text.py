@@ -53,8 +53,10 @@ def heading(instance: Instance, limits: Limits) -> str:
     caps += [f"steps {limits.bound}"] if limits.bound is not None else []
     caps += [f"rounds {limits.rounds}"] if limits.rounds is not None else []
     caps += [f"{name} {number}" for name, number in limits.budgets.items()]
-    if caps:
-        lines.append(f"every verdict is for this instance; at most: {', '.join(caps)}")
+    bounds = [f"at most: {', '.join(caps)}"] if caps else []
+    bounds += [f"constraint: {instance.system.within}"] if instance.system.within else []
+    if bounds:
+        lines.append("; ".join(["every verdict is for this instance", *bounds]))
     lines += [f"remark: {remark}" for remark in instance.remarks]
     return "\n".join(lines)
 

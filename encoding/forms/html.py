@@ -30,7 +30,10 @@ def html(counterexample: Counterexample) -> str:
     trace = counterexample.trace
     used = {name: value for name, value in trace.parameters.items() if value}
     changed = {f"switch {name}": value for name, value in counterexample.changed_switches.items()}
-    caps = {f"at most: {name}": number for name, number in counterexample.system.caps.items()}
+    caps: dict[str, Json] = {
+        f"at most: {name}": number for name, number in counterexample.system.caps.items()
+    }
+    caps |= {"constraint": counterexample.system.within} if counterexample.system.within else {}
     return Template(part("page.html")).substitute(
         version=escape(version()),
         title=escape(title(counterexample)),

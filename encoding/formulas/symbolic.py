@@ -24,6 +24,7 @@ from fencepost.encoding.formulas.guarded import (
     well_formed,
 )
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.definedness import outside
 from fencepost.encoding.language.patterns import closed_conjuncts, plain_index
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.state import Variable, named
@@ -331,8 +332,10 @@ class Symbolic:
         for combination in itertools.product(*(i.items() for i in indices)):
             index = tuple(value for value, _ in combination)
             variable = self.system.state.places.get((term.family, index))
-            if variable is None:
+            if variable is None and not outside(term):
                 raise ModelError(f"{named(term.family, index)} is read but does not exist; bound the index")
+            if variable is None:  # the action is badly defined, and a claim false, where it is read
+                continue
             self._read_now.add(variable.place)
             cases.append((conj(f for _, f in combination), self._values[variable.place]))
         return merged(cases)

@@ -11,8 +11,10 @@ from fencepost.encoding.language.bounded_sequences import (
     is_prefix,
     last,
     length,
+    rest,
     sequence_of,
     sequences,
+    without,
 )
 from fencepost.encoding.language.channels import Channel, channel
 from fencepost.encoding.language.conditional_terms import if_, implies
@@ -125,6 +127,7 @@ __all__ = [
     "queues",
     "records",
     "require",
+    "rest",
     "sequence_of",
     "sequences",
     "set_of",
@@ -134,4 +137,5 @@ __all__ = [
     "those",
     "to_each",
     "variable",
+    "without",
 ]

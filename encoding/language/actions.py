@@ -48,9 +48,9 @@ class Action:
     Without `when` it may always happen, and without `then` it only sends and receives.
 
     Right-hand sides read the state before the action. A variable without an update keeps its value. `actor`
-    performs the action; if it is left out, the receiver of `received` does. `received`, `sent` and `note` are
-    for people only. But a message of a channel adds to the guard and to the updates. An action with `fault`
-    costs one fault of that name.
+    performs the action; if it is left out, the receiver of `received` does, or the sender of the first
+    message, or `system`. `actor`, `received`, `sent` and `note` are for people only. But a message of a
+    channel adds to the guard and to the updates. An action with `fault` costs one fault of that name.
     """
 
     when: Term = TRUE
@@ -76,10 +76,10 @@ class Action:
             "received=", self.received, (Message, NoneType), "write one message, such as s.ask.deliver(…)"
         )
         must_be_list("sent=", self.sent, (Message, Broadcast), "write a list, such as [message(…)]")
-        if self.received is not None and isinstance(self.actor, str) and not self.actor:
-            object.__setattr__(self, "actor", self.received.receiver)
         if isinstance(self.actor, str) and not self.actor:
-            raise ModelError("actor= is missing; name the process that acts, such as actor='primary'")
+            senders = (message.sender for message in self.sent if isinstance(message, Message))
+            one = next(senders, NOBODY) if self.received is None else self.received.receiver
+            object.__setattr__(self, "actor", one)
         must_be_line("note=", self.note)
         must_be("fault=", self.fault, (str, NoneType), "write the name of a fault, such as 'crashes'")
         must_be_line("fault=", self.fault or "", "write the name of a fault, such as 'crashes'")
@@ -110,6 +110,10 @@ class Action:
         object.__setattr__(self, "sent", sent)
         if self.received is not None:
             object.__setattr__(self, "received", replace(self.received, effect=None))
+
+
+NOBODY = "system"
+"""The actor of an action that names none, and that sends and receives nothing."""
 
 
 def _flat(then: Iterable[Any]) -> Iterator[Any]:
@@ -288,6 +292,13 @@ class Group:
 
     by: str
     members: tuple[Schema | Group, ...]
+
+
+def changed(item: Schema | Group, change: Callable[[Schema], Schema]) -> Schema | Group:
+    """Return the action, or the group of actions, with each action changed."""
+    if isinstance(item, Group):
+        return replace(item, members=tuple(changed(member, change) for member in item.members))
+    return change(item)
 
 
 def in_turn(by: str, *members: Schema | Group) -> Group:

@@ -79,14 +79,14 @@ def must_be_condition(where: str, value: object) -> None:
         )
 
 
-def check_beginning(condition: object) -> None:
-    """Raise ModelError unless the condition on initial states is a Boolean term that reads no choice."""
-    must_be_condition("beginning=", condition)
+def must_be_of_state(where: str, condition: object) -> None:
+    """Raise ModelError unless the condition is a Boolean term that reads no choice."""
+    must_be_condition(where, condition)
     assert isinstance(condition, Term)
     for family in sorted(families_read(condition), key=lambda family: family.name):
         if family.fault is not None:
             raise ModelError(
-                f"beginning= reads {family.name}, a choice; a beginning may read only state variables"
+                f"{where} reads {family.name}, which is a choice; it may read only state variables"
             )
 
 

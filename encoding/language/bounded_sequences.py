@@ -28,6 +28,7 @@ from fencepost.encoding.language.sorts import (
 )
 from fencepost.encoding.language.terms import (
     TRUE,
+    ZERO,
     Constant,
     Family,
     Read,
@@ -180,6 +181,29 @@ def last(of: Sequence) -> Item:
     """Return the last item. A step that reads it of the empty sequence is badly defined."""
     _must_be_one("last(…)", of)
     return _partial(of, of.length > 0, of.length, "at its end while it is empty")
+
+
+def without(of: Sequence, position: TermLike) -> Sequence:
+    """Return the sequence without its item at a position, from 1. Without such an item it is not defined."""
+    _must_be_one("without(…)", of)
+    term, kind = as_type(position, "int"), Sequences(of.kind.of, max(of.kind.most - 1, 1))
+    reason = f"removes an item from {of.name} that it does not have"
+    left = Partial("int", all_of(term >= 1, term <= of.length), of.length - 1, ZERO, reason)
+
+    def item(i: Term) -> Any:
+        if of.kind.most == 1:
+            return _filler(kind.of)
+        following = i + 1
+        if isinstance(i, Constant) and isinstance(i.value, int):
+            following = lift(i.value + 1)
+        return fieldwise(partial(if_, i < term), of.item(i), of.item(following))
+
+    return Sequence(kind, left, item, of.name)
+
+
+def rest(of: Sequence) -> Sequence:
+    """Return the sequence without its first item. Of the empty sequence it is not defined."""
+    return without(of, 1)
 
 
 def _partial(of: Sequence, inside: Term, position: Term, where: str) -> Item:

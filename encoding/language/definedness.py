@@ -11,7 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.language.conditional_terms import Partial, implies, undefined
-from fencepost.encoding.language.patterns import conjuncts, rebuilt, subterms
+from fencepost.encoding.language.patterns import conjuncts, is_within, rebuilt, subterms
+from fencepost.encoding.language.printer import line
+from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.terms import (
     TRUE,
@@ -110,7 +112,9 @@ def defined(term: Term, given: Given) -> Term:
         case Quantified(bound=bound, body=body) | AtLeast(bound=bound, body=body):
             return _for_all(bound, defined(body, given))
         case Leaf() | Read() | Not() | Pair() | In():
-            return all_of(*(defined(child, given) for child in children(term)))
+            inside = all_of(_inside(*pair) for pair in outside(term))
+            kept = (part for part in conjuncts(inside) if key(part) not in given)
+            return all_of(*(defined(child, given) for child in children(term)), *kept)
 
 
 def is_partial(term: Term) -> bool:
@@ -142,8 +146,28 @@ def _if(condition: Term, conclusion: Term) -> Term:
 
 def _reasons(*terms: Term) -> str:
     """Return why these terms are not defined everywhere, in words; empty if they are."""
-    found = (part.reason for part in subterms(*terms) if isinstance(part, Partial))
-    return ", or ".join(dict.fromkeys(found))
+    found = dict.fromkeys(
+        part.reason if isinstance(part, Partial) else f"reads {line(part)}, which does not exist"
+        for part in subterms(*terms)
+        if isinstance(part, Partial) or outside(part)
+    )
+    return ", or ".join(found)
+
+
+def outside(term: Term) -> list[tuple[Term, Sort]]:
+    """Return each index of a read that the state decides and that may be outside its sort, with the sort."""
+    if not isinstance(term, Read):
+        return []
+    pairs = zip(term.index, term.family.over, strict=True)
+    return [(index, sort) for index, sort in pairs if sort.counted and _may_leave(index, sort)]
+
+
+def _may_leave(index: Term, sort: Sort) -> bool:
+    return not is_within(index, sort) and any(isinstance(part, Read) for part in subterms(index))
+
+
+def _inside(index: Term, sort: Sort) -> Term:
+    return any_of(index == value for value in sort)
 
 
 def _plain(term: Term) -> Term:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from fencepost.encoding.language.actions import Action, Group, Schema
+from fencepost.encoding.language.actions import Action, Schema, changed
 from fencepost.encoding.language.messages import Broadcast, Message
 from fencepost.encoding.language.patterns import is_within, rebuilt, same
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -55,7 +55,7 @@ def folded(system: System) -> System:
     folding = Folding(constants(system))
     return replace(
         system,
-        actions=tuple(map(folding.item, system.actions)),
+        actions=tuple(changed(item, folding.schema) for item in system.actions),
         properties=tuple(map(folding.property, system.properties)),
         liveness=tuple(map(folding.property, system.liveness)),
         invariants=tuple(map(folding.invariant, system.invariants)),
@@ -76,7 +76,7 @@ def constants(system: System) -> Mapping[Family, Term]:
     }
     while True:
         folding = Folding(found)
-        changed = {
+        dropped = {
             update.target.family
             for schema in system.schemas
             if any(update.target.family in found for update in schema.action.then)
@@ -85,9 +85,9 @@ def constants(system: System) -> Mapping[Family, Term]:
             if update.target.family in found
             and (folding.changes(update) or not folding.is_well_defined(update, schema.action))
         }
-        if not changed:
+        if not dropped:
             return found
-        found = {family: value for family, value in found.items() if family not in changed}
+        found = {family: value for family, value in found.items() if family not in dropped}
 
 
 SomeProperty = TypeVar("SomeProperty", bound=Property)
@@ -124,11 +124,9 @@ class Folding:
         pairs = zip(map(self.term, one.index), map(self.term, other.index), strict=True)
         return any(isinstance(a, Constant) and isinstance(b, Constant) and not same(a, b) for a, b in pairs)
 
-    def item(self, item: Schema | Group) -> Schema | Group:
-        """Return the action or group, folded."""
-        if isinstance(item, Group):
-            return replace(item, members=tuple(map(self.item, item.members)))
-        return replace(item, action=self.action(item.action))
+    def schema(self, schema: Schema) -> Schema:
+        """Return the action with its arguments, folded."""
+        return replace(schema, action=self.action(schema.action))
 
     def action(self, action: Action) -> Action:
         """Return the action, folded."""

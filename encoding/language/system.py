@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
 from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
-from fencepost.encoding.language.actions import GroundAction, Group, Schema, leaves, slots
+from fencepost.encoding.language.actions import GroundAction, Group, Schema, changed, leaves, slots
 from fencepost.encoding.language.author_errors import (
-    check_beginning,
     check_claim,
     count_combinations,
     must_be,
@@ -20,6 +19,7 @@ from fencepost.encoding.language.author_errors import (
     must_be_line,
     must_be_list,
     must_be_number,
+    must_be_of_state,
     must_be_table,
 )
 from fencepost.encoding.language.consistency import (
@@ -30,9 +30,10 @@ from fencepost.encoding.language.consistency import (
 )
 from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.fairness import Fair, fair_sets, must_be_fair
+from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value, explain_outside, show
 from fencepost.encoding.language.state import StateSpace, Variable
-from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.terms import Term, all_of
 from fencepost.encoding.language.traces import Trace
 
 _P = ParamSpec("_P")
@@ -154,6 +155,9 @@ class System:
     The initial states are those in which each variable has one of its initial values, and in which
     `beginning` holds if it is given. There must be such a state.
 
+    `constraint` is a condition without which no action happens: a state outside is reached and checked, and
+    not left. It becomes part of each guard, so `replace` keeps it. Every verdict names it (`within`).
+
     `invariants` help to prove the properties by induction. An invariant that a reachable state violates is
     found by the same search as a violated property. It then proves nothing.
 
@@ -175,8 +179,11 @@ class System:
     at_first: tuple[Axiom, ...] = ()
     beginning: Term | None = None
     liveness: tuple[Liveness, ...] = ()
+    constraint: InitVar[Term | None] = None
+    within: str = ""
+    """The constraint as text; empty if there is none."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, constraint: Term | None) -> None:
         """Validate the fields. Raises ModelError."""
         must_be("state=", self.state, StateSpace, "give an instance of your own class of StateSpace")
         all_by_each = "write (each(send, s, s.entry), …), each action by each()"
@@ -196,8 +203,10 @@ class System:
         if self.default_rounds is not None:
             must_be_number("default_rounds=", self.default_rounds)
         if self.beginning is not None:
-            check_beginning(self.beginning)
+            must_be_of_state("beginning=", self.beginning)
             object.__setattr__(self, "beginning", total(self.beginning))
+        if constraint is not None:
+            self._stay_within(constraint)
         claims = [p.name for p in (*self.properties, *self.liveness)] + [i.name for i in self.invariants]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
@@ -207,6 +216,23 @@ class System:
                 nothing_leaks(schema.name, terms, (*schema.parameters, *bound))
         for name, conditions in self._claims_by_name:
             nothing_leaks(name, conditions)
+
+    def _stay_within(self, constraint: Term) -> None:
+        """Add the constraint to the guard of each action. Raises ModelError."""
+        if self.liveness:
+            raise ModelError(
+                "constraint= ends executions, so nothing needs to come about; write the bound into the "
+                "guards, or leave out liveness="
+            )
+        must_be_of_state("constraint=", constraint)
+        nothing_leaks("constraint=", [constraint])
+        inside = total(constraint)
+
+        def guarded(schema: Schema) -> Schema:
+            return replace(schema, action=replace(schema.action, when=all_of(inside, schema.action.when)))
+
+        object.__setattr__(self, "within", line(constraint))
+        object.__setattr__(self, "actions", tuple(changed(item, guarded) for item in self.actions))
 
     @property
     def _terms_by_name(self) -> Iterator[tuple[str, Iterable[Term]]]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.declarations import Declaration
+from fencepost.encoding.language.origins import Origin, Written, here
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_outside, show, type_of
 
@@ -23,7 +24,7 @@ TermLike: TypeAlias = "Term | bool | int | str | Enum"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Term(RefusesPython):
+class Term(Written, RefusesPython):
     """A node of the tree. Its `type` is `bool`, `int` or the name of a sort of labels."""
 
     type: str
@@ -257,6 +258,7 @@ class Update:
     value: Term
     when: Term
     over: tuple[Parameter, ...] = ()
+    origin: Origin | None = field(default_factory=here, compare=False, repr=False)
 
 
 def assigned(target: Read, value: TermLike, when: TermLike) -> Update:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.weakening import MutantOutcome, unchanged, weaken
 from fencepost.cli.main import run
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
+from fencepost.encoding.mutation.mutant_findings import MutantOutcome
+from fencepost.encoding.mutation.weakening import unchanged, weaken
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.saved_paths import document, opened
 from fencepost.explore.solver_questions import SolverDesk
@@ -150,7 +151,7 @@ def test_mutants_are_of_every_beginning() -> None:
     instance = load(Path(RING)).instance([("identities", "different"), ("nodes", "2")])
     limits = Limits(minimize=Minimize.NONE, jobs=1, enumeration_first=True, timeout=600.0)
     known = unchanged(instance, instance.properties(), limits)
-    found = {f.text: f.outcome for f in weaken(known, lambda left: limits)}
+    found = {f.mutant.text: f.outcome for f in weaken(known, limits)}
     (again,) = (outcome for text, outcome in found.items() if "not taken[" in text)
     assert again is MutantOutcome.NOTICED
     assert MutantOutcome.UNDECIDED not in found.values()

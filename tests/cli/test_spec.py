@@ -16,11 +16,13 @@ import pytest
 
 from fencepost.answers.action_spec import Spec, spec
 from fencepost.answers.spelled_terms import grouped
-from fencepost.answers.weakened_systems import Conjunct, changed, is_idle, mutants, without
 from fencepost.cli.main import run
+from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE
+from fencepost.encoding.mutation.changed_systems import conjuncts, named_actions, without
+from fencepost.encoding.mutation.mutants import changed, is_idle, mutants
 from fencepost.properties.catalogue import find
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +54,7 @@ def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str])
 def test_a_conjunct_that_is_left_out_changes_the_specification() -> None:
     # Planted: push without its second conjunct, by which an entry gets no ensemble of the future.
     system = kept()
-    (conjunct,) = (m for m in mutants(system) if isinstance(m, Conjunct) and str(m) == "push, 2 of 5")
+    (conjunct,) = (c for c in conjuncts(system) if str(c) == "push, 2 of 5")
     before, after = (_guard(spec(one), "push") for one in (system, without(system, conjunct)))
     assert [text for text in before if text not in after] == ["fragment <= own_last_fragment[w]"]
 
@@ -66,7 +68,8 @@ def test_every_change_of_an_action_shows(file: Path) -> None:
     """Each conjunct is left out and each update is skipped, as `fencepost weaken` does."""
     system = load(file).instance().written
     whole = spec(system)
-    made = [mutant for mutant in mutants(system) if not is_idle(system, mutant)]
+    folding, named = Folding(constants(system)), named_actions(system)
+    made = [m for m in mutants(system) if not is_idle(folding, named[m.action], m)]
     assert len(made) > 5
     assert not [str(mutant) for mutant in made if spec(changed(system, mutant)) == whole]
 

@@ -151,6 +151,7 @@ class AtAGlance(authors.StateSpace):
         self.a, self.b, self.c = (authors.variable(authors.BOOL) for _ in "abc")
         self.r = authors.family(authors.BOOL, self.acceptor, self.acceptor)
         self.q = authors.variable(authors.sequences(self.few, most=3))
+        self.now = authors.variable(self.acceptor)
         self.quorum = authors.variable(authors.subsets(self.few))
         self.entry = authors.records(term=self.few, value=self.few)
 

@@ -13,7 +13,7 @@ from guard_conjuncts import described, fingerprint
 from guard_instances import GUARD_INSTANCES
 from weakening import LETTERS, Study, page
 
-from fencepost.answers.weakened_systems import Conjunct
+from fencepost.encoding.mutation.changed_systems import Conjunct
 from fencepost.properties.catalogue import find
 from guards import Effort, Finding, Instance, Outcome, classify
 

@@ -52,6 +52,7 @@ ROOMS = (
     "enumeration",
     "check",
     "liveness",
+    "mutation",
     "all_sizes",
     "lifting",
     "evidence",

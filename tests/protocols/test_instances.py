@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fencepost.answers.requests import AskedRequests, ask_all, request_of, small_instances
-from fencepost.answers.weakened_systems import conjuncts, without
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate
@@ -19,6 +18,7 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.mutation.changed_systems import conjuncts, without
 from fencepost.properties import catalogue
 from fencepost.properties.catalogue import FAMILIES, find
 from fencepost.properties.instances import INSTANCES

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.answers.weakened_systems import Conjunct, without
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System, choose
+from fencepost.encoding.mutation.changed_systems import Conjunct, without
 from fencepost.properties.expectations import (
     TABLES,
     Expectation,

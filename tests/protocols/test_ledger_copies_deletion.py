@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.answers.weakened_systems import SkippedUpdate, changed, mutants
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.language.system import System, choose
+from fencepost.encoding.mutation.mutants import changed, mutants
 from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from support.exploration import explore
 from support.instances import built, happens, nearest_violation
@@ -127,10 +127,10 @@ def test_the_mend_needs_both_marks_to_end() -> None:
     system, _ = built(COPIES, CACHE)
     ends = [
         mutant
-        for mutant, text in mutants(system).items()
-        if isinstance(mutant, SkippedUpdate)
+        for mutant in mutants(system)
+        if mutant.part == "update"
         and mutant.action == "copy entry"
-        and text.startswith(("dropping[b1]", "cleaning[b1]"))
+        and mutant.text.startswith(("dropping[b1]", "cleaning[b1]"))
     ]
     assert len(ends) == 2
     assert [violated(changed(system, mutant), "copies-complete") for mutant in ends] == [True, True]

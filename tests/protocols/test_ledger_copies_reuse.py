@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from fencepost.answers.weakened_systems import Mutant, SkippedUpdate, changed, mutants
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.system import System, choose
+from fencepost.encoding.mutation.mutants import Mutant, changed, mutants
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.state import Copies
 from support.exploration import explore
@@ -186,8 +186,8 @@ def updates_of(system: System, action: str, target: str) -> list[Mutant]:
     """Return the changes that leave out an update of that variable."""
     return [
         mutant
-        for mutant, text in mutants(system).items()
-        if isinstance(mutant, SkippedUpdate) and mutant.action == action and text.startswith(target)
+        for mutant in mutants(system)
+        if mutant.part == "update" and mutant.action == action and mutant.text.startswith(target)
     ]
 
 

@@ -123,7 +123,7 @@ def test_simulations_refuse_it() -> None:
 
 
 def test_a_condition_that_reads_a_choice_is_refused() -> None:
-    with pytest.raises(ModelError, match="beginning= reads lost, a choice; a beginning may read only state"):
+    with pytest.raises(ModelError, match="beginning= reads lost, which is a choice; it may read only state"):
         nodes(third_never_acts, lambda s: s.up["n1"] & ~s.lost)  # type: ignore[operator]
 
 

@@ -518,9 +518,14 @@ def test_a_message_that_stays_may_be_sent_under_a_condition() -> None:
     assert action.when is TRUE and [line(update.when) for update in action.then] == ["posted[1]"]
 
 
-def test_an_action_without_an_actor_is_refused() -> None:
-    with pytest.raises(ModelError, match="actor= is missing; name the process that acts"):
-        Action(sent=[Post(Options()).add.send("c1", 1, first=True)])
+def test_an_action_without_an_actor_is_that_of_a_message_or_of_the_system() -> None:
+    s = Post(Options(once=False))
+    send = s.add.send("c1", 1)
+    delivered = Action(received=s.add.deliver("c1", 1))
+    assert delivered.received is not None and delivered.actor is delivered.received.receiver
+    assert Action(sent=[send]).actor is send.sender
+    assert Action(sent=[send], actor="me").actor == "me"
+    assert Action().actor == "system"
 
 
 S = Post(Options(once=False))

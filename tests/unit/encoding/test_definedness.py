@@ -53,6 +53,7 @@ from fencepost.encoding.language import (
     queues,
     record_values,
     records,
+    rest,
     sequence_of,
     sequences,
     set_of,
@@ -62,6 +63,7 @@ from fencepost.encoding.language import (
     those,
     to_each,
     variable,
+    without,
 )
 from fencepost.encoding.language.terms import TRUE, Term, lift
 from support.readings import holds, truths
@@ -145,6 +147,11 @@ def claims(kind: str, operator: str) -> list[Term]:
         ("sequences", "length"): [length(sequence_of(S.value, "v1", V)) == 1],
         ("sequences", "at"): [at(sequence_of(S.value, "v1", V), 1) == "v1", at(S.two, N) == "v1"],
         ("sequences", "last"): [last(sequence_of(S.value, V, "v1")) == "v1"],
+        ("sequences", "rest"): [length(rest(sequence_of(S.value, "v1", V))) == 1],
+        ("sequences", "without"): [
+            length(without(sequence_of(S.value, "v1", V), 1)) == 1,
+            length(without(S.two, N)) == 1,
+        ],
         ("sequences", "is_prefix"): [
             is_prefix(sequence_of(S.value, "v2", V), S.two),
             is_prefix(S.log, sequence_of(S.value, V)),
@@ -260,7 +267,7 @@ NO_OPERATORS = {
         "labels",
     ),
     *("members", "one_of", "optional", "parameter", "queues", "records", "require", "sequences", "subsets"),
-    *("log", "switch", "variable"),
+    *("always_eventually", "eventually", "leads_to", "log", "switch", "variable"),
 }
 """Functions that declare or take no term."""
 

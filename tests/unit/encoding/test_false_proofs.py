@@ -271,9 +271,10 @@ def pass_at(s: Counter) -> Action:
     return Action(when=~s.passed[s.number], then=[s.number.set(1)], actor="me")
 
 
-def test_an_index_that_the_state_decides_is_refused_by_both_readings() -> None:
+def test_a_step_that_reads_a_missing_variable_is_reported_by_both_readings() -> None:
     made = system(Counter(2), pass_at)
-    with pytest.raises(ModelError, match=r"passed\[0\] is read but does not exist; bound the index"):
+    says = r"pass at reads passed\[number\], which does not exist; bound it in the guard"
+    with pytest.raises(ModelError, match=says):
         list(explore(made))
-    with pytest.raises(ModelError, match=r"passed\[0\] is read but does not exist; bound the index"):
+    with pytest.raises(ModelError, match=says):
         result(made)

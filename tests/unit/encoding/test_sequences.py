@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import pytest
 
-from fencepost.answers.weakened_systems import mutants
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
@@ -38,12 +37,16 @@ from fencepost.encoding.language import (
     labels,
     last,
     length,
+    rest,
     sequence_of,
     sequences,
     variable,
+    without,
 )
 from fencepost.encoding.language.terms import AllOf, If, lift
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.mutation.mutants import mutants
+from fencepost.encoding.solving.logic import FALSE
 from support.bare import Bare
 from support.readings import truths
 
@@ -122,6 +125,16 @@ def some_claim(chance: random.Random) -> tuple[Term, Callable[[Items, Items], bo
                 lambda a, b: a[number - 1 : number] == (entry,),
             ),
             ((length(one) > 0) & (last(one) == entry), lambda a, b: a[-1:] == (entry,)),
+            ((length(one) > 0) & (rest(one) == other), lambda a, b: a != () and a[1:] == b),
+            ((length(one) > 0) & is_prefix(other, rest(one)), lambda a, b: a != () and a[1:][: len(b)] == b),
+            (
+                (length(one) >= number) & (without(one, number) == sequence_of(S.entry, *items[1:])),
+                lambda a, b: len(a) >= number and a[: number - 1] + a[number:] == tuple(items[1:]),
+            ),
+            (
+                (length(one) > 1) & (at(without(one, length(one)), 1) == entry),
+                lambda a, b: len(a) > 1 and a[0] == entry,
+            ),
             (
                 (length(other) > 0) & (at(other, length(other)) == last(other)) & (last(other) == entry),
                 lambda a, b: b[-1:] == (entry,),
@@ -169,6 +182,10 @@ def at_one_too_far(of: Sequence, position: TermLike) -> Term:
     return bounded_sequences.at(of, lift(position) + 1)
 
 
+def without_the_next_one(of: Sequence, position: TermLike) -> Sequence:
+    return bounded_sequences.without(of, lift(position) + 1)
+
+
 def length_of_one_more(of: Sequence) -> Term:
     return of.length + 1
 
@@ -181,7 +198,12 @@ def prefix_without_its_length(one: Sequence, other: Sequence) -> Term:
 
 @pytest.mark.parametrize(
     ("name", "mistake"),
-    [("at", at_one_too_far), ("length", length_of_one_more), ("is_prefix", prefix_without_its_length)],
+    [
+        ("at", at_one_too_far),
+        ("without", without_the_next_one),
+        ("length", length_of_one_more),
+        ("is_prefix", prefix_without_its_length),
+    ],
 )
 def test_a_mistake_in_a_condition_on_sequences_is_noticed(
     name: str, mistake: object, monkeypatch: pytest.MonkeyPatch
@@ -221,6 +243,26 @@ def test_updates_are_those_of_python_along_random_executions() -> None:
                 assert shown[f"log[{server}]"] == f"[{words}]", (seed, name)
             if name == "read":
                 assert shown["seen"] == logs[who][-1]
+
+
+def test_an_item_leaves_a_sequence_at_any_position() -> None:
+    def lose(s: Logs, server: Parameter, position: Parameter) -> Action:
+        when = position <= length(s.log[server])
+        return Action(when=when, then=[s.log[server].set(without(s.log[server], position))])
+
+    losing = System(S, (each(lose, S, S.server, integers(1, MOST)), *ACTIONS))
+    concrete, replayer = Concrete(losing), Replayer(losing, Subject("logs", {}, {}))
+    assert not any(wrong is not FALSE for wrong in (e.wrong for e in Symbolic(losing).effects[:2]))
+    for seed in range(60):
+        state, *logs = some_state(random.Random(seed))
+        for step in concrete.steps:
+            who, *given = map(str, step.action.arguments)
+            if step.action.schema.name != "lose" or not step.enabled(state):
+                continue
+            at_first, place = logs[S.server.values.index(who)], int(given[0])
+            left = at_first[: place - 1] + at_first[place:]
+            words = ", ".join(f"{i}:{entry}" for i, entry in enumerate(left, 1))
+            assert replayer.shown(step.after(state))[f"log[{who}]"] == f"[{words}]", (seed, step.action.name)
 
 
 def test_a_trace_shows_sequences_as_people_write_them() -> None:
@@ -270,6 +312,10 @@ BAD: dict[str, tuple[Guard, str]] = {
     "last in a condition": (
         lambda s, n: (True, [s.seen.set("e2", when=last(s.log[n]) == "e1")]),
         "at its end",
+    ),
+    "without a missing one": (
+        lambda s, n: (True, [s.log[n].set(rest(s.log[n]))]),
+        "removes an item from log that it does not have",
     ),
     "truncated to more": (
         lambda s, n: (True, [s.log[n].truncate(2)]),
@@ -323,7 +369,9 @@ def test_a_step_that_is_not_defined_is_reported(case: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["rounds", "ic3"])
-@pytest.mark.parametrize("case", ["at behind the wrong condition", "truncated to more"])
+@pytest.mark.parametrize(
+    "case", ["at behind the wrong condition", "truncated to more", "without a missing one"]
+)
 def test_every_engine_reports_a_step_that_is_not_defined(case: str, engine: str) -> None:
     guard, said = BAD[case]
     assert said in verdict(guard, engine)
@@ -371,7 +419,7 @@ def test_a_bounded_step_is_defined(case: str) -> None:
 
 
 def test_a_check_of_definedness_is_no_update_that_weaken_skips() -> None:
-    skipped = {str(mutant): text for mutant, text in mutants(SYSTEM).items()}
+    skipped = {str(mutant): mutant.text for mutant in mutants(SYSTEM)}
     assert "undefined" not in " ".join(skipped.values())
     assert [text for name, text in skipped.items() if name.startswith("append, update")] == [
         "log[server, log_length[server] + 1] := entry",

@@ -1,8 +1,7 @@
-"""Systems with one conjunct of a guard left out, or with one update skipped.
+"""Systems with one conjunct of a guard left out, and the names of actions and conjuncts.
 
 A guard that is too weak allows an action that should not happen. So each conjunct should have a reason:
-without it, a property is violated. The same goes for each update. This module makes the changed systems;
-`weakening` finds out the consequences. Systems are not simplified, because constants may change.
+without it, a property is violated. Systems are not simplified, because constants may change.
 """
 
 from __future__ import annotations
@@ -12,97 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.language.actions import Group, Schema
-from fencepost.encoding.language.conditional_terms import UNDEFINED
-from fencepost.encoding.language.fold import Folding, constants
-from fencepost.encoding.language.patterns import same
-from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import (
-    FALSE,
-    TRUE,
-    AllOf,
-    Term,
-    Update,
-    all_of,
-)
+from fencepost.encoding.language.terms import AllOf, Term, all_of
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A part of an action by its position, the same in every instance whose action has as many."""
+class Conjunct:
+    """A conjunct of a guard by its position, the same in every instance whose guard has as many."""
 
     action: str
     """The action, with an index set if others have its name: `handle add (writer)`."""
     position: int
     """The position, from 1."""
     of: int
-    """The number of such parts of the action."""
-
-
-class Conjunct(_Part):
-    """A conjunct of a guard."""
+    """The number of conjuncts of the guard."""
 
     def __str__(self) -> str:
         """Return the action and the position."""
         return f"{self.action}, {self.position} of {self.of}"
-
-
-class SkippedUpdate(_Part):
-    """An update of an action."""
-
-    def __str__(self) -> str:
-        """Return the action and the position."""
-        return f"{self.action}, update {self.position} of {self.of}"
-
-
-Mutant = Conjunct | SkippedUpdate
-"""A change of a system: the conjunct is left out, or the update is skipped."""
-
-
-def mutants(system: System) -> dict[Mutant, str]:
-    """Return each conjunct and each update of a system with its text, in the order of the actions."""
-    found: dict[Mutant, str] = {}
-    parts = {conjunct: line(term) for conjunct, term in conjuncts(system).items()}
-    for name, schema in named_actions(system).items():
-        found |= {conjunct: text for conjunct, text in parts.items() if conjunct.action == name}
-        updates = schema.action.then
-        found |= {
-            SkippedUpdate(name, n, len(updates)): _update(u)
-            for n, u in enumerate(updates, 1)
-            if u.target.family is not UNDEFINED
-        }
-    return found
-
-
-def _update(update: Update) -> str:
-    """Return an update as text that fits in a line: `stored[bookie] := yes if sent[bookie]`."""
-    condition = "" if same(update.when, TRUE) else f" if {line(update.when, 60)}"
-    return f"{line(update.target, 60)} := {line(update.value, 60)}{condition}"
-
-
-def is_idle(system: System, mutant: Mutant) -> bool:
-    """Return whether constants alone say that the change has no effect.
-
-    The conjunct is always true, the update never applies, or the action never happens.
-    """
-    folding, action = Folding(constants(system)), named_actions(system)[mutant.action].action
-    if folding.term(action.when) is FALSE:
-        return isinstance(mutant, SkippedUpdate)
-    if isinstance(mutant, SkippedUpdate):
-        return folding.term(action.then[mutant.position - 1].when) is FALSE
-    return folding.term(flattened(action.when)[mutant.position - 1]) is TRUE
-
-
-def changed(system: System, mutant: Mutant) -> System:
-    """Return the system with that change."""
-    if isinstance(mutant, Conjunct):
-        return without(system, mutant)
-    schema = named_actions(system)[mutant.action]
-    updates = schema.action.then
-    assert len(updates) == mutant.of, f"{mutant}: the action has {len(updates)} updates"
-    left = (*updates[: mutant.position - 1], *updates[mutant.position :])
-    skipping = replace(schema, action=replace(schema.action, then=left))
-    return replace(system, actions=tuple(exchanged(a, schema, skipping) for a in system.actions))
 
 
 def flattened(guard: Term) -> tuple[Term, ...]:

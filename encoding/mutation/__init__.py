@@ -1,0 +1,1 @@
+"""Mutation of a system: changes of one place of the author's text, and the properties that notice them."""

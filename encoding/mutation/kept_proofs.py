@@ -1,0 +1,115 @@
+"""The proof of the unchanged system, asked of its mutants.
+
+The invariants that are inductive without the change are inductive with it if the changed action keeps them:
+one question about each of its ground actions. The other actions have the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fencepost.encoding.engine.clauses import Clause, with_found
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.named_clauses import NamedClause, clauses_of
+from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.formulas.traps import check_traps
+from fencepost.encoding.ic3.judge import settled
+from fencepost.encoding.induction.proof_obligations import (
+    WELL_DEFINED,
+    Asked,
+    Statement,
+    as_clauses,
+    formulas,
+)
+from fencepost.encoding.induction.withdrawal import ObligationSolver, StillInductive, finished
+from fencepost.encoding.language.carried_invariants import carrying
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
+from fencepost.encoding.solving.solvers import backend
+
+DIFFERS = "/differs"
+"""The name of the claim that the changed action does the same as before. No property has a slash."""
+
+
+@dataclass(frozen=True)
+class KeptProof:
+    """The claims that are inductive together without a change, and the clauses that were found for them."""
+
+    claims: frozenset[str]
+    clauses: tuple[NamedClause, ...]
+
+    def carried(self, system: System) -> System:
+        """Return the system with the invariants that are left as its own."""
+        found: tuple[Clause, ...] = clauses_of(system, self.clauses)
+        more = with_found(system, found)
+        return carrying(more, (one for one in more.invariants if one.name in self.claims))
+
+    def question(
+        self, before: System, system: System, action: Collection[int], limits: Limits
+    ) -> tuple[bool, bool]:
+        """Return whether the mutant keeps all claims, and whether each of its steps is the same as before.
+
+        `action` has the numbers of the changed ground actions. Both are asked of states in which all claims
+        hold, so of every reachable one. Raises ModelError and SolverGaveUpError.
+        """
+        carried = self.carried(system)
+        properties = [p for p in system.properties if p.name in self.claims]
+        claims: list[Statement] = [*carried.invariants, *properties]
+        after, old = Symbolic(carried), Symbolic(before)
+        check_traps(after, properties)
+        slots, earlier = _slots(after), _slots(old)
+        made = formulas(after, claims, [slots[n] for n in action if n in slots])
+        differs = [_differs(old, earlier.get(n), after, slots.get(n)) for n in action]
+        comparison = named(DIFFERS), named(f"fails:{DIFFERS}")
+        asked = Asked(-2, comparison[0], {DIFFERS: comparison[1]}, [disj((neg(comparison[1]), *differs))])
+        obligations = as_clauses(
+            replace(
+                made,
+                asked=[*made.asked, asked],
+                constraints=[*made.constraints, *(c for c in asked.constraints if c is not TRUE)],
+            )
+        )
+        solver = ObligationSolver(obligations, backend(limits.solver))
+        names = {claim.name for claim in claims} | {WELL_DEFINED, DIFFERS}
+        *own, last = (
+            isinstance(finished(solver.ask(q, names)), StillInductive) for q in obligations.questions
+        )
+        return all(own), last and after.varying == old.varying
+
+
+def _slots(symbolic: Symbolic) -> dict[int, int]:
+    """Return the slots of a system by the number of the ground action."""
+    numbers = {action: n for n, action in enumerate(symbolic.system.ground_actions)}
+    return {numbers[action]: slot for slot, action in enumerate(symbolic.actions)}
+
+
+def _differs(old: Symbolic, before: int | None, new: Symbolic, after: int | None) -> Formula:
+    """Return the formula that a ground action, by its slots, does something else than before."""
+    one = None if before is None else old.effects[before]
+    two = None if after is None else new.effects[after]
+    if one is None or two is None:
+        only = one or two
+        return FALSE if only is None else only.guard
+    pairs = [
+        (a, b)
+        for place in one.after.keys() | two.after.keys()
+        for a, b in zip(
+            one.after.get(place, old.bits[place]), two.after.get(place, new.bits[place]), strict=True
+        )
+    ]
+    changes = conj((one.guard, disj((two.wrong, *(neg(iff(a, b)) for a, b in pairs)))))
+    return disj((neg(iff(one.guard, two.guard)), changes))
+
+
+def kept_proof(
+    system: System, properties: Sequence[Property], clauses: Sequence[NamedClause], limits: Limits
+) -> Iterator[KeptProof]:
+    """Yield the claims that are inductive together without a change."""
+    judging = settled(with_found(system, clauses_of(system, clauses)), properties, limits)
+    while True:
+        try:
+            next(judging)
+        except StopIteration as end:
+            yield KeptProof(end.value.proved, tuple(clauses))
+            return

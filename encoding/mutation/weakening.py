@@ -1,0 +1,363 @@
+"""Which property notices that a part of a protocol is changed, and why none does.
+
+A mutant is noticed if a property is violated that holds without the change, if a witness is out of reach, or
+if the changed system is badly defined. It is equivalent if it reaches the same states. Nothing is noticed
+then, because properties are about states. The cheap questions are asked of all mutants first: its states, if
+the unchanged system has few; random simulations; the invariants of the unchanged system. The engines of
+`check` then share the time that is left.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from fencepost.encoding.check import check
+from fencepost.encoding.concrete.simulation import simulate
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.errors import BadInput, ModelError, time_out
+from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.conditional_terms import UNDEFINED
+from fencepost.encoding.language.fold import Folding, constants
+from fencepost.encoding.language.parameters import assign
+from fencepost.encoding.language.patterns import families_read
+from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Liveness, Property, System
+from fencepost.encoding.language.terms import Family
+from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.mutation.changed_systems import named_actions
+from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
+from fencepost.encoding.mutation.mutant_states import (
+    Graph,
+    MutantStates,
+    simulated_difference,
+    states_within,
+)
+from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_constants, mutants
+from fencepost.encoding.solving.crew import Crew, OutOfTime
+from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+
+MOST_STATES = 40_000
+"""The states after which an enumeration of the file or of a mutant ends."""
+FEW_STATES = 5_000
+"""The same if the invariants of the file prove its properties."""
+SIMULATIONS = 60
+"""The random simulations of a mutant that has too many states."""
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """The instance without a change: the result of each property, its states if known, and its proof."""
+
+    instance: Instance
+    results: tuple[Result, ...]
+    graph: Graph
+    proof: KeptProof | None = None
+    seconds: float = 0.0
+
+    @property
+    def clean(self) -> list[Property]:
+        """The properties that no execution violates within the limits. Only these can notice a mutant."""
+        found = {p.name: p for p in self.instance.system.properties}
+        return [found[r.property] for r in self.results if _is_clean(r)]
+
+    @property
+    def exercised(self) -> list[str]:
+        """The names of the clean properties whose witness is reached."""
+        clean = {prop.name for prop in self.clean}
+        return [r.property for r in self.results if r.property in clean and r.witness]
+
+    @cached_property
+    def folding(self) -> Folding:
+        """The folding of the system as it was written."""
+        return Folding(constants(self.instance.written))
+
+    @cached_property
+    def actions(self) -> Mapping[str, Schema]:
+        """The actions as they were written, by name."""
+        return named_actions(self.instance.written)
+
+    @cached_property
+    def read(self) -> frozenset[Family]:
+        """The state variables that the clean properties and their witnesses read."""
+        return families_read(*(term for p in self.clean for term in (p.holds, p.witness)))
+
+
+def _is_clean(result: Result) -> bool:
+    if result.verdict in (Verdict.PROVED, Verdict.HOLDS):
+        return True
+    return result.verdict is Verdict.VACUOUS and result.complete
+
+
+def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits) -> Unchanged:
+    """Check the instance without a change, visit its states, and prove it. Raises KeyboardInterrupt.
+
+    Liveness is not asked about: one state does not violate it.
+    """
+    asked = [prop for prop in properties if not isinstance(prop, Liveness)]
+    outcome = check(instance, asked, limits)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
+    known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
+    inductive = [r for r in outcome.results if r.basis is Basis.INDUCTION]
+    is_proved = len(inductive) == len(known.clean) > 0
+    most = FEW_STATES if is_proved else MOST_STATES
+    for message in _messages([Worker("states", states_within, system, most, gib=limits.memory)], gone):
+        if isinstance(message, tuple) and message[1]:
+            known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
+    if is_proved and known.graph.states is None:
+        clauses = tuple(dict.fromkeys(clause for r in inductive for clause in r.found))
+        proving = system, known.clean, clauses, limits
+        for message in _messages([Worker("invariants", kept_proof, *proving, gib=limits.memory)], gone):
+            if isinstance(message, KeptProof):
+                known = replace(known, proof=message)
+    return known
+
+
+def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
+    """Yield the finding about each mutant once. Raises KeyboardInterrupt."""
+    until = time.perf_counter() + limits.timeout - limits.gone
+    listed = mutants(known.instance.written)
+    _ = known.graph.concrete.steps, known.folding  # made once, before the workers
+    items = list(enumerate(listed))
+    shares = [items[n :: limits.jobs] for n in range(limits.jobs)]
+    left = {mutant: _undecided(mutant, time_out(limits.timeout)) for mutant in listed}
+    workers = [Worker("mutants", _cheap, known, share, gib=limits.memory) for share in shares]
+    for number, fields in _messages(workers, limits):
+        found = MutantFinding(**fields, mutant=listed[number])
+        if found.outcome is MutantOutcome.UNDECIDED:
+            left[found.mutant] = found
+        else:
+            del left[found.mutant]
+            yield found
+    for number, (mutant, found) in enumerate(left.items()):
+        rest = (until - time.perf_counter()) / (len(left) - number)
+        if rest > 0 and known.clean:
+            one = replace(limits, gone=0.0, timeout=rest)
+            found = _explained(known, mutant, _checked(known, mutant, one))
+        yield found
+
+
+def _messages(workers: Sequence[Worker], limits: Limits) -> Iterator[Any]:
+    """Yield the messages of workers until they end, or the time is over. Raises what they raise."""
+    with Crew(time.perf_counter() + limits.timeout - limits.gone) as crew:
+        for worker in workers:
+            crew.start(worker)
+        try:
+            for worker, message in crew.heard():
+                if isinstance(message, Ended):
+                    reason_of(message, worker.name, limits.memory)
+                else:
+                    yield message
+        except OutOfTime:
+            return
+
+
+def _cheap(known: Unchanged, items: Sequence[tuple[int, Mutant]]) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the number of each of these mutants, with the finding from the cheap questions without it."""
+    for number, mutant in items:
+        fields = vars(finding(known, mutant))
+        yield number, {name: value for name, value in fields.items() if name != "mutant"}
+
+
+def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
+    """Return the finding about one mutant from the cheap questions."""
+    if is_idle(known.folding, known.actions[mutant.action], mutant):
+        reason = "it has no effect, as the constants of this instance show"
+        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
+    if not known.clean:
+        return _undecided(mutant, "no property is known to hold without the change")
+    try:
+        system, shares = _system(known, mutant), keeps_constants(known.folding, mutant)
+        sent_at_most_once(system)
+        if known.graph.states is None:
+            return _proved(known, mutant, system) if shares else _simulated(known, mutant, system)
+        graph = known.graph if shares else Graph(system, {}, known.graph.states)
+        states = MutantStates(graph, system, mutant.action, known.instance.subject)
+        states.visit([prop.name for prop in known.clean], known.exercised, MOST_STATES)
+        return _judged(known, mutant, system, states)
+    except ModelError as error:
+        return _refused(mutant, error)
+
+
+def _system(known: Unchanged, mutant: Mutant) -> System:
+    """Return the system of a mutant, folded. Only the changed action is folded again, if that is enough."""
+    if keeps_constants(known.folding, mutant):
+        schema = replace(mutant.schema, action=known.folding.action(mutant.schema.action))
+        return changed(known.instance.system, replace(mutant, schema=schema))
+    return known.instance.protocol.fold(changed(known.instance.written, mutant))
+
+
+def _undecided(mutant: Mutant, reason: str) -> MutantFinding:
+    return MutantFinding(mutant, MutantOutcome.UNDECIDED, reason=reason)
+
+
+def _unnoticed(mutant: Mutant, reason: str) -> MutantFinding:
+    return MutantFinding(mutant, MutantOutcome.UNNOTICED, reason=reason)
+
+
+def _refused(mutant: Mutant, error: Exception) -> MutantFinding:
+    brief = re.split(r"[:;] ", str(error))[0]
+    return MutantFinding(mutant, MutantOutcome.NOTICED, reason=f"badly defined: {brief}")
+
+
+def _noticed(mutant: Mutant, violated: Mapping[str, int], unreached: Sequence[str]) -> MutantFinding:
+    notices = [Notice(name, Verdict.VIOLATED, steps) for name, steps in violated.items()]
+    notices += [Notice(name, Verdict.VACUOUS) for name in unreached if name not in violated]
+    return MutantFinding(mutant, MutantOutcome.NOTICED, tuple(notices))
+
+
+def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStates) -> MutantFinding:
+    """Return the finding from the states of a mutant, undecided if there are too many of them."""
+    if states.violated or (states.is_over and states.unreached):
+        return _noticed(mutant, states.violated, list(states.unreached) if states.is_over else [])
+    if not states.is_over:
+        return _undecided(mutant, f"more than {amount(MOST_STATES, 'state')}")
+    before, after = known.graph.states or frozenset(), states.parents.keys()
+    number = amount(len(after), "state")
+    if before == after:
+        found = MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=f"it reaches the same {number}")
+        return replace(found, why=Why.IDLE if states.other is None else Why.PROGRESS)
+    found = _unnoticed(mutant, f"no property is violated in its {number}")
+    if (unread := _unread(known, mutant, system)) is not None:
+        return replace(found, why=Why.UNREAD, reason=unread)
+    if states.new is None:
+        reason = f"it reaches {len(after)} of {len(before)} states and no other: only liveness would notice"
+        return replace(found, why=Why.PROGRESS, reason=reason)
+    places = [v.place for v in system.variables if v.family in known.read]
+    one, two = ({tuple(s[p] for p in places) for s in states} for states in (before, after))
+    why = Why.SAME_READ if two <= one else Why.DIFFERS
+    return replace(found, why=why, shown=states.new.lines(system))
+
+
+def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
+    """Return the words that no property depends on what the mutant changes, None if one may."""
+    old, new = known.actions[mutant.action].action, mutant.schema.action
+    same = {id(update) for update in old.then} & {id(update) for update in new.then}
+    differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
+    families = {u.target.family for u in differing} - {UNDEFINED}
+    read = known.read
+    while True:
+        writing = [
+            term
+            for one in (known.instance.system, system)
+            for schema in one.schemas
+            for u in schema.action.then
+            if u.target.family in read
+            for term in (schema.action.when, *u.target.index, u.value, u.when)
+        ]
+        more = read | families_read(*writing)
+        if more == read:
+            break
+        read = more
+    if families & read:
+        return None
+    return f"no property depends on {', '.join(sorted(f.name for f in families))}"
+
+
+def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
+    """Return the finding from the proof of the unchanged system, and from random simulations."""
+    kept = same = False
+    if known.proof is not None and {prop.name for prop in known.clean} <= known.proof.claims:
+        slots = known.graph.slots(mutant.action)
+        kept, same = known.proof.question(known.instance.system, system, slots, Limits())
+    if same:
+        reason = "the changed action does the same in every reachable state, by induction"
+        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
+    return _simulated(known, mutant, system, kept)
+
+
+def _simulated(known: Unchanged, mutant: Mutant, system: System, kept: bool = False) -> MutantFinding:
+    """Return the finding from random simulations; it lives if the proof is `kept` and witnesses are seen."""
+    names = [prop.name for prop in known.clean]
+    properties = [prop for prop in system.properties if prop.name in names]
+    found = simulate(system, known.instance.subject, properties, SIMULATIONS, seed=1, first=True)
+    if found.traces:
+        return _noticed(mutant, {name: len(trace.steps) for name, trace in found.traces.items()}, ())
+    if not kept or any(not found.witnessing[name] for name in known.exercised):
+        return _undecided(mutant, "the invariants of the unchanged system do not decide it")
+    alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
+    return _explained(known, mutant, alive)
+
+
+def _explained(known: Unchanged, mutant: Mutant, found: MutantFinding) -> MutantFinding:
+    """Return the finding with an explanation, if the mutant lives and its states are too many."""
+    if found.outcome is not MutantOutcome.UNNOTICED or found.why is not None:
+        return found
+    system = _system(known, mutant)
+    if (unread := _unread(known, mutant, system)) is not None:
+        return replace(found, why=Why.UNREAD, reason=unread)
+    other = simulated_difference(known.graph, system, mutant.action)
+    if other is None:
+        return found
+    why = Why.PROGRESS if other.after is None else Why.DIFFERS
+    return replace(found, why=why, shown=other.lines(system))
+
+
+def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | None:
+    """Return the setting of one switch with which these properties are proved, None if none was found."""
+    until = time.perf_counter() + limits.timeout
+    switches = [(o.name, value) for o in instance.protocol.options() for value in o.values or ()]
+    for name, value in switches:
+        rest = until - time.perf_counter()
+        if rest <= 0:
+            return None
+        with suppress(BadInput, ModelError):
+            chosen = assign(instance.parameters, [(name, str(value))])
+            other = Instance(instance.protocol, chosen, instance.release)
+            if chosen == instance.parameters:
+                continue
+            asked = other.properties(*names)
+            if simulate(other.system, other.subject, asked, SIMULATIONS, seed=1, first=True).traces:
+                continue
+            outcome = check(other, asked, replace(limits, gone=0.0, timeout=min(rest, 10.0)))
+            if all(result.verdict is Verdict.PROVED for result in outcome.results):
+                return f"{name}={value}"
+    return None
+
+
+# The engines of `check`.
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A changed system under the names of the instance that it comes from."""
+
+    system: System
+    subject: Subject
+
+
+def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
+    """Return the finding of a check of the changed system. Raises KeyboardInterrupt."""
+    one = replace(limits, minimize=Minimize.NONE, one_is_enough=True, enumeration_first=True)
+    names = [prop.name for prop in known.clean]
+    try:
+        system = _system(known, mutant)
+        properties = [prop for prop in system.properties if prop.name in names]
+        outcome = check(_Changed(system, known.instance.subject), properties, one)
+    except ModelError as error:
+        return _refused(mutant, error)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    violated = {r.property: r.steps or 0 for r in outcome.results if r.verdict is Verdict.VIOLATED}
+    vacuous = [r for r in outcome.results if r.verdict is Verdict.VACUOUS and r.complete]
+    unreached = [r.property for r in vacuous if r.property in known.exercised]
+    if violated or unreached:
+        return _noticed(mutant, violated, unreached)
+    for result in outcome.results:
+        if not _is_clean(result):
+            return _undecided(mutant, f"{result.property}: {result.reason or result.verdict.value}")
+    if any(result.verdict is Verdict.HOLDS for result in outcome.results):
+        rounds = amount(max(result.rounds for result in outcome.results), "round")
+        return _unnoticed(mutant, f"no property is violated in {rounds}")
+    return _unnoticed(mutant, "no property is violated")
