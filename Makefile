@@ -11,7 +11,7 @@ SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus formats mutants mutants-real durations browser asm java clean
+.PHONY: help quick test test-long test-versions test-bookkeeper lint dev site dist bench corpus sweep-advice formats mutants mutants-real durations browser asm java clean
 
 help:                      ## these commands
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ bench: .venv/installed     ## the benchmarks; docs/generated/performance.md says
 
 corpus: .venv/installed    ## the table of docs/corpus.md: other people's protocols; half an hour
 	$(BIN)/python benchmarks/corpus.py
+
+sweep-advice: .venv/installed  ## the questions that prove the conditions of advise and are not answered yet; hours
+	nice -n 10 $(BIN)/python benchmarks/sweep_advice.py $(if $(ROWS),--rows $(ROWS))
 
 formats: dev               ## the JSON Schemas in docs/formats/, after a change of a document
 	PYTHONPATH=tests $(BIN)/python -m support.formats

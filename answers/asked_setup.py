@@ -16,9 +16,9 @@ from fencepost.answers.losses import FEATURES, LOSSES
 from fencepost.answers.setups import Setup
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml, read_text
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
-from fencepost.protocols.bookkeeper.releases import NEWEST, newest_read
+from fencepost.protocols.bookkeeper.releases import NEWEST, STORAGES_READ, newest_read
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.files.images import Image
 from fencepost.quorums.files.joined_files import Files, read_files
@@ -50,8 +50,7 @@ def asked_setup(
     if pulsar is not None and release is not None:
         raise BadInput(f"--pulsar {pulsar}: not with --release {release}; leave one of them out")
     if storage not in (None, *STORAGES):
-        near = did_you_mean(storage or "", STORAGES)
-        raise BadInput(f"--storage {storage}: no such storage{near}; valid: {', '.join(STORAGES)}")
+        raise unknown_name(str(storage), "storage", STORAGES, place="--storage ")
     said = read_files(files)
     image, of_image = said.image if pulsar is None and release is None else (None, DEFAULT)
     if image:
@@ -103,6 +102,11 @@ def asked_setup(
     is_sorted, setter = said.chosen("sorted_storage", default=True)
     if setup.storage == "sorted" and storage is None and not is_sorted:
         setup, set_by["storage"] = replace(setup, storage="interleaved"), setter
+    if setup.storage not in STORAGES_READ:
+        raise BadInput(
+            f"{setup.storage}: no release was read with this storage, so its losses are not known; "
+            f"valid: {', '.join(STORAGES_READ)}"
+        )
     deployment = Deployment(configuration, number, Client(), None, of_pulsar, said.autorecovery)
     ignored, expired = ignored_losses(ignore)
     warnings = [f"Note: {asked.note}" if asked.note else "", *expired, *_of_files(said)]
@@ -169,7 +173,7 @@ def ignored_losses(file: str | None) -> tuple[Mapping[str, Ignored], list[str]]:
             until = row["until"] if isinstance(row["until"], date) else date.fromisoformat(row["until"])
         except ValueError:
             raise BadInput(f"{place}: until = {row['until']!r}: must be a day, such as 2027-01-31") from None
-        (full,) = full_names(LOSSES, [name], f"{file}: ", "loss")
+        (full,) = full_names(LOSSES, [name], f"{file}: ", "loss", "fencepost releases")
         if until < date.today():
             expired.append(f"Note: {file} ignored {full} until {until}, so it counts again.")
         else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import unknown_name
 from fencepost.properties.expectations import TABLES, Expectation, Run, read
 
 if TYPE_CHECKING:
@@ -30,22 +30,23 @@ class Named(Protocol):
 
 
 def full_names(
-    table: Sequence[Named], names: Sequence[str], option: str = "", what: str = "known bug"
+    table: Sequence[Named],
+    names: Sequence[str],
+    option: str = "",
+    what: str = "known bug",
+    listing: str = "fencepost known --list",
 ) -> frozenset[str]:
     """Return the names as the table has them. Raises BadInput for a name that it does not have.
 
     Capitals do not matter. A number stands for the issue or pull request: `#4607`, `4607`, `PR 4607` and
-    `pr4607` are the same, also for a bug whose source has the number. The message begins with `option`.
+    `pr4607` are the same, also for a bug whose source has the number. The message begins with `option`, and
+    `listing` is the command that lists the table.
     """
     wanted: set[str] = set()
     for name in names:
         found = named(table, name)
         if not found:
-            valid = [known.name for known in table]
-            near = did_you_mean(name, valid, most=3, alike=0.8)
-            raise BadInput(
-                f"{option}{name}: no such {what}{near}; valid: {', '.join(valid)} (# may be left out)"
-            )
+            raise unknown_name(name, what, (known.name for known in table), listing, option, alike=0.8)
         wanted |= found
     return frozenset(wanted)
 

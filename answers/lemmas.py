@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.answers.theorems import Theorem, theorems
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.solving.answers import CpuDeadline
 from fencepost.encoding.solving.workers import tell
 from fencepost.properties.bookkeeper.lemmas import CoreLemma, core_lemmas
@@ -34,7 +34,7 @@ def chosen(names: Sequence[str]) -> list[AnyLemma]:
     known = {lemma.name: lemma for lemma in all_lemmas()}
     for name in names:
         if name not in known:
-            raise BadInput(f"no lemma is called {name!r}; there are: {', '.join(known)}")
+            raise unknown_name(name, "lemma", known, "fencepost prove --list")
     return [lemma for lemma in known.values() if not names or lemma.name in names]
 
 

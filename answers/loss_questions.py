@@ -51,6 +51,10 @@ def question(loss: Loss, setup: Setup, others: Iterable[Loss]) -> LossQuestion:
     """
     assert loss.bug is not None, "no model has this loss"
     sizes = dict(setup.sizes) | ({"entries": loss.entries} if loss.entries else {})
+    ensemble, write_quorum, _ = setup.configuration.sizes
+    if loss.same_bookie and write_quorum == 1:
+        entries = int(sizes.get("entries", loss.bug.settings["entries"])) + ensemble - 1
+        sizes |= {"entries": entries, "inflight": max(entries, 2)}
     if loss.at_once:
         sizes["crashes"] = setup.configuration.ack_quorum
     bugs = [other.bug for other in others if other.bug and other.bug != loss.bug]

@@ -117,6 +117,8 @@ class Loss:
     """The properties of the model of which it violates at least one."""
     entries: int | None = None
     """The entries that the model needs, if the bug's own instance has more for another property."""
+    same_bookie: bool = False
+    """Whether two entries must go to one bookie in the model."""
     at_once: bool = False
     """Whether AQ bookies crash at once in the model."""
     settings: Mapping[str, str] | None = None
@@ -221,6 +223,7 @@ def _row_keys(conditions: Mapping[str, str]) -> Mapping[str, Key]:
         "source": k.text("where the fault is named"),
         "asks": k.texts("names of properties"),
         "entries": Key(int, "a number of entries"),
+        "same_bookie": k.flag(),
         "at_once": k.flag(),
         "set": k.table(str, "settings of the model that win over those of the bug's row"),
         "since": commits,

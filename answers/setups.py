@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,10 +64,13 @@ SIGNS: Mapping[str, Callable[[int, int], bool]] = {">": gt, "=": eq}
 
 
 def holds(expression: str, letters: Mapping[str, int]) -> bool:
-    """Return whether an expression over sizes holds, such as `N > E` or `N = E + 1`."""
-    left, sign, *sum_of = expression.split()
-    right = sum(letters[word] if word in letters else int(word) for word in sum_of if word != "+")
-    return SIGNS[sign](letters[left], right)
+    """Return whether an expression over sizes holds, such as `N > E` or `E + AQ > WQ + 1`."""
+    left, sign, right = re.split(r" ([>=]) ", expression)
+
+    def value(terms: str) -> int:
+        return sum(letters[term] if term in letters else int(term) for term in terms.split(" + "))
+
+    return SIGNS[sign](value(left), value(right))
 
 
 SIZES: Mapping[str, str] = {
@@ -74,9 +78,9 @@ SIZES: Mapping[str, str] = {
     "no-spare": "N = E",
     "one-spare": "N = E + 1",
     "striped": "E > WQ",
-    "two-bookies": "E > 1",
     "one-ack": "AQ = 1",
     "two-acks": "AQ > 1",
+    "striped-or-two-acks": "E + AQ > WQ + 1",
     "no-slack": "AQ = WQ",
 }
 """The conditions on sizes. The expression is what is evaluated and what is printed."""

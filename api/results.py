@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.cli.rendering.check_report import ReportedRequest, ReportedResult, as_json, as_text
 from fencepost.cli.rendering.check_text import counterexample_text, verdict_sentence
 from fencepost.encoding.engine.verdicts import worst
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import unknown_name
 from fencepost.encoding.forms import in_form
 from fencepost.encoding.forms.counterexample import Counterexample, call_line, gathered, message_line
 from fencepost.encoding.language.sorts import show
@@ -138,7 +138,7 @@ class Checked(Sequence[CheckedProperty]):
             return self._results[key]
         known = {result.property: result for result in self._results}
         if key not in known:
-            raise BadInput(f"{key}: no such property{did_you_mean(key, known)}; valid: {', '.join(known)}")
+            raise unknown_name(key, "property", known)
         return known[key]
 
     def __iter__(self) -> Iterator[CheckedProperty]:

@@ -10,7 +10,7 @@ import asyncio
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +18,12 @@ from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from pydantic import ConfigDict, ValidationError
 
 from fencepost.cli.exits import MEANINGS, ExitCode
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.documents import shown
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import find
 
@@ -96,10 +99,8 @@ class Door:
         return f"{bounded((printed or told).rstrip())}\n\nexit code {code}: {MEANINGS[ExitCode(code)]}"
 
     async def _run(self, *words: str) -> tuple[int, str, str]:
-        program = [sys.executable, "-m", "fencepost.cli", *words]
-        process = await asyncio.create_subprocess_exec(
-            *program, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, cwd=self.folder
-        )
+        program = [sys.executable, "-P", "-m", "fencepost.cli", *words]  # -P: import nothing from here
+        process = await asyncio.create_subprocess_exec(*program, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
         try:
             out, err = await process.communicate()
         finally:
@@ -255,11 +256,46 @@ class Tools:
         return await self.door.answer("advise", *sizes, *given(release=release, pulsar=pulsar), *read)
 
 
+class StrictTool(Tool):
+    """A tool that refuses arguments that it does not have, and values of another type, in one line."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        """Run the tool with arguments. Raises ToolError for those that its schema does not allow."""
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            raise ToolError(self._refusal(error)) from error
+        return await super().run(arguments, context, convert_result)
+
+    def _refusal(self, error: ValidationError) -> str:
+        """Return one line about the first argument that is refused."""
+        first = error.errors(include_url=False)[0]
+        where, given = ".".join(map(str, first["loc"])), shown(first["input"])
+        if first["type"] == "extra_forbidden":
+            return str(unknown_name(where, f"argument of {self.name}", self.parameters["properties"]))
+        if first["type"] == "missing":
+            return f"{where}: {self.name} needs this argument; add it"
+        return f"{where} = {given}: {first['msg']}"
+
+
+def strict_tool(function: Callable[..., Any]) -> Tool:
+    """Return the tool that calls a function, with a schema that allows its parameters only."""
+    tool = StrictTool.from_function(function)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config = ConfigDict(**arguments.model_config, extra="forbid", strict=True)
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
+
+
 def mcp_server(door: Door) -> MCPServer[Any]:
     """Return the server with all its tools."""
-    server: MCPServer[Any] = MCPServer("fencepost", instructions=INSTRUCTIONS, version=version())
     tools = Tools(door)
     explained = (tools.check, tools.explain, tools.replay, tools.count, tools.find_invariants)
-    for tool in (tools.protocols, tools.describe, *explained, tools.quorum, tools.advise):
-        server.add_tool(tool)
-    return server
+    offered = (tools.protocols, tools.describe, *explained, tools.quorum, tools.advise)
+    return MCPServer(
+        "fencepost",
+        instructions=INSTRUCTIONS,
+        version=version(),
+        tools=[strict_tool(tool) for tool in offered],
+    )

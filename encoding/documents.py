@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 
 MIB = 2**20
 
@@ -288,7 +288,8 @@ def has_keys(document: object, keys: Keys, where: str) -> dict[str, Any]:
         raise BadInput(f"{where}: must be an object with {', '.join(keys)}")
     for name, value in document.items():
         if name not in keys:
-            raise BadInput(f"{where}: {name}: unknown key; valid: {', '.join(keys)}")
+            near = did_you_mean(name, keys, most=3, alike=0.7)
+            raise BadInput(f"{where}: {name}: unknown key{near}; valid: {', '.join(keys)}")
         if not keys[name].takes(value):
             raise BadInput(f"{where}: {name} = {shown(value)}: must be {keys[name].form}")
     for name, key in keys.items():

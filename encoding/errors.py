@@ -76,7 +76,28 @@ def did_you_mean(name: str, valid: Iterable[str], most: int = 1, alike: float = 
     """Return " (did you mean X or Y?)" with at most so many valid names like this one, or nothing."""
     names = {one.lower(): one for one in valid}
     close = get_close_matches(name.lower()[:LONGEST], names, n=most, cutoff=alike)
-    return f" (did you mean {' or '.join(names[one] for one in close)}?)" if close else ""
+    *first, last = [names[one] for one in close] or [""]
+    meant = f"{', '.join(first)} or {last}" if first else last
+    return f" (did you mean {meant}?)" if close else ""
+
+
+FEW = 12
+"""Valid names that a message lists itself."""
+
+
+def unknown_name(
+    name: str, what: str, valid: Iterable[str], listing: str = "", place: str = "", alike: float = 0.7
+) -> BadInput:
+    """Return the error for a name that is none of the valid ones.
+
+    The message begins with the place. It names at most three valid names like this one. It names all of
+    them if they are few, or else the command that lists them, `listing`.
+    """
+    names = list(valid)
+    said = f"{place}{name}: no such {what}{did_you_mean(name, names, most=3, alike=alike)}"
+    if listing and len(names) > FEW:
+        return BadInput(f"{said}; {listing} lists them")
+    return BadInput(f"{said}; valid: {', '.join(names) or 'none'}")
 
 
 LONGEST = 100

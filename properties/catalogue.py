@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.protocol import Protocol
 
 FAMILIES = {
@@ -29,8 +29,7 @@ FAMILIES = {
 def find(name: str) -> Protocol:
     """Return the shipped preset of that name. Raises BadInput if there is none."""
     if name not in FAMILIES:
-        near = did_you_mean(name, FAMILIES)
-        raise BadInput(f"{name}: no such protocol{near}; valid: {', '.join(FAMILIES)}, or a Python file")
+        raise unknown_name(name, "protocol", FAMILIES, "fencepost protocols")
     presets: Sequence[Protocol] = import_module(f"fencepost.properties.{FAMILIES[name]}.presets").PRESETS
     return next(preset for preset in presets if preset.name == name)
 

@@ -218,7 +218,7 @@ FILE = {
 }
 """The keys of a file."""
 
-HINT = "give a file in TOML; docs/pytest.md has its form"
+HINT = "give a file in TOML with tables [[case]], each with protocol, property and expect"
 LIMITS = ("bound", "rounds", "timeout", "memory", "solver", "jobs")
 BUG = ("wrong", "source", "switch", "broken", "mended", "mended_bound")
 VALUES = ("broken", "mended")

@@ -38,7 +38,7 @@ VALID = (AQ >= 1, WQ >= AQ, E >= WQ)
 """The sizes of every configuration."""
 
 
-REDUCED = "sets reduced to sizes of Venn regions (docs/lemmas.md)"
+REDUCED = "sets reduced to sizes of Venn regions"
 """The argument on paper that proof obligations about sizes rest on."""
 
 

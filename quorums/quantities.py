@@ -359,6 +359,6 @@ def cost_quantities(deployment: Deployment) -> list[Quantity]:
             "sets of AQ bookies within a window, of C(E, AQ)",
             f"{blocking} of {comb(e, aq)}",
             f"{blocking / comb(e, aq):.0%} of the ways to lose {bookie_count(aq)} of an ensemble do harm.",
-            "counted: docs/lemmas.md, section Blocking sets",
+            "counted over the windows",
         ),
     ]

@@ -16,14 +16,15 @@ class BookieStorage:
     """The effect of a second add of an entry that is in memory (the same in 4.13.0, 4.17.3 and 4.17.4)."""
     index: Literal["files", "table"]
     """Where fence and key of a ledger are: in the header of its index file, or in a table of all ledgers."""
+    copies: Literal["write-cache", "memtable", "at-once"]
+    """The storage of `ledger-copies` that stands for it. A memtable matters for used ids only."""
 
 
+_BOOKIE = "org.apache.bookkeeper.bookie"
 STORAGES = {
-    "sorted": BookieStorage("org.apache.bookkeeper.bookie.SortedLedgerStorage", "dropped", "files"),
-    "interleaved": BookieStorage(
-        "org.apache.bookkeeper.bookie.InterleavedLedgerStorage", "replaces", "files"
-    ),
-    "db": BookieStorage("org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage", "replaces", "table"),
+    "sorted": BookieStorage(f"{_BOOKIE}.SortedLedgerStorage", "dropped", "files", "memtable"),
+    "interleaved": BookieStorage(f"{_BOOKIE}.InterleavedLedgerStorage", "replaces", "files", "at-once"),
+    "db": BookieStorage(f"{_BOOKIE}.storage.ldb.DbLedgerStorage", "replaces", "table", "write-cache"),
 }
 """InterleavedLedgerStorage is the oldest one, and DbLedgerStorage is Pulsar's default."""
 

@@ -220,8 +220,7 @@ def lemmas() -> Sequence[Lemma]:
             fewest_questions,
             fewest_breaks,
             fewest_obligations,
-            argument="on paper: induction over the integers, and the ring as a counting function "
-            "(docs/lemmas.md)",
+            argument="on paper: induction over the integers, and the ring as a counting function",
         ),
         Lemma(
             "loss-is-fencing",

@@ -18,6 +18,7 @@ from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import NOBODY, Copies
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.course import Course, Ending
 from fencepost.realcode.drive.code import NoSeam, Parted
 from fencepost.realcode.drive.copies import CopiesCode, take
@@ -67,10 +68,9 @@ def must_be_drivable(parameters: CopiesParameters, setting: Setting) -> None:
     """Raise NoSeam if the release or storage has no setting that the trace needs."""
     if parameters.fragments > 1:
         raise NoSeam("the harness makes a ledger of one fragment")
-    if parameters.storage == "write-cache" and setting.storage != "db":
-        raise NoSeam("its trace is of db storage")
-    if parameters.storage == "memtable" and setting.storage != "sorted":
-        raise NoSeam("its trace is of sorted storage")
+    if parameters.storage not in ("at-once", STORAGES[setting.storage].copies):
+        able = [name for name, storage in STORAGES.items() if storage.copies == parameters.storage]
+        raise NoSeam(f"its trace is of {' or '.join(able)} storage")
 
 
 def _said_by(system: System, trace: Trace) -> list[Observations]:

@@ -19,6 +19,7 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import RULES, as_in
 from fencepost.protocols.ledger_copies.state import Copies
+from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.copies_reproduction import copies_observations, course_of
 from fencepost.realcode.course import Course
 from fencepost.realcode.drive.copies import COPIES_DRIVEN, CopiesCode
@@ -42,9 +43,6 @@ REUSED: tuple[Settings, ...] = (
 """The same for a used id. With one copy of each entry there is no choice of the bookie that is read."""
 ONE_OPERATOR: Settings = {"workers": 0, "operators": 1, "session": "kept"}
 """The settings of an instance that does not change them."""
-
-STORES: Mapping[str, str] = {"db": "write-cache", "sorted": "memtable"}
-"""The model's storage by that of the bookies."""
 
 FAULTS = 4
 """The largest number of stops and of lost disks in a run."""
@@ -213,7 +211,9 @@ def copies_grounds(settings: Settings, storage: str, release: str) -> list[Copie
     """
     found = find("ledger-copies")
     reuses = settings.get("reuse", "never") != "never"
-    stores = STORES.get(storage, "at-once") if reuses or storage == "db" else "at-once"
+    stores = STORAGES[storage].copies
+    if stores == "memtable" and not reuses:
+        stores = "at-once"
     several = REUSED if reuses else INSTANCES
 
     def ground(asked: Settings) -> CopiesGround:

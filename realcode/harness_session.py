@@ -107,6 +107,13 @@ class OutOfStep(Exception):
     """A line that differs from the next line of the transcript."""
 
 
+NOT_THIS_RUN = (OutOfStep, LookupError, TypeError, ValueError, AttributeError)
+"""The errors of a playback whose questions or answers are those of another run.
+
+The model reads the answers that it asked for, and here they have another form.
+"""
+
+
 @dataclass
 class Playback:
     """A session from a transcript: it answers as recorded while the same lines are asked."""

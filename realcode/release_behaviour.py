@@ -73,11 +73,8 @@ def mending(release: str, storage: str, parameters: BookKeeperParameters) -> dic
     return {n: str(getattr(own, n)) for n in names if getattr(own, n) != getattr(parameters, n)}
 
 
-ONLY_ON = {"too-few-copies": ("interleaved", "db")}
-"""The bugs that only some storages have.
-
-By the table's trace, sorted storage drops the second copy of an entry.
-"""
+OF_SECOND_COPIES = "too-few-copies"
+"""The bug that a storage has if a second add of an entry replaces the first, by the table's trace."""
 
 
 def is_there(known: Expectation, release: str, storage: str) -> bool:
@@ -86,7 +83,8 @@ def is_there(known: Expectation, release: str, storage: str) -> bool:
     A trace about durability belongs to one storage.
     """
     own = known.settings.get("storage", storage)
-    return has(known, release) and storage == own and storage in ONLY_ON.get(known.name, STORAGES)
+    replaces = known.name != OF_SECOND_COPIES or STORAGES[storage].second_copy == "replaces"
+    return has(known, release) and storage == own and replaces
 
 
 def is_of_other_rules(known: Expectation, release: str) -> bool:

@@ -1,7 +1,7 @@
 """Files of conformance runs on the real code, with all exchanges, to be checked again without the code.
 
 A file is JSON Lines: a head, then for each run a line with the run and its exchanges, and last the number of
-runs.
+runs with a digest of the whole file.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fencepost.realcode.harness_session import Playback
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.runs import ConformanceRun, Ground
 from fencepost.realcode.transcripts import (
+    DIGEST,
     HEAD,
     Lines,
     Numbered,
@@ -32,7 +33,7 @@ from fencepost.realcode.transcripts import (
     read_run,
 )
 
-SCHEMA = "fencepost.runs/3"
+SCHEMA = "fencepost.runs/4"
 HINT = "give what `conform --transcript` wrote"
 
 KEYS = HEAD | k.keys(seed=k.whole(least=-(10**18) + 1, most=10**18 - 1))
@@ -41,7 +42,7 @@ RUN = k.keys(
     lost=Key(list, "names of choices"),
     steps=Key(list, "a list of actions, each with its arguments"),
 )
-END = k.keys(taken=k.whole(), asked=k.whole())
+END = k.keys(taken=k.whole(), asked=k.whole(), sha256=DIGEST)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
 """Transcripts: all exchanges of a real run, kept so that the run can be checked without the code.
 
-A file is JSON Lines: a head, then one exchange in each line, and last the ending of the run.
+A file is JSON Lines: a head, then one exchange in each line, and last the ending of the run with a digest
+of the whole file. A file that was changed afterwards is refused.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ from fencepost.realcode.harness_session import Playback, dumped
 from fencepost.realcode.library import RUN_AS
 from fencepost.realcode.reproduction import Reproduction, Setting
 
-SCHEMA = "fencepost.transcript/2"
+SCHEMA = "fencepost.transcript/3"
 HINT = "give what `reproduce --transcript` wrote"
 
 HEAD = k.keys(
@@ -47,9 +49,11 @@ EXCHANGE = k.keys(ask=k.text(), answer=Key(dict, "an answer"))
 """The keys of an exchange: one question to the code and its answer."""
 
 KEYS = HEAD | k.keys(property=k.text("the name of a property"))
+DIGEST = k.text("the SHA-256 of all lines as JSON, of this one without this key")
 END = k.keys(
     ending=k.among(ending.value for ending in Ending),
     step=Key((int, type(None)), "the number of a step, or null"),
+    sha256=DIGEST,
 )
 
 Lines = tuple[tuple[str, str], ...]
@@ -86,6 +90,25 @@ class Transcript:
     def playback(self) -> Playback:
         """Return a session that answers as the code did."""
         return Playback(self.lines)
+
+    def fits(self, trace: Trace) -> None:
+        """Raise BadInput unless the run was one of a trace of this protocol and property."""
+        for what in ("protocol", "property"):
+            run, asked = getattr(self, what), getattr(trace, what)
+            if run != asked:
+                raise BadInput(f"its {what} is {run}, and that of the trace is {asked}")
+
+    def agrees(self, run: Reproduction) -> None:
+        """Raise BadInput unless a playback has the setting and the ending that are kept."""
+        if run.setting != self.setting:
+            raise BadInput("its first line has other versions than the answer to `start`")
+        if (run.ending, run.step) != (self.ending, self.step):
+            kept, found = (_ended(one.ending, one.step) for one in (self, run))
+            raise BadInput(f"its last line says {kept}, and the playback comes to {found}")
+
+
+def _ended(ending: Ending, step: int | None) -> str:
+    return ending.value if step is None else f"{ending.value} at step {step}"
 
 
 def recorded(trace: Trace, run: Reproduction, lines: Sequence[tuple[str, str]]) -> Transcript:
@@ -132,8 +155,19 @@ def head(schema: str, day: str, setting: Setting, protocol: str) -> dict[str, ob
     }
 
 
-def json_lines(documents: Iterable[object]) -> str:
-    """Return the documents as text, one in each line."""
+def json_lines(documents: Iterable[Mapping[str, object]]) -> str:
+    """Return the documents as text, one in each line. The last one gets the digest of them all."""
+    *before, last = documents
+    return _lines([*before, {**last, "sha256": _digest(before, last)}])
+
+
+def _digest(before: Iterable[object], last: Mapping[str, object]) -> str:
+    """Return the digest of the documents of a file. That of the last one is left out."""
+    rest = {name: value for name, value in last.items() if name != "sha256"}
+    return hashlib.sha256(_lines([*before, rest]).encode()).hexdigest()
+
+
+def _lines(documents: Iterable[object]) -> str:
     return "".join(json.dumps(document) + "\n" for document in documents)
 
 
@@ -142,7 +176,8 @@ def read_run(
 ) -> tuple[dict[str, Any], Numbered, tuple[str, Any], Setting]:
     """Return the head of a file of that schema, the lines between, the last line, and the setting.
 
-    Raises BadInput for a file of another schema or version, and for one without a last line.
+    Raises BadInput for a file of another schema or version, for one without a last line, and for one that was
+    changed after it was written.
     """
     first, lines = read_json_lines(path, hint)
     found = first.get("schema") if isinstance(first, dict) else None
@@ -159,8 +194,12 @@ def read_run(
     )
     if not lines:
         raise BadInput(f"{path}: ends after its first line; {hint}")
-    where, last = lines[-1]
-    return first, lines[:-1], (f"{where}, the last", last), setting
+    last, where = lines[-1][1], f"{lines[-1][0]}, the last"
+    if not isinstance(last, dict) or not isinstance(last.get("sha256"), str):
+        raise BadInput(f"{where}: has no sha256, so the file is cut off; {hint}")
+    if _digest([first, *(line for _, line in lines[:-1])], last) != last["sha256"]:
+        raise BadInput(f"{where}: sha256 is that of another file, so this one was changed; {hint}")
+    return first, lines[:-1], (where, last), setting
 
 
 def exchanges_to_json(lines: Lines) -> Iterator[dict[str, object]]:

@@ -5,8 +5,8 @@ settings, each as one value, a list of values or a range such as "1..5", and lim
 combination is an instance.
 
 Three other kinds of tables name known bugs, whose instances and properties are in
-`properties/expected/known.toml`, setups that `advise` is asked about, or releases of BookKeeper, on whose
-code conformance runs are taken.
+`properties/expected/known.toml`, ensembles at which the conditions of `advise` are proved, or releases of
+BookKeeper, on whose code conformance runs are taken.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import Any
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.documents import SETTINGS, Key, has_keys, parse_toml, read_text
 from fencepost.encoding.engine.limits import Minimize
-from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.errors import BadInput, ModelError, unknown_name
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
-from fencepost.sweeps import conformance_cases, ranges
+from fencepost.sweeps import advice_cases, conformance_cases, ranges
 from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.sweep_cases import SweepCase
 
-HINT = "give a grid file; docs/sweeps.md has its form"
+HINT = "give a file in TOML with tables [[grid]], each with protocols = 'bookkeeper' or others"
 
 KEYS = {
     "protocols": Key(LISTED, "names of protocols, such as ['bookkeeper']", needed=True),
@@ -145,6 +145,7 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
 
 ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[SweepCase]], str]] = {
     "known": (_of_known_bugs, "is about protocols that ship"),
+    "advice": (advice_cases.asked, "is about BookKeeper"),
     "releases": (conformance_cases.asked, "are of BookKeeper"),
 }
 """The tables other than instances, by their key: the function that reads one, and its subject."""
@@ -167,7 +168,7 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     protocols = tuple(_named(str(name), own) for name in ranges.listed("protocols", table["protocols"]))
     settings = {name: ranges.values(name, value) for name, value in table.get("set", {}).items()}
     for protocol in protocols:
-        _check_settings(protocol.options(), settings)
+        _check_settings(protocol, settings)
     combinations = prod(map(len, settings.values()))
     if combinations > MOST_COMBINATIONS:
         raise BadInput(
@@ -206,19 +207,19 @@ def _solvers(table: Mapping[str, Any]) -> tuple[str, ...]:
     return ranges.names("solvers", table.get("solvers", "cadical"), tuple(SOLVERS))
 
 
-def _check_settings(known: Sequence[Option], settings: Mapping[str, Sequence[str]]) -> None:
+def _check_settings(protocol: Protocol, settings: Mapping[str, Sequence[str]]) -> None:
     """Raise BadInput for a name or a value that no combination makes valid."""
-    options = {option.name: option for option in known}
+    options = {option.name: option for option in protocol.options()}
     for name, values in settings.items():
         if name not in options:
-            raise BadInput(f"{name}: no such parameter or switch; valid: {', '.join(options)}")
+            raise unknown_name(name, "parameter or switch", options, protocol.listing)
         for value in values:
             other = _other(options[name], value)
             if other is None:
                 options[name].parse(value)
             elif other not in options or options[other].values:
-                numbers = [o.name for o in known if not o.values]
-                raise BadInput(f"{name} = {value!r}: {other} is no parameter; valid: {', '.join(numbers)}")
+                numbers = [o.name for o in options.values() if not o.values]
+                raise unknown_name(other, "parameter", numbers, protocol.listing, f"{name} = {value!r}: ")
             elif any(_other(options[other], v) for v in settings.get(other, ())):
                 raise BadInput(
                     f"{name} = {value!r}: {other} refers to another parameter itself; give it numbers"
@@ -266,9 +267,7 @@ def _cases_of_protocol(grid: _Grid, protocol: Protocol) -> Plan:
             for limits in grid.limits
         ]
     if missing and known:
-        raise BadInput(
-            f"{min(missing)}: no such property of {protocol.name}; valid: {', '.join(sorted(known))}"
-        )
+        raise unknown_name(min(missing), f"property of {protocol.name}", sorted(known), protocol.listing)
     return Plan(tuple(found), invalid, inapplicable, 0)
 
 

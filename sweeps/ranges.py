@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from fencepost.encoding.documents import shown, whole
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, unknown_name
 
 RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 
@@ -38,7 +38,7 @@ def names(name: str, value: object, valid: Sequence[str], most: int | None = Non
     found = tuple(map(str, listed(name, value)))
     for item in found:
         if item not in valid:
-            raise BadInput(f"{name} = {item!r}: no such value; valid: {', '.join(valid)}")
+            raise unknown_name(repr(item), "value", valid, place=f"{name} = ")
     if most is not None and len(found) > most:
         raise BadInput(f"{name} = {list(found)}: only one is possible; take one")
     return found

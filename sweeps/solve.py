@@ -28,9 +28,9 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
 from fencepost.realcode.harness_session import HarnessFailed
-from fencepost.sweeps import conformance_cases
+from fencepost.sweeps import advice_cases, conformance_cases
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
-from fencepost.sweeps.sweep_cases import CODE, SweepCase
+from fencepost.sweeps.sweep_cases import ADVICE, CODE, SweepCase
 
 GRACE = 5.0
 """The seconds that a check may overrun its time before it is killed.
@@ -120,6 +120,8 @@ def solve(case: SweepCase, engine: str, allowance: Allowance, decided: Check = d
     folder = allowance.certificates and allowance.certificates / row["id"]
     if case.solver == CODE:
         asking = partial(_conformance, case, allowance)
+    elif case.solver == ADVICE:
+        asking = partial(advice_cases.ask, case, allowance.timeout)
     else:
         asking = partial(_found, case, allowance, decided, folder)
     return {**row, **answered(asking, allowance), "host": platform.node()}
@@ -131,7 +133,7 @@ def solve_all(cases: Sequence[SweepCase], engine: str, allowance: Allowance) -> 
     The time of the proof that they share is split into equal parts.
     """
     begun = time.perf_counter()
-    is_check = cases[0].solver != CODE
+    is_check = cases[0].solver not in (ADVICE, CODE)
     if is_check:
         with suppress(Exception):  # each case fails in the same way, and its row says so
             instance(cases[0], allowance.source)

@@ -65,6 +65,7 @@ def session(master: str, log: Path) -> Iterator[Any]:
 
     require_answer(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYTHONSAFEPATH"] = "1"  # Spark starts `python -m` here, and a file here is no module of it
     conf = SparkConf().setAppName("fencepost sweep").setMaster(retrying(master))
     conf.set("spark.task.maxFailures", str(ATTEMPTS))
     conf.set("spark.ui.enabled", "false").set("spark.ui.showConsoleProgress", "false")

@@ -12,6 +12,9 @@ from fencepost.encoding.engine.limits import Minimize
 CODE = "code"
 """The name in place of a solver for conformance runs on the real code."""
 
+ADVICE = "advice"
+"""The name in place of a solver for questions that prove a condition of `advise`."""
+
 
 @dataclass(frozen=True)
 class SweepCase:

@@ -28,6 +28,7 @@ from fencepost.cli.rendering.conformance import as_json, as_text
 from fencepost.cli.rendering.output import emit, form_option, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.safe_text import one_line
 from fencepost.quorums.storages import DEFAULT
 from fencepost.realcode.conformance import (
     Conformance,
@@ -38,7 +39,7 @@ from fencepost.realcode.conformance import (
     grounds,
     none_fired,
 )
-from fencepost.realcode.harness_session import HarnessFailed, OutOfStep
+from fencepost.realcode.harness_session import NOT_THIS_RUN, HarnessFailed
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import setting_of
 from fencepost.realcode.run_files import RecordedRun, RunFile, read_run_file
@@ -161,9 +162,9 @@ def _checked_again(path: Path) -> Conformance:
         except HarnessFailed as failure:
             found.failed = str(failure)
             break
-        except (OutOfStep, KeyError) as error:
+        except NOT_THIS_RUN as error:
             raise BadInput(
-                f"{path}: is no transcript of its runs ({error}); give one of this version"
+                f"{path}: is no transcript of its runs ({one_line(str(error))}); give one of this version"
             ) from error
     return found
 

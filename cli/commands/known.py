@@ -17,7 +17,7 @@ from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
+from fencepost.cli.options.grouped import CODE, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.realcode import log_option, release_option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import (
@@ -32,20 +32,21 @@ from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
 from fencepost.cli.rendering.check_text import sentence, verdict_line
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import form_option, output_option
+from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
-from fencepost.properties.expectations import Run, as_expected
+from fencepost.properties.expectations import Expectation, Run, as_expected
 from fencepost.quorums.storages import DEFAULT, STORAGES
 from fencepost.realcode.library import Library, library, with_rules
 
 
 @grouped_command(example="fencepost known 2614 4701")
 @click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
+@option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
 @solver_option
 @jobs_option
 @seed_option
@@ -75,6 +76,7 @@ from fencepost.realcode.library import Library, library, with_rules
 @verbose_option
 def command(
     bugs: tuple[str, ...],
+    only_list: bool,
     libraries: tuple[Path, ...],
     release: str | None,
     storages: tuple[str, ...],
@@ -88,11 +90,15 @@ def command(
     """Check the known bugs named, or all of them, on small instances.
 
     Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the
-    bugs are driven on the real code instead: a release must have a bug or refuse it at the step that
-    docs/real-code.md records. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is
+    bugs are driven on the real code instead: a release must have a bug or refuse it at the step at which it
+    did so before. Exits with 0 if all come out as expected, 1 if one does not, 3 if one is
     undecided.
     """
     _refuse_public(bugs)
+    if only_list:
+        refuse("--list", *search, "libraries", "release", "storages", "log", "timeout", "form", "verbose")
+        emit(_descriptions(chosen(KNOWN, bugs)), output)
+        return int(ExitCode.SUCCESS)
     if not libraries:
         refuse("the models (only with --bookkeeper)", "release", "storages", "log")
         return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
@@ -154,14 +160,16 @@ def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | No
     """Check all bugs, or those named, and print the report."""
 
     def conclusion(report: KnownReport) -> Conclusion:
-        printed, files = placed(_json(report) if form == "json" else _text(report), output)
+        text = _json(report) if form == "json" else _text(report, asked if bugs else ())
+        printed, files = placed(text, output)
         return Conclusion(int(_exit_code(report)), printed, files=files)
 
     def hand(report: KnownReport) -> None:
         cut_short = conclusion(replace(report, interrupted=True))
         hand_over(replace(cut_short, code=int(_exit_code(report))))
 
-    runs = [run for known in chosen(KNOWN, bugs) for run in known.runs()]
+    asked = chosen(KNOWN, bugs)
+    runs = [run for known in asked for run in known.runs()]
     with CheckProgress(verbose) as progress:
         report = _run(runs, limits, progress, hand)
     code = conclude(conclusion(report))
@@ -244,8 +252,14 @@ def _exit_code(report: KnownReport) -> ExitCode:
 # Text.
 
 
-def _text(report: KnownReport) -> str:
-    parts = ["\n".join(_table(report.rows))]
+def _descriptions(bugs: Sequence[Expectation]) -> str:
+    """Return the name of each bug, what goes wrong, and the source."""
+    return "\n\n".join(f"{bug.name}: {bug.wrong}.\n  {bug.source}" for bug in bugs)
+
+
+def _text(report: KnownReport, described: Sequence[Expectation] = ()) -> str:
+    parts = [_descriptions(described)] if described else []
+    parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):
         parts.append("\n".join(remarks))
     if report.interrupted:

@@ -77,7 +77,7 @@ def _text(cells: Sequence[Cell]) -> str:
     width, wide = max(len(c.bug) for c in cells), max(len(c.setting.code) for c in cells)
     lines = []
     for c in cells:
-        step = f" (docs/real-code.md: step {c.refused_at})" if c.refused_at not in (None, c.step) else ""
+        step = f" (seen before: step {c.refused_at})" if c.refused_at not in (None, c.step) else ""
         wrong = {True: "", False: f"  DIFFERS{step}", None: "  NOT RUN"}[c.as_expected]
         lines.append(f"{c.bug:{width}}  {c.setting.code:{wide}}  {c.setting.storage:11} {c}{wrong}")
     good = sum(c.as_expected is True for c in cells)
@@ -87,19 +87,19 @@ def _text(cells: Sequence[Cell]) -> str:
         [
             *lines,
             "",
-            f"{good} of {len(cells)} as docs/known.md says; the code was driven in {driven}",
+            f"{good} of {len(cells)} as expected; the code was driven in {driven}",
             *sorted(on),
         ]
     )
 
 
 CELL = k.keys(
-    bug=k.text("the name of the bug in docs/known.md"),
+    bug=k.text("the name of the bug"),
     **SETTING,
     cell=k.among((mark.value for mark in Mark), "what became of the bug on this release"),
     why=k.text("where, or why not"),
     has_it=k.flag("the release has the bug, by the table of releases"),
-    as_expected=k.null(k.flag("the cell is as docs/real-code.md says"), "if it could not be run"),
+    as_expected=k.null(k.flag("the cell is as it was seen before"), "if it could not be run"),
 )
 MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each bug and release"))
 

@@ -62,14 +62,14 @@ def _all() -> str:
     ]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = (
-        "Each bug is described in docs/known.md. The switches of a release: fencepost releases 4.16.6. "
+        "`fencepost known --list` describes each bug. The switches of a release: fencepost releases 4.16.6. "
         "To check a release: fencepost check bookkeeper --release 4.16.6"
     )
     public = [("loss", "in", "needs", "fixed in", "source")]
     public += [
         (o.name, span(o.releases), _either(o.conditions), _either(_fixed(o)), o.source) for o in PUBLIC_LOSSES
     ]
-    told = "Losses that public sources name and that no model has: they are not searched for (docs/known.md)."
+    told = "Losses that public sources name and that no model has: they are not searched for."
     parts = [head, "", *columns(rows), "", told, "", *columns(public), ""]
     return "\n".join([*parts, *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 

@@ -28,11 +28,12 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms import in_form
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.encoding.language.traces import Trace
+from fencepost.encoding.safe_text import one_line
 from fencepost.explore.scripts import script_in
 from fencepost.quorums.storages import DEFAULT
 from fencepost.realcode.copies_reproduction import is_of_copies, reproduce_copies
 from fencepost.realcode.course import Ending
-from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Recording, running
+from fencepost.realcode.harness_session import NOT_THIS_RUN, HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import (
     Reproduction,
@@ -153,10 +154,15 @@ def _on_code(trace: Trace, setting: Setting, session: HarnessSession) -> Reprodu
 def _played(counterexample: Counterexample, playback: Path) -> Reproduction:
     transcript = read_transcript(playback)
     try:
-        return _on_code(counterexample.trace, transcript.setting, transcript.playback())
-    except (OutOfStep, KeyError) as error:
+        transcript.fits(counterexample.trace)
+        run = _on_code(counterexample.trace, transcript.setting, transcript.playback())
+        transcript.agrees(run)
+        return run
+    except HarnessFailed:
+        raise
+    except NOT_THIS_RUN as error:
         raise BadInput(
-            f"{playback}: is no transcript of this trace ({error}); give the one made with it"
+            f"{playback}: is no transcript of this trace ({one_line(str(error))}); give the one made with it"
         ) from error
 
 

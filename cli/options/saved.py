@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fencepost.cli.options.grouped import INSTANCE, option
 from fencepost.cli.process.handover import runs
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 
 source_option = option(
@@ -41,10 +41,8 @@ def named_protocol(source: str | None, name: str) -> Protocol:
         from fencepost.properties.catalogue import FAMILIES, find
 
         if name not in FAMILIES:
-            raise BadInput(
-                f"{name}: no such protocol{did_you_mean(name, FAMILIES)}; valid: {', '.join(FAMILIES)}; "
-                "for one of your own say --protocol FILE.py"
-            )
+            known = unknown_name(name, "protocol", FAMILIES, "fencepost protocols")
+            raise BadInput(f"{known}; for one of your own say --protocol FILE.py")
         return find(name)
     protocol = own_protocol(Path(source))
     if protocol.name != name:

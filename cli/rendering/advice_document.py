@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from fencepost.answers.advice import Advice, Change, NumberedStep
+from fencepost.answers.checked import search_of
 from fencepost.answers.loss_questions import question
 from fencepost.answers.losses import LEVELS, WHEN, WHO, Loss, harmless, impossible
 from fencepost.answers.setups import Setup
@@ -77,6 +78,7 @@ ADVICE = k.document(
     commit=k.text("the commit of the release's tag"),
     set_by=k.named(SETTER, "what set each of these values"),
     files=k.named(FILE, "by the name of a file, its keys"),
+    checked=k.text("what searches have shown of the conditions"),
     edge=k.text("what was not looked at"),
     unmodelled=k.UNMODELLED,
     other=k.texts("known bugs of the release that lose nothing acknowledged"),
@@ -106,6 +108,7 @@ def document(advice: Advice) -> dict[str, Any]:
         pulsar=advice.pulsar.sentence if advice.pulsar else "",
         commit=TAGS[advice.setup.release],
         files=advice.sources,
+        checked=search_of(advice.setup, advice.losses),
         edge=EDGE,
         unmodelled=left_out(),
         other=[bug[0].name for bug in harmless(advice.setup)],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fencepost.answers.advice import Advice, Change, NumberedStep
+from fencepost.answers.checked import search_of
 from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
 from fencepost.answers.steps import ATTRIBUTES_SINCE
 from fencepost.cli.rendering.check_text import WIDTH, sentence
@@ -294,7 +295,7 @@ def notes(advice: Advice) -> list[str]:
     found += [f"Other known bugs of {release}, which lose nothing: {others}."] if others else []
     if ordered(release) >= ATTRIBUTES_SINCE:
         found += [SHOWN]
-        found += []
+    found += [search_of(advice.setup, advice.losses)]
     found += [sentence(left_out())]
     found += [f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."]
     return found

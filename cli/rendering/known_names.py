@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ def line(result: Result, known: Sequence[str], where: str = "", faults: str = ""
     An inductive proof names the `faults` that its executions may have.
     """
     on = f"; on {where}" if where else ""
-    said = f"; known: {', '.join(map(_where, known))}; see docs/known.md" if known else ""
+    said = f"; known: {', '.join(map(_where, known))}; see {_command(known)}" if known else ""
     return f"{verdict_sentence(result, faults)}{on}{said}  [{result.seconds:.1f} s]"
 
 
@@ -25,6 +26,11 @@ def _where(name: str) -> str:
 
     releases = affected(family(name))
     return f"{name} ({span(releases)})" if releases else name
+
+
+def _command(known: Sequence[str]) -> str:
+    """Return the command that describes the bugs. A shell would take a # at the beginning for a remark."""
+    return shlex.join(["fencepost", "known", *(name.removeprefix("#") for name in known)])
 
 
 def new(outcome: Outcome, known: Sequence[Sequence[str]]) -> Outcome:

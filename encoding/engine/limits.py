@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fencepost.encoding.concrete.compiler import BYTE
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.solving.solvers import SOLVERS, countable
@@ -150,10 +150,10 @@ class Limits:
 def validate(limits: Limits, system: System) -> None:
     """Raise BadInput for limits that mean nothing for this system."""
     if limits.solver not in SOLVERS:
-        raise BadInput(f"{limits.solver}: no such solver; valid: {', '.join(SOLVERS)}")
+        raise unknown_name(limits.solver, "solver", SOLVERS)
     for name in limits.engines:
         if name not in ENGINES:
-            raise BadInput(f"{name}: no such engine; valid: {', '.join(ENGINES)}")
+            raise unknown_name(name, "engine", ENGINES)
     if limits.engines == ("induction",) and not system.invariants:
         raise BadInput("induction: no invariants are declared, or they are hidden; name the engine rounds")
     without_bound = [name for name in ("ic3", "abc") if name in limits.engines]
@@ -186,8 +186,7 @@ def known_faults(system: System, names: Iterable[str]) -> None:
     """Raise BadInput for a name that is no fault of the system."""
     for name in names:
         if name not in system.faults:
-            valid = ", ".join(system.faults) or "none, it has no faults"
-            raise BadInput(f"{name}: no such fault here; valid: {valid}")
+            raise unknown_name(name, "fault here", system.faults)
 
 
 class Waiting:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fencepost.encoding.engine.named_clauses import found_text
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import unknown_name
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.smtlib import plain
 from fencepost.encoding.formulas.guarded import ladder
@@ -91,8 +91,8 @@ def claims_named(system: System, names: Iterable[str]) -> list[Property | Invari
     known: list[Property | Invariant] = [*system.invariants, *system.properties]
     wanted = set(names)
     for name in sorted(wanted.difference(claim.name for claim in known)):
-        valid = ", ".join(claim.name for claim in known if not isinstance(claim, FoundInvariant))
-        raise BadInput(f"{name}: no such invariant or property; valid: {valid}")
+        valid = [claim.name for claim in known if not isinstance(claim, FoundInvariant)]
+        raise unknown_name(name, "invariant or property", valid)
     return [claim for claim in known if claim.name in wanted]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.question_files import Asking, Question, questions, questions_of, remarks
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System, choose
+from fencepost.encoding.safe_text import one_line
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Propagation
 
@@ -66,6 +68,10 @@ CHECKED = k.keys(
     checking=k.seconds("seconds to check its proof, or to replay it"),
 )
 """The keys of a part that stands."""
+
+
+WITNESS_HEAD = ("protocol", "parameters", "switches", "system", "property")
+"""The keys of a witness that say what it is about, and that must be as the manifest has them."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +241,11 @@ def _certify_witness(folder: Path, found: Manifest, system: System, prop: Proper
         trace = check_saved(saved, system, found.subject, never_reached(prop))
     except NotAnExecution as error:
         raise RejectedError(f"{name}: {error}") from None
+    replayed = trace.to_json()
+    for key in WITNESS_HEAD:
+        theirs, ours = (json.dumps(head.get(key), sort_keys=True) for head in (saved, replayed))
+        if theirs != ours:
+            raise RejectedError(one_line(f"{name}: {key}: the file says {theirs}, the manifest {ours}"))
     for fault, most in found.budgets.items():
         if trace.faults.get(fault, 0) > most:
             raise RejectedError(f"{name}: has more than {amount(most, 'fault')} of the kind {fault}")

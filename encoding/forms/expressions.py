@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.state import Variable
@@ -28,6 +28,9 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Term, Term], Term]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+LISTING = "fencepost explore PROTOCOL"
+"""The command that shows all state variables."""
+
 TRUTHS = {"yes": True, "no": False, "true": True, "false": False}
 
 
@@ -121,14 +124,13 @@ class Reader:
         if (wanted, label) in self._labels:
             return Constant(wanted, self._labels[wanted, label])
         if wanted in ("", "bool", "int"):
-            raise BadInput(f"{label}: no such variable; valid: {', '.join(self._families)}")
-        valid = ", ".join(shown for kind, shown in self._labels if kind == wanted)
-        raise BadInput(f"{label}: no such value; valid: {valid}")
+            raise unknown_name(label, "variable", self._families, LISTING)
+        raise unknown_name(label, "value", (shown for kind, shown in self._labels if kind == wanted))
 
     def _variable(self, node: ast.expr, name: str, index: list[ast.expr]) -> Term:
         """Return a read of a state variable, with its indices given as values."""
         if name not in self._families:
-            raise BadInput(f"{name}: no such variable; valid: {', '.join(self._families)}")
+            raise unknown_name(name, "variable", self._families, LISTING)
         family = self._families[name]
         if len(index) != len(family.over):
             names = ", ".join(sort.name for sort in family.over)
@@ -141,7 +143,7 @@ class Reader:
         for value in sort:
             if show(value) == given:
                 return value
-        raise BadInput(f"{given}: no such {sort.name}; valid: {', '.join(map(show, sort))}")
+        raise unknown_name(given, sort.name, map(show, sort))
 
 
 def along(counterexample: Counterexample, term: Term) -> list[Json]:

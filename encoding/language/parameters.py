@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fencepost.encoding.documents import whole
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
+from fencepost.encoding.errors import BadInput, ModelError, did_you_mean, unknown_name
 from fencepost.encoding.safe_text import is_name
 
 P = TypeVar("P")
@@ -135,21 +135,35 @@ def _must_keep(made: object, given: Mapping[str, object]) -> None:
             )
 
 
-def assign(base: P, settings: Iterable[tuple[str, str]]) -> P:
-    """Return `base` with these settings. Raises BadInput for a setting that is unknown or invalid."""
+def assign(base: P, settings: Iterable[tuple[str, str]], listing: str = "") -> P:
+    """Return `base` with these settings. Raises BadInput for a setting that is unknown or invalid.
+
+    `listing` is the command that lists all of them.
+    """
     known = {option.name: option for option in options(base)}
     changes: dict[str, object] = {}
     for name, text in settings:
         if name not in known:
-            raise BadInput(
-                f"{name}: no such parameter or switch{did_you_mean(name, known)}; valid: {', '.join(known)}"
-            )
+            raise unknown_name(name, "parameter or switch", known, listing)
         if name in changes:
             raise BadInput(f"{name}={text}: set twice; set it once")
         changes[name] = known[name].parse(text)
     made = dataclasses.replace(base, **changes)  # type: ignore[type-var]
     _must_keep(made, changes)
     return made
+
+
+def off_here(parameters: object, layers: Mapping[str, str]) -> str:
+    """Return the layers of a model that are off, each with the setting that turns it on.
+
+    `layers` has them by that setting. A layer is off as long as its parameter has its first value, or is 0.
+    """
+    values = {o.name: (o.default, o.values[0] if o.values else 0) for o in options(parameters)}
+    off = []
+    for setting, layer in layers.items():
+        now, without = values[setting.partition("=")[0]]
+        off += [f"{layer} ({setting})"] if now == without else []
+    return f"; off here: {', '.join(off)}" if off else ""
 
 
 def require(rule: str, holds: bool, values: Mapping[str, object], valid: str) -> None:

@@ -139,8 +139,13 @@ class Protocol:
     def parameters(self, settings: Iterable[tuple[str, object]], release: str | None = None) -> Any:
         """Return the defaults, or those of a release, with these settings. Raises BadInput."""
         chosen = [(name, str(value)) for name, value in settings]
-        found = assign(self.defaults, chosen)
+        found = assign(self.defaults, chosen, self.listing)
         return found if release is None else assign(self.released(release, found), chosen)
+
+    @property
+    def listing(self) -> str:
+        """The command that lists the parameters, switches and properties."""
+        return f"fencepost protocols {self.name if self.ships else 'FILE.py'}"
 
     def released(self, release: str, parameters: Any) -> Any:
         """Return the parameters with the switches of a release. Raises BadInput."""
@@ -305,11 +310,11 @@ class Instance:
 
     def properties(self, *names: str) -> list[Property]:
         """Return the properties about states of those names, all if none is given. Raises BadInput."""
-        return choose(self.system, names)
+        return choose(self.system, names, self.protocol.listing)
 
     def claims(self, *names: str) -> list[Property]:
         """Return the properties of those names, all if none is given, with those of liveness."""
-        return choose(self.system, names, with_liveness=True)
+        return choose(self.system, names, self.protocol.listing, with_liveness=True)
 
 
 def _json(value: object) -> Json:

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, wraps
 from typing import ParamSpec
 
-from fencepost.encoding.errors import BadInput, ModelError, did_you_mean
+from fencepost.encoding.errors import BadInput, ModelError, unknown_name
 from fencepost.encoding.language.actions import GroundAction, Group, Schema, changed, leaves, slots
 from fencepost.encoding.language.author_errors import (
     check_claim,
@@ -333,7 +333,9 @@ class System:
         return None
 
 
-def choose(system: System, names: tuple[str, ...], with_liveness: bool = False) -> list[Property]:
+def choose(
+    system: System, names: tuple[str, ...], listing: str = "", with_liveness: bool = False
+) -> list[Property]:
     """Return the properties of those names, all if none is given. Raises BadInput for an unknown one."""
     live = {p.name: p for p in system.liveness}
     known = {p.name: p for p in system.properties} | (live if with_liveness else {})
@@ -342,5 +344,5 @@ def choose(system: System, names: tuple[str, ...], with_liveness: bool = False) 
             valid = ", ".join(known) or "none, this protocol has no others"
             raise BadInput(f"{name}: is about liveness, and only check and trace take it; valid: {valid}")
         if name not in known:
-            raise BadInput(f"{name}: no such property{did_you_mean(name, known)}; valid: {', '.join(known)}")
+            raise unknown_name(name, "property", known, listing)
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())

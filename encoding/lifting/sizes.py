@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.language.system import System
@@ -60,8 +60,8 @@ def parse(text: str, known: Mapping[str, Option]) -> Growth:
         raise BadInput(f"--grow {text}: must have the form NAME=A..B, such as {_example(known)}")
     name, low, high = form[1], int(form[2]), int(form[3])
     if name not in known:
-        growing = ", ".join(option.name for option in known.values() if not option.values)
-        raise BadInput(f"--grow {name}: no such parameter{did_you_mean(name, known)}; valid: {growing}")
+        growing = [option.name for option in known.values() if not option.values]
+        raise unknown_name(name, "parameter", growing, place="--grow ")
     if known[name].values:
         raise BadInput(f"--grow {name}: is a switch, and has no size; set it with --set {name}=VALUE")
     if low > high:

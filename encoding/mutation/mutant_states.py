@@ -161,18 +161,37 @@ class MutantStates:
         return [*(pair for pair in old if pair[0] not in self._steps), *new]
 
     def _differs(self, state: State, number: int, before: State | None, after: State | None) -> None:
-        """Note the first step that differs. One that only the mutant takes must receive what was sent."""
+        """Note the first step that differs. One that only the mutant takes must receive what was sent.
+
+        So must a second one: an update that is skipped may be the one that marks a message as received.
+        """
         action = self._replayer.system.ground_actions[number]
         if self.other is None:
             self.other = Difference(self._path(state), action, before, after)
-        if before is None and number in self._received:
+        if number not in self._received:
+            return
+        if before is None:
             self._received.discard(number)
-            for chosen in decided(state, [p for p in self._steps[number].choices if state[p] == UNDECIDED]):
-                if next(self._steps[number].successors(chosen), None) is not None:
-                    actions, names, beginning = self._way(state, chosen)
-                    with suppress(NotAnExecution):
-                        self._replayer.record("receipts", [*actions, action], names, beginning)
-                    return
+            self._receives(state, number, 1)
+        elif after is not None and self._is_again(number, after) and not self._was_again(number, before):
+            self._received.discard(number)
+            self._receives(state, number, 2)
+
+    def _is_again(self, number: int, state: State) -> bool:
+        return next(self._steps[number].successors(state), None) is not None
+
+    def _was_again(self, number: int, state: State) -> bool:
+        return any(n == number for n, _ in self._graph.after(state))
+
+    def _receives(self, state: State, number: int, times: int) -> None:
+        """Take the step so many times in a row. Raises ModelError for a message that is not under way."""
+        action = self._replayer.system.ground_actions[number]
+        for chosen in decided(state, [p for p in self._steps[number].choices if state[p] == UNDECIDED]):
+            if next(self._steps[number].successors(chosen), None) is not None:
+                actions, names, beginning = self._way(state, chosen)
+                with suppress(NotAnExecution):
+                    self._replayer.record("receipts", [*actions, *times * [action]], names, beginning)
+                return
 
     def _path(self, state: State) -> list[GroundAction]:
         actions, found = self._replayer.system.ground_actions, list[GroundAction]()

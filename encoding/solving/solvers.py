@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Timer
 from typing import Any, Protocol, Self, overload
 
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.solving.answers import (
     TIME_OUT,
@@ -293,7 +293,7 @@ def load(name: str) -> None:
 def backend(name: str) -> Backend:
     """Return the solver of that name. Raises BadInput if there is none."""
     if name not in SOLVERS:
-        raise BadInput(f"{name}: no such solver; valid: {', '.join(SOLVERS)}")
+        raise unknown_name(name, "solver", SOLVERS)
     return Z3() if name == "z3" else PySat(SOLVERS[name])
 
 

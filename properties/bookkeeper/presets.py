@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.encoding.language.parameters import off_here
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.core import with_properties
@@ -61,17 +62,27 @@ _LAYERS_LEAVE_OUT = {
 
 
 def _unmodelled(parameters: BookKeeperParameters) -> str:
-    """Return the line of one ledger: what it leaves out, and what each layer that is on leaves out."""
-    sync = "" if parameters.forces else "DEFERRED_SYNC, "
-    deletion = "" if parameters.deletions else "deletion, "
-    left_out = f"{deletion}re-replication, {sync}two replacements in one change"
+    """Return the line of one ledger: what no instance has, the layers that are off, gaps of the others."""
     layers = "".join(f"; of {said}" for name, said in _LAYERS_LEAVE_OUT.items() if getattr(parameters, name))
-    return f"not modelled of BookKeeper's client: {left_out}{layers}"
+    return f"{IN_NO_INSTANCE}{off_here(parameters, _LAYERS)}{layers}"
+
+
+IN_NO_INSTANCE = (
+    "not modelled of BookKeeper's client in any instance: re-replication, two replacements in one change"
+)
+_LAYERS = {
+    "deletions=1": "deletion",
+    "forces=1": "DEFERRED_SYNC",
+    "readers=1": "readers without recovery",
+    "journals=1": "the journal's mark",
+    "racks=2": "racks",
+}
+"""By the setting that turns it on, a layer of the model."""
 
 
 ADDS_UNMODELLED = (
-    "not modelled of BookKeeper's client: the time between making and queueing an add, chained ensemble "
-    "changes, deletion, re-replication, DEFERRED_SYNC, two replacements in one change"
+    "not modelled of BookKeeper's client in any instance: the time between making and queueing an add, "
+    "chained ensemble changes, deletion, re-replication, DEFERRED_SYNC, two replacements in one change"
 )
 """The line of the models whose adds are one step."""
 

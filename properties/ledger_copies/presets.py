@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.encoding.language.parameters import off_here
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.ledger_copies.invariants import copies_invariants
@@ -26,8 +27,8 @@ def ledger_copies(parameters: CopiesParameters) -> System:
 
 def _unmodelled(parameters: CopiesParameters) -> str:
     """Return the line of the parts that an instance leaves out."""
-    reuse = ", reuse of ids" if parameters.reuse == "never" else ""
-    return f"not modelled of BookKeeper's re-replication: open ledgers, late adds{reuse}"
+    said = "not modelled of BookKeeper's re-replication in any instance: open ledgers, late adds"
+    return f"{said}{off_here(parameters, {'reuse=at-once': 'reuse of ids'})}"
 
 
 _NOT_MODELLED = (

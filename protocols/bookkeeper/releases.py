@@ -89,6 +89,9 @@ def _rule(switch: str, row: object) -> Rule:
 TAGS: Mapping[str, str] = {release: str(commit) for release, commit in _document()["tags"].items()}
 """The releases that were read, oldest first, each with the commit of its tag."""
 
+STORAGES_READ: Mapping[str, str] = {name: str(place) for name, place in _document()["storages"].items()}
+"""The storages with which the releases were read, each with the place of its code."""
+
 RULES: Mapping[str, Rule] = rules_of(_document())
 """The rules by switch.
 

@@ -85,13 +85,13 @@ class LogParameters:
         ("no", "yes"),
         "a take-over waits while the last segment is being closed for its owner, so that no segment gets two "
         "counts",
-        "not in the P code: a repair (docs/verified-log.md)",
+        "not in the P code: a repair",
     )
     late_takeover: str = switch(
         ("obeyed", "ignored"),
         "a producer asks for a take-over after another producer got the next segment: the coordinator obeys "
         "or ignores the request",
-        "not in the P code: a repair (docs/verified-log.md)",
+        "not in the P code: a repair",
     )
     overlap: str = switch(
         ("no", "yes"),

@@ -399,12 +399,12 @@ def test_simulations_find_a_shallow_violation_and_never_prove(capsys: pytest.Cap
 BAD_INPUT = [
     (
         ("check", "bookeeper"),
-        "bookeeper: no such protocol (did you mean bookkeeper?); valid: bookkeeper, bookkeeper-no-journal",
+        "bookeeper: no such protocol (did you mean bookkeeper, bookkeeper-core or bookkeeper-4.13?); ",
     ),
     (("check", "nothing.py"), "nothing.py: no such file"),
     (
         ("check", "bookkeeper-4.13", "--set", "bookie=3"),
-        "bookie: no such parameter or switch (did you mean bookies?); valid: bookies",
+        "(did you mean bookies?); fencepost protocols bookkeeper-4.13 lists them",
     ),
     (("check", "bookkeeper-4.13", "--set", "bookies=0"), "bookies=0: must be 1 or more"),
     (("check", "bookkeeper-4.13", "--set", "bookies=three"), "bookies=three: a whole number is needed"),

@@ -181,7 +181,7 @@ def test_progress_says_which_run_it_is(known: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bookkeeper-4.13",), "bookkeeper-4.13: no such known bug; valid: BOOKKEEPER-799, "),
+        (("bookkeeper-4.13",), "bookkeeper-4.13: no such known bug; fencepost known --list lists them"),
         (("--bound", "3"), "No such option '--bound'"),
         (("--format", "itf"), "'itf' is not one of 'text', 'json'"),
         (("--storage", "db"), "--storage: not with the models (only with --bookkeeper); leave it out"),
@@ -189,7 +189,7 @@ def test_progress_says_which_run_it_is(known: Command) -> None:
         (("--bookkeeper", "lib", "--seed", "3"), "--seed: not with --bookkeeper; leave it out"),
         (("--bookkeeper", "lib", "-v"), "--verbose: not with --bookkeeper; leave it out"),
         (("--bookkeeper", "lib"), "lib: no such folder"),
-        (("1",), "1: no such known bug; valid: BOOKKEEPER-799, "),
+        (("1",), "1: no such known bug; fencepost known --list lists them"),
         (("--timeout", "0"), "must be a number above 0"),
     ],
 )

@@ -120,7 +120,7 @@ def result(trace: str | None) -> Result:
 
 def test_the_verdict_line_names_the_bug_and_its_releases() -> None:
     said = line(result("#2614-2/2/2"), ["#2614"])
-    assert said.endswith("; known: #2614 (4.6.0 to 4.13.0); see docs/known.md  [1.0 s]")
+    assert said.endswith("; known: #2614 (4.6.0 to 4.13.0); see fencepost known 2614  [1.0 s]")
     assert "known" not in line(result("#2614-2/2/2"), [])
 
 

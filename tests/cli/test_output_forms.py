@@ -137,7 +137,7 @@ def test_expressions_have_the_values_that_the_file_has(fencepost: Command) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("foo", "foo: no such variable; valid: status, "),
+        ("foo", "foo: no such variable; fencepost explore PROTOCOL lists them"),
         ("foo[1]", "foo: no such variable"),
         ("stored[b9, 1]", "b9: no such bookie; valid: b1, b2, b3"),
         ("stored[b1]", "stored has 2 indices"),

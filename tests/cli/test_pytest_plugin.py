@@ -172,7 +172,7 @@ def test_a_mistake_in_a_file_is_an_error_of_one_line(
     ("text", "message"),
     [
         ("[[case]", "x.cases.toml: is not TOML (*); give a file in TOML*"),
-        ("[[cases]]", "x.cases.toml: cases: unknown key; valid: defaults, case"),
+        ("[[cases]]", "x.cases.toml: cases: unknown key (did you mean case?); valid: defaults, case"),
         (
             "[case]",
             "x.cases.toml: case = {}: must be tables of a list; write [[]*case*",
@@ -190,7 +190,7 @@ def test_a_mistake_in_a_file_is_an_error_of_one_line(
             '[defaults]\nexpect = "prooved"',
             "x.cases.toml, defaults: expect = 'prooved': must be one of *, or properties with *",
         ),
-        ("[defaults]\nbond = 3", "x.cases.toml, defaults: bond: unknown key; valid: *"),
+        ("[defaults]\nbond = 3", "x.cases.toml, defaults: bond: unknown key *; valid: *"),
         (
             '[[case]]\nname="a"\nprotocol="p"\nproperty="q"\nexpect="proved"\n' * 2,
             "x.cases.toml: a: two cases of this name; give one another name",
@@ -232,7 +232,7 @@ def test_a_case_of_a_release_is_checked_with_its_switches(project: pytest.Pytest
             "nothing-lots: no such property (did you mean nothing-lost?); valid: nothing-lost",
         ),
         ('protocol = "three_copies.py"', "*three_copies.py: no such file; *"),
-        ('protocol = "bookeeper"', "bookeeper: no such protocol (did you mean bookkeeper?); valid: *"),
+        ('protocol = "bookeeper"', "bookeeper: no such protocol (did you mean bookkeeper, *"),
         ("budget = { crashes = 1 }", "crashes: no such fault here; valid: lost"),
     ],
 )

@@ -174,7 +174,7 @@ def test_client_settings_change_the_answer(capsys: pytest.CaptureFixture[str]) -
             "0 racks per write quorum",
         ),
         (("quorum", "--from", "nowhere.conf"), "nowhere.conf: cannot be read"),
-        (("prove", "nonsense"), "no lemma is called 'nonsense'"),
+        (("prove", "nonsense"), "nonsense: no such lemma; fencepost prove --list lists them"),
         (("prove", "--up-to", "0"), "--up-to 0"),
         (("prove", "--up-to", "99"), "--up-to 99"),
         (("prove", "--timeout", "0"), "'--timeout': 0: must be"),

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import Harness, Playback
 from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
-from fencepost.realcode.transcripts import read_transcript
-from support.realcode import OF_SCRIPTS, SCRIPTS, TRANSCRIPTS, crashing_code, kept_trace
+from fencepost.realcode.transcripts import json_lines, read_transcript
+from support.realcode import OF_SCRIPTS, SCRIPTS, TRANSCRIPTS, crashing_code, kept_trace, not_driven
 from support.refusing import refused
 from support.shown import shows
 
@@ -50,7 +51,8 @@ def test_what_has_no_seam_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFix
     """Limbo needs DbLedgerStorage. The command starts no code and asks nothing."""
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(kept_trace("#4812").to_json()), encoding="utf-8")
-    assert run(["reproduce", str(path), "--playback", NEW]) == 3
+    ended = not_driven("#4812", tmp_path / "ended.jsonl")
+    assert run(["reproduce", str(path), "--playback", str(ended)]) == 3
     assert "It cannot be driven: limbo is there in DbLedgerStorage only" in capsys.readouterr().out
 
 
@@ -89,10 +91,11 @@ def test_a_script_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_script_that_the_code_does_not_follow_exits_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The bookie of the changed transcript forgets its fence."""
-    path = tmp_path / "changed.jsonl"
-    whole = Path(LATE_ADD_RUN).read_text(encoding="utf-8")
-    path.write_text(whole.replace('"fenced": true', '"fenced": false'), encoding="utf-8")
+    """The bookie of this run forgets its fence."""
+    path, kept = tmp_path / "changed.jsonl", read_transcript(Path(LATE_ADD_RUN))
+    lines = tuple((ask, answer.replace('"fenced": true', '"fenced": false')) for ask, answer in kept.lines)
+    other = replace(kept, lines=lines, ending=Ending.PARTED, step=5)
+    path.write_text(other.to_json_lines(), encoding="utf-8")
     assert run(["reproduce", LATE_ADD, "--playback", str(path)]) == 3
     assert "Model and code differ at step 5: fenced[b1] is no in the code" in capsys.readouterr().out
 
@@ -121,8 +124,8 @@ HOSTILE = {
     "--transcript: not with --playback": ["TRACE", "--playback", OLD, "--transcript", "t.json"],
     "lib: no such folder": ["TRACE", "--bookkeeper", "lib"],
     "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.jsonl")],
-    "schema is 'fencepost.trace/2'; valid: fencepost.transcript/2": ["TRACE", "--playback", "TRACE"],
-    "schema is 'fencepost.transcript/1'; valid: fencepost.transcript/2": ["TRACE", "--playback", "OLD"],
+    "schema is 'fencepost.trace/2'; valid: fencepost.transcript/3": ["TRACE", "--playback", "TRACE"],
+    "schema is 'fencepost.transcript/1'; valid: fencepost.transcript/3": ["TRACE", "--playback", "OLD"],
 }
 
 
@@ -187,7 +190,10 @@ BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
         *lines[4:],
     ],
     "line 5: is not JSON": lambda lines: [*lines[:4], "", *lines[5:]],
-    "ending = 'by chance'": lambda lines: [*lines[:-1], '{"ending": "by chance", "step": null}'],
+    "ending = 'by chance'": lambda lines: [
+        *lines[:-1],
+        json_lines([*map(json.loads, lines[:-1]), {"ending": "by chance", "step": None}]).splitlines()[-1],
+    ],
 }
 """Changes that break a transcript of 35 lines, by the error message for each."""
 
@@ -314,7 +320,7 @@ def test_what_cannot_be_driven_needs_no_code(tmp_path: Path, capsys: pytest.Capt
     bugs = ["4701", "1591", "4651", "BP-46-1"]
     assert run(["known", *bugs, "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "4 of 4 as docs/known.md says; the code was driven in 0" in out
+    assert "4 of 4 as expected; the code was driven in 0" in out
     assert "cannot be driven: one method of the bookie checks the fence and stores the entry" in out
     assert "not this release's" in out
 
@@ -349,7 +355,7 @@ def test_the_summary_counts_the_cells_in_which_the_code_was_driven(
     assert run(["known", "#2614", "4701", "4651", "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "refuses it: at step 16" in out
-    assert "3 of 3 as docs/known.md says; the code was driven in 1" in out
+    assert "3 of 3 as expected; the code was driven in 1" in out
 
 
 @pytest.mark.parametrize(

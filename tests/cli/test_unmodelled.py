@@ -19,22 +19,27 @@ from fencepost.cli.rendering.sweep_matrices import SweepReport
 from fencepost.cli.rendering.sweep_page import page as sweep_page
 from fencepost.cli.rendering.sweep_tables import csv_table, markdown
 from fencepost.cli.rendering.sweep_text import text
-from fencepost.encoding.errors import ModelError
+from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.properties.catalogue import FAMILIES, find, unmodelled
 from fencepost.sweeps.rows import COLUMNS, Row
 
 ROOT = Path(__file__).parents[2]
+NEVER = "not modelled of BookKeeper's client in any instance: "
 LINE = (
-    "not modelled of BookKeeper's client: deletion, re-replication, DEFERRED_SYNC, two replacements in one "
-    "change"
+    f"{NEVER}re-replication, two replacements in one change; off here: deletion (deletions=1), DEFERRED_SYNC "
+    "(forces=1), readers without recovery (readers=1), the journal's mark (journals=1), racks (racks=2)"
 )
-LINE_OF_ADDS = LINE.replace(
-    "deletion", "the time between making and queueing an add, chained ensemble changes, deletion"
+LINE_OF_ADDS = (
+    f"{NEVER}the time between making and queueing an add, chained ensemble changes, deletion, "
+    "re-replication, DEFERRED_SYNC, two replacements in one change"
 )
 """The line of the core and the tweaks, whose adds are one step."""
 
-LINE_OF_COPIES = "not modelled of BookKeeper's re-replication: open ledgers, late adds, reuse of ids"
+LINE_OF_COPIES = (
+    "not modelled of BookKeeper's re-replication in any instance: open ledgers, late adds; off here: reuse "
+    "of ids (reuse=at-once)"
+)
 
 SENTENCE = f"N{LINE[1:]}."
 SMALLEST = [f"--set={name}=1" for name in ("bookies", "ensemble", "write_quorum", "ack_quorum")]
@@ -59,7 +64,7 @@ def test_every_model_of_the_client_says_what_it_leaves_out() -> None:
 
 def test_reuse_of_ids_is_named_only_where_the_model_has_none() -> None:
     of_reuse = find("ledger-copies").instance([("reuse", "at-once")]).unmodelled
-    assert of_reuse == LINE_OF_COPIES.removesuffix(", reuse of ids")
+    assert of_reuse == LINE_OF_COPIES.partition("; off here")[0]
 
 
 def test_deferred_sync_is_named_only_where_the_model_has_no_forces() -> None:
@@ -68,9 +73,32 @@ def test_deferred_sync_is_named_only_where_the_model_has_no_forces() -> None:
     Planted: one text for all parameters.
     """
     without_it = find("bookkeeper").instance([("forces", 1)]).unmodelled
-    assert without_it.startswith(f"{LINE.replace('DEFERRED_SYNC, ', '')}; of DEFERRED_SYNC: a fence")
+    assert "DEFERRED_SYNC (forces=1)" not in without_it
+    assert "; of DEFERRED_SYNC: a fence" in without_it
     assert unmodelled([("bookkeeper", {"forces": "1"}), ("bookkeeper", {})]) == [without_it, LINE]
     assert unmodelled([("bookkeeper", {"of_another_version": "1"}), ("own", {})]) == [LINE]
+
+
+ONE_MODEL = ("bookkeeper", "bookkeeper-no-journal", "bookkeeper-4.13", "bookkeeper-4.13-tla", "ledger-copies")
+
+
+@pytest.mark.parametrize("preset", ONE_MODEL)
+def test_each_layer_that_is_off_is_turned_on_by_the_setting_beside_it(preset: str) -> None:
+    """A setting may exclude another of the preset; then its refusal names both.
+
+    Planted: deletion in one list with what no instance has, beside `deletions=1`.
+    """
+    line = find(preset).instance().unmodelled
+    off = re.findall(r"([^,:]+) \(([a-z_]+)=([a-z0-9-]+)\)", line.partition("; off here:")[2])
+    assert off
+    for layer, name, value in off:
+        try:
+            on = find(preset).instance([(name, value)]).unmodelled
+        except BadInput as error:
+            assert re.match(rf"{name}={value}, .*exclude", str(error))
+            continue
+        assert f"({name}={value})" not in on
+        assert layer.strip() not in on.partition("; of ")[0]
 
 
 LAYERS = {

@@ -488,3 +488,51 @@ def test_an_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
     assert (process.returncode, document["interrupted"]) == (130, True)
     assert "interrupted" in {m["reason"] for m in document["mutants"]}
     assert len(document["mutants"]) == recorded()
+
+
+LETTERS = '''"""Letters that are sent and received once, and counted."""
+from dataclasses import dataclass
+from fencepost.encoding.language import *
+
+@dataclass(frozen=True)
+class Parameters:
+    letters: int = parameter(2, "letters")
+
+class Post(StateSpace):
+    def __init__(self, parameters):
+        self.letter = integers(1, parameters.letters)
+        self.m = channel("m", "a", "b", about={"letter": self.letter})
+        self.read = family(BOOL, self.letter)
+
+def send(s, letter):
+    """Send a letter."""
+    return Action(actor="a", sent=[s.m.send(letter)])
+
+def recv(s, letter):
+    """Read a letter."""
+    return Action(then=[s.read[letter].set(True)], actor="b", received=s.m.deliver(letter))
+
+def build(parameters):
+    s = Post(parameters)
+    sent = Property("read-if-sent", "", forall(s.letter, lambda n: implies(s.read[n], s.m.is_sent(n))),
+                    exists(s.letter, lambda n: s.read[n]), "")
+    return System(s, (each(send, s, s.letter), each(recv, s, s.letter)), (sent,))
+
+PROTOCOL = Protocol("post", "Letters.", Parameters(), build)
+'''
+
+
+def test_a_message_received_twice_is_badly_defined_whichever_part_allows_it(tmp_path: Path) -> None:
+    """Without the guard's part and without the mark, one message is received twice.
+
+    Planted: receipts are looked at for conjuncts only.
+    """
+    file = tmp_path / "post.py"
+    file.write_text(LETTERS, encoding="utf-8")
+    instance = load(file).instance()
+    known = unchanged(instance, instance.properties(), QUICK)
+    found = {str(f.mutant): f for f in weaken(known, QUICK)}
+    for part in ("recv, conjunct 2 of 2", "recv, update 1 of 2"):
+        assert found[part].outcome is MutantOutcome.NOTICED, found[part]
+        assert (found[part].reason or "").endswith("which has been received before")
+    assert found["recv, update 2 of 2"].outcome is MutantOutcome.NOTICED

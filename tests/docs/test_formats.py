@@ -37,6 +37,7 @@ from fencepost.explore.explorer import Explorer
 from fencepost.explore.paths import ExplorerPath
 from fencepost.properties.catalogue import find
 from fencepost.quorums import lemmas
+from fencepost.realcode.transcripts import json_lines
 from fencepost.sweeps.rows import VERDICTS
 from fencepost.sweeps.store import opened
 from support.formats import (
@@ -50,7 +51,7 @@ from support.formats import (
 )
 from support.instances import SMALL_BUG
 from support.lost_mail import FILE, FOUND, proved
-from support.realcode import TRANSCRIPTS, kept_trace
+from support.realcode import TRANSCRIPTS, kept_trace, not_driven
 from support.reports import LISTED, fabricated
 from support.sweeps import planned
 
@@ -425,9 +426,12 @@ def _advised() -> Found:
 def _real_code(patch: pytest.MonkeyPatch) -> Found:
     """Return traces and conformance runs from transcripts, and a matrix on a LIB that has only a name."""
     found = []
-    for bug, release in (("#4812", "4.17.4"), ("#2614", "4.13.0"), ("#2614", "4.17.4")):
+    for bug, transcript in (
+        ("#4812", not_driven("#4812", Path("not-driven.jsonl"))),
+        ("#2614", TRANSCRIPTS / "2614.4.13.0.sorted.jsonl"),
+        ("#2614", TRANSCRIPTS / "2614.4.17.4.sorted.jsonl"),
+    ):
         Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
-        transcript = TRANSCRIPTS / f"2614.{release}.sorted.jsonl"
         found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
     found.append(output("known", "4701", "2614", "--bookkeeper", "."))
@@ -444,7 +448,8 @@ def _failed_runs() -> tuple[str, Document]:
     """Return the result of runs whose last answer says that the harness failed."""
     *kept, last, end = RUNS.read_text(encoding="utf-8").splitlines()
     failed = json.loads(last) | {"answer": {"failed": "the code's process has ended"}}
-    Path("failed.jsonl").write_text("\n".join([*kept, json.dumps(failed), end, ""]), encoding="utf-8")
+    documents = [*map(json.loads, kept), failed, json.loads(end)]
+    Path("failed.jsonl").write_text(json_lines(documents), encoding="utf-8")
     return output("conform", "--playback", "failed.jsonl")
 
 

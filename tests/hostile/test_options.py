@@ -202,7 +202,7 @@ def test_a_link_stays_and_leads_to_the_text(tmp_path: Path, capsys: pytest.Captu
 def test_a_name_that_is_nearly_one_is_answered_with_it(
     arguments: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert f" (did you mean {meant}?)" in refused(capsys, *arguments)
+    assert f" (did you mean {meant}" in refused(capsys, *arguments)
 
 
 def test_a_name_that_is_like_no_other_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import run_script, script_in
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Run
+from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import Harness, answering
 from fencepost.realcode.matrix import kept
 from fencepost.realcode.transcripts import Transcript, read_transcript
@@ -38,6 +40,15 @@ def transcript_of(bug: str, release: str, storage: str = "sorted") -> Transcript
     """Return the transcript of a real run of that bug's counterexample."""
     name = bug.removeprefix("#").replace("/", "-")
     return read_transcript(TRANSCRIPTS / f"{name}.{release}.{storage}.jsonl")
+
+
+def not_driven(bug: str, file: Path) -> Path:
+    """Write the transcript of a run that ended before it began: sorted storage has no seam for the bug."""
+    run = transcript_of(bug, "4.17.4", "db")
+    setting = replace(run.setting, storage="sorted")
+    none = replace(run, setting=setting, lines=(), ending=Ending.UNDRIVABLE, step=None)
+    file.write_text(none.to_json_lines(), encoding="utf-8")
+    return file
 
 
 @cache

@@ -260,6 +260,9 @@ def test_a_loss_that_cannot_happen_has_its_reasons() -> None:
         ("striped", (3, 3, 2, 3), False),
         ("two-acks", (2, 2, 2, 2), True),
         ("two-acks", (2, 2, 1, 2), False),
+        ("striped-or-two-acks", (2, 2, 1, 3), False),
+        ("striped-or-two-acks", (2, 2, 2, 3), True),
+        ("striped-or-two-acks", (2, 1, 1, 3), True),
     ],
 )
 def test_an_expression_over_sizes_is_the_one_that_is_printed(

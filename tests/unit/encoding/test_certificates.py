@@ -304,6 +304,41 @@ def test_a_witness_that_does_not_come_about(copy: Path, fencepost: Command) -> N
     assert rejected(fencepost, copy).startswith("witness-no-divergence: ")
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"protocol": "bookkeeper"},
+        {"parameters": {"entries": 7}},
+        {"parameters": {}},
+        {"switches": {"recovery_reads_fence": "no"}},
+        {"system": "0" * 64},
+        {"property": "acked-entries-readable"},
+    ],
+)
+def test_a_witness_whose_head_is_of_another_instance(
+    head: dict[str, object], copy: Path, fencepost: Command
+) -> None:
+    """Its steps replay all the same. Planted: only the steps are compared."""
+    path = copy / "witness-no-divergence.json"
+    trace = json.loads(path.read_text())
+    changed = {
+        **trace,
+        **{key: {**trace[key], **v} if v and isinstance(v, dict) else v for key, v in head.items()},
+    }
+    path.write_text(json.dumps(changed))
+    (key,) = head
+    assert rejected(fencepost, copy).startswith(f"witness-no-divergence: {key}: the file says ")
+
+
+def test_a_witness_that_is_a_path_has_no_property(copy: Path, fencepost: Command) -> None:
+    path = copy / "witness-no-divergence.json"
+    trace = json.loads(path.read_text())
+    path.write_text(
+        json.dumps({**{k: v for k, v in trace.items() if k != "property"}, "schema": "fencepost.path/2"})
+    )
+    assert rejected(fencepost, copy).startswith("witness-no-divergence: property: the file says null")
+
+
 # Certificates that cannot be read.
 
 

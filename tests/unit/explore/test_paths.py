@@ -100,7 +100,7 @@ def test_a_move_that_is_not_possible_is_one_line(moves: tuple[str, ...], says: s
     [
         ("status", "status: is neither true nor false; compare it"),
         ("add_lost[w, 1, b1]", "add_lost[w, 1, b1] is a choice; a property"),
-        ("nothing", "nothing: no such variable; valid:"),
+        ("nothing", "nothing: no such variable; fencepost explore PROTOCOL lists them"),
     ],
 )
 def test_a_goal_that_means_nothing_is_one_line(goal: str, says: str) -> None:

@@ -225,6 +225,6 @@ def test_an_example_that_the_definitions_reject_is_an_internal_error() -> None:
         wrong.decide(LemmaJob(BP46, 4, Deadline(600)))
 
 
-def test_an_unknown_lemma_is_bad_input_and_names_the_known() -> None:
-    with pytest.raises(BadInput, match="no lemma is called 'nonsense'; there are: coverage-fencing, "):
+def test_an_unknown_lemma_is_bad_input_and_says_what_lists_the_known() -> None:
+    with pytest.raises(BadInput, match="nonsense: no such lemma; fencepost prove --list lists them"):
         catalogue.chosen(["nonsense"])

@@ -230,10 +230,10 @@ def test_a_process_that_crashes_keeps_the_runs_so_far_and_says_why(
 
 
 BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
-    "schema is 'fencepost.walks/1'; valid: fencepost.runs/3": lambda lines: [
+    "schema is 'fencepost.walks/1'; valid: fencepost.runs/4": lambda lines: [
         '{"schema": "fencepost.walks/1", "walks": []}'
     ],
-    "the last: ask: unknown key; valid: taken, asked": lambda lines: lines[:-1],
+    "the last: ask: unknown key (did you mean asked?); valid: taken, asked": lambda lines: lines[:-1],
     "the last: taken = 2, but the file has 1 runs": lambda lines: [
         line for at, line in enumerate(lines) if at < 2 or "steps" not in line
     ],
@@ -252,7 +252,7 @@ def test_a_file_of_runs_that_is_not_whole_is_one_line(
 ) -> None:
     lines = KEPT_RUNS.with_name("4.17.4.db.jsonl").read_text(encoding="utf-8").splitlines()
     path = tmp_path / "broken.jsonl"
-    path.write_text("\n".join(broken(lines)) + "\n", encoding="utf-8")
+    path.write_text(json_lines([json.loads(line) for line in broken(lines)]), encoding="utf-8")
     assert run(["conform", "--playback", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
@@ -348,7 +348,7 @@ HOSTILE = {
     "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
     "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
     "--runs: not with --playback": ["--playback", str(KEPT_RUNS), "--runs", "3"],
-    "valid: fencepost.runs/3": ["--playback", "OTHER"],
+    "valid: fencepost.runs/4": ["--playback", "OTHER"],
     "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--runs", "1_0"],
     "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],
     "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],

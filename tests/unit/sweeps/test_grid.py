@@ -154,7 +154,10 @@ def test_ids_and_their_order_do_not_depend_on_the_hash_seed(tmp_path: Path) -> N
 
 
 BAD = [
-    ("protcols = 'bookkeeper'", "[[grid]]: protcols: unknown key; valid: protocols, set"),
+    (
+        "protcols = 'bookkeeper'",
+        "[[grid]]: protcols: unknown key (did you mean protocols?); valid: protocols, set",
+    ),
     ("protocols = 'bookkeeper'\ncubes = 4", "[[grid]]: cubes: unknown key; valid: protocols, set"),
     ("properties = 'entry-order'", "[[grid]]: protocols is missing; it must be names of protocols"),
     ("protocols = 'bookeeper'", "bookeeper: no such protocol"),
@@ -166,7 +169,7 @@ BAD = [
     ("protocols = 'bookkeeper'\nset.ensemble = 1.5", "ensemble = 1.5: must be a whole number or a string"),
     ("protocols = 'bookkeeper'\nset.ensemble = true", "ensemble = True: must be a whole number or a string"),
     ("protocols = 'bookkeeper'\nset.timeouts = 'some'", "timeouts=some: not a value of this switch"),
-    ("protocols = 'bookkeeper'\nset.bookies = 'nodes+1'", "nodes is no parameter"),
+    ("protocols = 'bookkeeper'\nset.bookies = 'nodes+1'", "nodes: no such parameter"),
     (
         "protocols = 'bookkeeper'\nset.bookies = 'ensemble'\nset.ensemble = 'write_quorum'",
         "ensemble refers to another parameter itself",
@@ -180,7 +183,10 @@ BAD = [
     ("protocols = 'bookkeeper'\nset.ack_quorum = 9", "asks for nothing: all 1 combinations are invalid"),
     ("known = 'all'\nset.ensemble = 3", "set: not beside known"),
     ("known = 'all'\nset.solver = 3", "set: not beside known"),
-    ("known = ['#4711']", "#4711: no such known bug (did you mean #4701?); valid: "),
+    (
+        "known = ['#4711']",
+        "#4711: no such known bug (did you mean #4701?); fencepost known --list lists them",
+    ),
     ("known = []", "known = []: is empty"),
     ("protocols = ", "is not TOML"),
 ]

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -222,3 +223,23 @@ def test_a_driver_with_executors_killed_halfway_is_resumed(
     code, _, stderr = swept(grid, out, "--resume", spark=CLUSTER)
     assert code == 0, stderr
     agree(stored(out), expected)
+
+
+def test_nothing_in_the_folder_of_a_sweep_is_imported(tmp_path: Path) -> None:
+    """Spark starts its workers as `python -m pyspark.daemon` in this folder. Planted: no PYTHONSAFEPATH."""
+    grid, made = planned(tmp_path, '[[grid]]\nprotocols = "verified-log-01"\nproperties = "durability"\n')
+    (tmp_path / "pyspark.py").write_text("open('ran', 'w')\n", encoding="utf-8")
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "fencepost.cli",
+        "sweep",
+        "run",
+        grid.name,
+        "out",
+        "--master=local[1]",
+    ]
+    run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (run.returncode, (tmp_path / "ran").exists()) == (0, False), run.stderr
+    assert f"{len(made.cases)} case" in run.stdout
