@@ -14,6 +14,7 @@ FAMILIES = {
     "bookkeeper-4.13": "bookkeeper",
     "bookkeeper-4.13-tla": "bookkeeper",
     "bookkeeper-core": "bookkeeper",
+    "bookkeeper-liveness": "bookkeeper",
     "bookkeeper-guaranteed-write-quorum": "bookkeeper_tweaks",
     "bookkeeper-unbounded": "bookkeeper_tweaks",
     "ledger-chain": "ledger_chain",

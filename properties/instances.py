@@ -67,6 +67,11 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "bookkeeper-core": (ONE_OF_TWO, {**ONE_OF_TWO, "forgets": "entries-then-limbo"}),
     "bookkeeper-4.13": _V4_13,
     "bookkeeper-4.13-tla": _V4_13,
+    "bookkeeper-liveness": (
+        {**ONE_OF_TWO, "entries": 2},
+        {**ONE_OF_TWO, "silent": 1, "fair_time_outs": "no"},
+        LOW_FLOOR,
+    ),
     "bookkeeper-guaranteed-write-quorum": ({},),
     "bookkeeper-unbounded": (
         {"bookies": 3, "values": 1},

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fencepost.cli.commands.follow_ledgers import answer, is_own_log, json_of, text_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import grouped_command, option
 from fencepost.cli.options.protocols import asked_instance, instance_options
@@ -86,6 +87,13 @@ OF_LOG = "The log"
     group=OF_LOG,
     help="A Python file whose function events(line) turns a line of text into events.",
 )
+@option(
+    "--acked",
+    type=click.Path(),
+    metavar="FILE",
+    group=OF_LOG,
+    help="Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
+)
 @option("--unread", is_flag=True, group=OF_LOG, help="List the lines that name no action.")
 @timeout_option()
 @form_option
@@ -99,6 +107,7 @@ def command(
     silent: tuple[str, ...],
     table: str | None,
     reader: str | None,
+    acked: str | None,
     unread: bool,
     timeout: float,
     form: str,
@@ -108,12 +117,24 @@ def command(
 
     A log is JSON lines: one file for each process, or a field that names it. With --property: do none, some
     or all of the executions that fit violate it? Exits with 0 for an execution, with 1 if none fits or one
-    violates a property, with 3 if the search did not end.
+    violates a property, with 3 if the search did not end. Logs of brokers and bookies themselves are read for
+    the protocol bookkeeper; the answer is about each ledger, and the exit code is 1 if one has a finding.
     """
+    paths = [Path(file) for file in files]
+    if reader is None and is_own_log(protocol, paths):
+        refused = {"--property": names, "--silent": silent, "--names": table}
+        for option_name, given in refused.items():
+            if given:
+                raise BadInput(f"{option_name}: is for logs whose lines are events; leave it out")
+        ledgers = answer(paths, settings, release, acked, timeout)
+        emit(json_of(ledgers) if form == "json" else "\n".join(text_of(ledgers, unread)), output)
+        return int(ledgers.exit_code)
+    if acked is not None:
+        raise BadInput("--acked: is for logs of BookKeeper's clients and bookies; leave it out")
     instance = asked_instance(protocol, settings, release)
     properties = instance.properties(*names) if names else []
     logs = read_logs(
-        [Path(file) for file in files],
+        paths,
         instance.system,
         {} if table is None else names_in(Path(table)),
         None if reader is None else reader_in(Path(reader)),

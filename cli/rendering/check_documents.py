@@ -45,6 +45,7 @@ LIVE = k.keys(
     ),
     rounds=k.null(k.whole("the largest number of rounds of fairness while it is owed"), "unless by rounds"),
     fair=k.texts("the fair actions, or the names under which some are fair together"),
+    excused=k.texts("the caps of the model that the property excuses: it says nothing where one is met"),
 )
 RESULT = k.keys(
     property=k.text("the name of the property"),

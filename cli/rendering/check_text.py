@@ -153,7 +153,8 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.VIOLATED:
             return violated(result)
         case Verdict.PROVED if result.live is not None:
-            return f": {_in_the_end(result, result.live)}"
+            caps = " and ".join(f"the cap on {cap}" for cap in result.live.excused)
+            return f"{caps and f', except where {caps} stops an action'}: {_in_the_end(result, result.live)}"
         case Verdict.PROVED if result.basis is Basis.INDUCTION:
             covered = f", {faults}" if faults else ""
             return f": {_over_one_action(result)}; no execution of any length violates it{covered}"

@@ -62,12 +62,14 @@ class LiveBasis(Enum):
 class Live:
     """What a result about liveness rests on.
 
-    `rounds` is the number of rounds of fairness, if these are the basis. `fair` names the fair actions.
+    `rounds` is the number of rounds of fairness, if these are the basis. `fair` names the fair actions, and
+    `excused` the caps of the model that the property excuses.
     """
 
     by: LiveBasis
     rounds: int | None
     fair: tuple[str, ...]
+    excused: tuple[str, ...] = ()
 
 
 class Fewest(Enum):

@@ -26,6 +26,9 @@ from fencepost.encoding.language.traces import (
     shown_name,
 )
 
+FEW = 6
+"""The most sets of fair actions that a text names one by one, if a loop is fair to all in the same way."""
+
 
 @dataclass(frozen=True, eq=False)
 class Travel:
@@ -83,7 +86,10 @@ class Counterexample:
             first = loop.begins + 1
             steps = f"steps {first} to {last} are" if last > first else f"step {last} is"
             goes_on = f"From then on {steps} repeated for ever"
-        fair = "; ".join(f"{one.name} is {one.how}" for one in loop.fair) or "no action is fair"
+        said = [f"{one.name} is {one.how}" for one in loop.fair] or ["no action is fair"]
+        if len(loop.fair) > FEW and len({one.how for one in loop.fair}) == 1:
+            said = [f"all {len(loop.fair)} sets of fair actions are {loop.fair[0].how}"]
+        fair = "; ".join(said)
         return f"{self.prop.name} is {owed}. {goes_on}. Fairness: {fair}."
 
     @cached_property

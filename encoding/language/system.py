@@ -87,6 +87,8 @@ class Liveness(Property):
     """
 
     at_first: bool = False
+    excused: tuple[str, ...] = ()
+    """The caps of the model that `holds` excuses: nothing is owed where one of them stops an action."""
 
     @property
     def owed(self) -> Term:

@@ -97,6 +97,7 @@ class LivenessCheck:
         """For a property the longest loop that is excluded."""
         self._gave_up: str | None = None
         self._interrupted = before.interrupted
+        self._ends = every_execution_ends(self._system)
         self._fair = tuple(dict.fromkeys(fair.name.partition("(")[0] for fair in self._system.fairness))
 
     def run(self, order: Sequence[Property]) -> Outcome:
@@ -129,14 +130,16 @@ class LivenessCheck:
 
     def _made(self, prop: Liveness, verdict: Verdict, live: Live | None, **others: Any) -> Result:
         seconds = time.perf_counter() - self._begun
-        return Result(prop.name, verdict, seconds, self._limits.solver, live=live, **others)
+        excusing = None if live is None else replace(live, excused=prop.excused)
+        return Result(prop.name, verdict, seconds, self._limits.solver, live=excusing, **others)
 
     def _decide(self) -> None:
         """Decide the properties, or run out of time."""
         self._listener(Open(tuple(prop.name for prop in self._properties)))
         if self._limits.bound is not None:
             return
-        if not self._limits.engines or "enumeration" in self._limits.engines:
+        alone = self._limits.engines == ("enumeration",)
+        if alone or not (self._ends or (self._limits.engines and "enumeration" not in self._limits.engines)):
             self._search_the_graph()
         still = [prop for prop in self._properties if prop.name not in self._results]
         for number, prop in enumerate(still):
@@ -191,8 +194,7 @@ class LivenessCheck:
     def _check_monitored(self, prop: Liveness, until: float) -> None:
         """Check monitored systems in turn until the property is decided, or the time is over."""
         own = self._system, self._instance.subject, prop
-        ends = every_execution_ends(self._system)
-        if self._settled(prop, rests(*own), until, LiveBasis.ENDS if ends else None, GLIMPSE):
+        if self._settled(prop, rests(*own), until, LiveBasis.ENDS if self._ends else None, GLIMPSE):
             return
         turn, most = TURN, 0
         closing = loops(*own, self._limits.budgets.keys())
@@ -217,7 +219,8 @@ class LivenessCheck:
         result = self._asked(prop, monitored, until, whole, self._limits.minimize)
         if result.verdict is Verdict.VIOLATED:
             assert result.trace is not None
-            self._refute_by(prop, monitored, result.trace)
+            fewest = basis is LiveBasis.ENDS and result.fewest is Fewest.OF_ALL
+            self._refute_by(prop, monitored, result.trace, fewest)
             return True
         if basis is LiveBasis.LOOPS and result.searched > 2:
             self._excluded[prop.name] = f"no loop is closed within {amount(result.searched - 2, 'step')}"
@@ -255,7 +258,7 @@ class LivenessCheck:
         if result.verdict is not Verdict.PROVED or live is None:
             return False
         seconds = time.perf_counter() - self._begun
-        self._results[prop.name] = replace(result, live=live, seconds=seconds)
+        self._results[prop.name] = replace(result, live=replace(live, excused=prop.excused), seconds=seconds)
         return True
 
     # Results.
@@ -264,7 +267,7 @@ class LivenessCheck:
         reason = f"never reached: {prop.witness_meaning}"
         self._results[prop.name] = self._made(prop, Verdict.VACUOUS, None, reason=reason, unreachable=True)
 
-    def _refute_by(self, prop: Liveness, monitored: Monitored, trace: Trace) -> None:
+    def _refute_by(self, prop: Liveness, monitored: Monitored, trace: Trace, is_shortest: bool) -> None:
         """Replay the steps of the protocol in a trace of a monitored system."""
         actions, choices, beginning = saved_execution(trace.to_json(), monitored.system)
         by_name = {action.name: action for action in self._system.ground_actions}
@@ -272,7 +275,7 @@ class LivenessCheck:
         begins = sum(name in by_name for name in (names[: names.index(SAVE)] if SAVE in names else names))
         own = [by_name[name] for name in names if name in by_name]
         assert names[-1] == END
-        self._refute(prop, own, choices, beginning, begins, is_shortest=False)
+        self._refute(prop, own, choices, beginning, begins, is_shortest)
 
     def _refute(
         self,

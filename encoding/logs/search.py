@@ -22,7 +22,7 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import plain_index
 from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.state import Variable
-from fencepost.encoding.language.terms import Parameter, Term, lift
+from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain, shown_name
 from fencepost.encoding.logs.events import Event, Log
 
@@ -90,6 +90,11 @@ class LogSearch:
         self._by_name: dict[str, list[Step]] = {}
         for step in concrete.steps:
             self._by_name.setdefault(step.action.schema.name, []).append(step)
+        self.sorts: dict[str, dict[str, list[Sort]]] = {name: {} for name in valid}
+        """The sorts of each argument: several actions may have one name."""
+        for schema in concrete.system.schemas:
+            for parameter in schema.parameters:
+                self.sorts[schema.name].setdefault(parameter.symbol, []).append(parameter.sort)
         self._candidates: dict[Event, list[tuple[Step, Names]]] = {}
         self._hidden = [step for step in concrete.steps if self._is_silent(step, loud)]
 
@@ -199,7 +204,7 @@ class LogSearch:
         if event not in self._candidates:
             found = []
             for step in self._by_name[event.action]:
-                named = _means(event, step.action)
+                named = _means(event, step.action, self.sorts[event.action])
                 if named is not None:
                     found.append((step, named))
             self._candidates[event] = found
@@ -248,21 +253,20 @@ def validate(logs: Sequence[Log], follower: LogSearch) -> None:
                 raise BadInput(
                     f"{event.where}: {name}: no such state variable{did_you_mean(name, follower.variables)}"
                 )
-        schema = next(s for s in follower.concrete.system.schemas if s.name == event.action)
-        for parameter in schema.parameters:
-            value = event.arguments.get(parameter.symbol)
-            if value is not None and not is_name(value, parameter) and not _valued(value, parameter.sort):
-                listed = [show(v) for v in parameter.sort]
+        for symbol, value in event.arguments.items():
+            sorts = follower.sorts[event.action].get(symbol, ())
+            if sorts and not any(is_name(value, sort) or _valued(value, sort) for sort in sorts):
+                listed = [show(v) for sort in sorts for v in sort]
                 raise BadInput(
-                    f"{event.where}: {parameter.symbol} = {value!r}: not a value of {schema.name}; "
+                    f"{event.where}: {symbol} = {value!r}: not a value of {event.action}; "
                     f"valid: {listed[0]} to {listed[-1]}"
                 )
 
 
-def is_name(value: Json, parameter: Parameter) -> bool:
+def is_name(value: Json, sort: Sort) -> bool:
     """Return whether the value is a name of the log, such as an address, whose label is to be found."""
-    labelled = not any(isinstance(v, int) for v in parameter.sort)
-    return labelled and isinstance(value, str) and not _valued(value, parameter.sort)
+    labelled = not any(isinstance(v, int) for v in sort)
+    return labelled and isinstance(value, str) and not _valued(value, sort)
 
 
 def same(told: Json, value: Value) -> bool:
@@ -275,14 +279,17 @@ def _valued(value: Json, sort: Sort) -> bool:
     return any(same(value, own) for own in sort)
 
 
-def _means(event: Event, action: GroundAction) -> Names | None:
-    """Return the values of names if the event is that action, or None if it is not."""
+def _means(event: Event, action: GroundAction, sorts: Mapping[str, Sequence[Sort]]) -> Names | None:
+    """Return the values of names if the event is that action, or None if it is not.
+
+    A value of one action is no name in another action that is called the same.
+    """
     found: dict[str, str] = {}
     for parameter, own in zip(action.schema.parameters, action.arguments, strict=True):
         told = event.arguments.get(parameter.symbol)
         if told is None or same(told, own):
             continue
-        if not is_name(told, parameter):
+        if not all(is_name(told, sort) for sort in sorts[parameter.symbol]):
             return None
         if found.setdefault(str(told), show(own)) != show(own):
             return None

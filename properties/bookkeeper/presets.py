@@ -8,6 +8,7 @@ from fencepost.encoding.language.parameters import off_here
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.core import with_properties
+from fencepost.properties.bookkeeper.in_the_end import SMALL, bookkeeper_in_the_end
 from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.properties.bookkeeper.ledger import ledger_properties
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
@@ -165,5 +166,16 @@ PRESETS = (
         not_modelled=_CORE_NOT_MODELLED,
         unmodelled=ADDS_UNMODELLED,
         ships=True,
+    ),
+    replace(
+        _LEDGER,
+        name="bookkeeper-liveness",
+        summary="the ledger of `bookkeeper`, in which deliveries, steps of clients and time-outs are fair: "
+        "recoveries, adds and ensemble changes end",
+        defaults=SMALL,
+        build=bookkeeper_in_the_end,
+        in_release=as_in,
+        newest=NEWEST,
+        exercised={},
     ),
 )

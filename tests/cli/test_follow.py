@@ -48,12 +48,36 @@ def test_a_violation_that_is_possible_has_exit_code_1(fencepost: Command, tmp_pa
     assert "consistent: possible: some executions that fit violate it, and others do not" in out
 
 
+OWN = tuple(str(LOGS / "bookkeeper" / f"{name}.log") for name in ("broker-0", "broker-4", "bookie-1"))
+
+
+@pytest.mark.slow
+def test_logs_of_brokers_and_bookies_are_answered_by_ledger(fencepost: Command, tmp_path: Path) -> None:
+    code, out, _ = fencepost("follow", "bookkeeper", *OWN, "--release", "4.17.4")
+    assert code == 1
+    assert "ledger 21347 (6 lines)\n  a recovery by broker-0 ended the ledger at entry 0" in out
+    assert "entry 1 lost if acknowledged, which is unknown" in out and "fits #2614" not in out
+    assert "two owners wrote: with 1/1/1 on 2 bookies no execution has a writer that changes" in out
+    (tmp_path / "acked").write_text("[21347, 0]\n")
+    code, out, _ = fencepost("follow", "bookkeeper", *OWN[:1], "--acked", str(tmp_path / "acked"))
+    assert code == 0 and out.startswith("ledger 21347 (1 line)\n  nothing contradicts the protocol\n")
+
+
+@pytest.mark.parametrize(("option", "given"), [("--property", "no-divergence"), ("--silent", "push")])
+def test_options_of_events_are_refused_for_bookkeepers_own_log(
+    fencepost: Command, option: str, given: str
+) -> None:
+    code, _, err = fencepost("follow", "bookkeeper", *OWN, option, given)
+    assert code == 2 and f"{option}: is for logs whose lines are events; leave it out" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (("nowhere.log",), "nowhere.log: cannot be read"),
         ((*GOOD, "--silent", "dance"), "dance: no such action"),
         ((*GOOD, "--names", "nowhere.toml"), "nowhere.toml: cannot be read"),
+        ((*GOOD, "--acked", "nowhere"), "--acked: is for logs of BookKeeper's clients and bookies"),
         ((*GOOD, "--reader", "nowhere.py"), "nowhere.py: cannot be read"),
         ((*GOOD, "--property", "nothing"), "nothing"),
     ],

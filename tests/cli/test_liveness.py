@@ -122,6 +122,7 @@ def test_json_has_the_loop_and_the_basis(capsys: pytest.CaptureFixture[str]) -> 
         "by": "loops",
         "rounds": None,
         "fair": ["resend", "receive", "acknowledge", "receive ack"],
+        "excused": [],
     }
     assert (result["steps"], result["fewest"]) == (6, "of-all")
 

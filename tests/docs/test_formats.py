@@ -351,7 +351,11 @@ def _logs() -> Found:
         patch.setattr("fencepost.encoding.logs.search.OFTEN", 1)
         patch.setattr("fencepost.encoding.logs.search.time", SimpleNamespace(monotonic=lambda: math.inf))
         late = output("follow", *two, *logs)
-    return [late, output("follow", *two, *bad), output("follow", *two, *logs, "--property", "consistent")]
+    own = [str(LOGS / "bookkeeper" / f"{name}.log") for name in ("broker-0", "broker-4", "bookie-1")]
+    Path("acked.jsonl").write_text("[21347, 0]\n")
+    ledgers = output("follow", "bookkeeper", *own, "--acked", "acked.jsonl")
+    asked = output("follow", *two, *logs, "--property", "consistent")
+    return [late, output("follow", *two, *bad), asked, ledgers]
 
 
 def _certificates() -> Found:

@@ -15,6 +15,7 @@ from typing import Any
 from fencepost.cli.commands.certify import CERTIFIED
 from fencepost.cli.commands.count import COUNT_OF_STATES
 from fencepost.cli.commands.follow import FOLLOW
+from fencepost.cli.commands.follow_ledgers import FOLLOW_LEDGERS
 from fencepost.cli.commands.known_releases import MATRIX
 from fencepost.cli.commands.protocols import PROTOCOL, PROTOCOL_LIST
 from fencepost.cli.commands.prove import LEMMAS
@@ -79,6 +80,7 @@ _NAMED: tuple[Keys, ...] = (
         KNOWN_BUGS,
         COUNT_OF_STATES,
         FOLLOW,
+        FOLLOW_LEDGERS,
         WEAKENED,
         TRACE,
         PATH,
