@@ -131,8 +131,8 @@ def puts_its_question(command: PageCommand, monkeypatch: pytest.MonkeyPatch) -> 
     def asked(*given: object) -> None:
         raise Asked
 
-    for module in ("cli.commands.check", "answers.known"):
-        monkeypatch.setattr(f"fencepost.{module}.check", asked)
+    for name in ("cli.commands.check.check_all", "encoding.check.check"):
+        monkeypatch.setattr(f"fencepost.{name}", asked)
     try:
         run(command.arguments)
     except Asked:
