@@ -85,7 +85,11 @@ def test_a_violation_at_the_beginning_is_drawn(
             'beginning=s.own["n1"] if',
             "beginning= is a term of type int; compare it",
         ),
-        ("beginning=different if", "beginning=s.lost if", "beginning= reads lost, a choice; a beginning may"),
+        (
+            "beginning=different if",
+            "beginning=s.lost if",
+            "beginning= reads lost, which is a choice; it may read only",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "simulate", "count"])

@@ -232,7 +232,7 @@ def test_the_instance_asked_for_leaves_another_its_share_of_the_time(
         results = [Result(p.name, Verdict.VACUOUS, **nothing) for p in properties]
         return Outcome(tuple(results), 0.0, False, {})
 
-    monkeypatch.setattr("fencepost.cli.commands.check.check", at_once)
+    monkeypatch.setattr("fencepost.cli.commands.check.check_all", at_once)
     monkeypatch.setattr("fencepost.cli.commands.check.with_hints", lambda asked: asked.outcome)
     assert run(["check", "bookkeeper-4.13", "--timeout", "1000"]) == 3
     (most, first), (few, second) = asked
@@ -336,7 +336,7 @@ def test_expect_compares_with_the_worst_verdict(
             outcomes[name] = check(instance, *asked)
         return outcomes[name]
 
-    monkeypatch.setattr("fencepost.cli.commands.check.check", once)
+    monkeypatch.setattr("fencepost.cli.commands.check.check_all", once)
     own = tmp_path / "own.py"
     own.write_text((EXAMPLES / "lease_lock.py").read_text().replace("(kept,)", SECOND))
     of_both = (*SMALL, "--property", "entries-in-order", "--property", "no-divergence")

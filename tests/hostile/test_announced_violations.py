@@ -238,7 +238,7 @@ def test_a_mistake_of_ours_after_it_loses_nothing(
         raise InternalError("planted")
 
     monkeypatch.setattr("fencepost.cli.rendering.progress.HELD", 0.0)
-    monkeypatch.setattr("fencepost.cli.commands.check.check", failing)
+    monkeypatch.setattr("fencepost.cli.commands.check.check_all", failing)
     assert run(["check", "bookkeeper-4.13", "--property=no-divergence", "--format=json"]) == 4
     output = capsys.readouterr()
     (found,) = json.loads(output.out)["results"]

@@ -211,7 +211,7 @@ def test_each_loss_says_what_it_needs_and_what_to_do() -> None:
         ("no-failover", setup((3, 3, 2), 4, "4.17.4"), "two-crashes"),
         ("no-replacement", setup((3, 3, 2), 3, "4.17.4"), "slow-bookie"),
         ("#3604", setup((1, 1, 1), 1, "4.17.4"), "operation"),
-        ("#3604", setup((2, 2, 2), 3, "4.17.4"), "crash"),
+        ("#3604", setup((2, 2, 2), 3, "4.17.4"), "two-crashes"),
     ],
 )
 def test_a_loss_has_the_level_of_the_events_that_it_needs(name: str, asked: Setup, level: str) -> None:

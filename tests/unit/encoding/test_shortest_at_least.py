@@ -206,7 +206,8 @@ def test_without_patience_the_search_goes_on() -> None:
 def copies(patience: Patience | None, **settings: str) -> Result:
     """Return the result of checking examples/two_copies.py with this patience."""
     system = TWO_COPIES.system(TWO_COPIES.parameters(settings.items()))
-    return check(Bare(system), system.properties[:1], Limits(jobs=1, patience=patience)).results[0]
+    limits = Limits(jobs=1, patience=patience, engines=("rounds",))
+    return check(Bare(system), system.properties[:1], limits).results[0]
 
 
 def test_the_line_says_what_is_proved_and_how_to_go_on() -> None:
@@ -246,7 +247,7 @@ def test_only_a_command_without_minimize_limits_the_time(
         results = [Result(p.name, Verdict.UNDECIDED, seconds=0.0, solver="none") for p in properties]
         return Outcome(tuple(results), 0.0, False, {})
 
-    monkeypatch.setattr("fencepost.cli.commands.check.check", at_once)
+    monkeypatch.setattr("fencepost.cli.commands.check.check_all", at_once)
     monkeypatch.setattr("fencepost.cli.commands.check.PATIENCE", AT_ONCE)
     assert run(["check", str(EXAMPLE), *arguments]) == 3
     assert [(one.minimize, one.patience) for one in asked] == [(minimize, AT_ONCE if limited else None)]
