@@ -117,8 +117,11 @@ class Limits:
 
     @property
     def finds(self) -> bool:
-        """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
-        return (not self.engines or "ic3" in self.engines) and self.bound is None
+        """Whether IC3 looks for invariants. It cannot take a bound in steps into account.
+
+        It finds one counterexample, so it has to be named if there should be several.
+        """
+        return ("ic3" in self.engines or (not self.engines and self.count == 1)) and self.bound is None
 
     @property
     def asks_abc(self) -> bool:
@@ -126,7 +129,7 @@ class Limits:
 
         It counts neither steps nor conflicts.
         """
-        by_default = not self.engines and self.jobs > 1 and abc_program() is not None
+        by_default = not self.engines and self.jobs > 1 and self.count == 1 and abc_program() is not None
         return ("abc" in self.engines or by_default) and self.bound is None and self.conflicts is None
 
     def fault_kinds(self, system: System) -> list[Collection[str]]:

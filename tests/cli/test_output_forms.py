@@ -141,7 +141,10 @@ def test_expressions_have_the_values_that_the_file_has(fencepost: Command) -> No
         ("foo[1]", "foo: no such variable"),
         ("stored[b9, 1]", "b9: no such bookie; valid: b1, b2, b3"),
         ("stored[b1]", "stored has 2 indices"),
-        ("status == closd", "closd: no such value; valid: none, open, in-recovery, closed"),
+        (
+            "status == closd",
+            "closd: no such value (did you mean closed?); valid: none, open, in-recovery, closed",
+        ),
         ("status < 3", "status < 3: yes or no, numbers and labels cannot be mixed"),
         ("status == phase[w]", "cannot be mixed"),
         ("fenced[b1] + 1", "cannot be mixed"),

@@ -21,11 +21,12 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two_phase_commit.p
 def checked() -> tuple[Verdict, int | None]:
     """Return the verdict on the property that a majority of votes violates, and the number of its steps.
 
-    With one job the search begins after the induction.
+    With a limit on conflicts the search begins after the induction.
     """
     protocol = load(EXAMPLE)
     instance = protocol.instance([("votes", "majority")])
-    outcome = check(instance, instance.properties()[:1], Limits(jobs=1))
+    limits = Limits(jobs=1, conflicts=10**9)
+    outcome = check(instance, instance.properties()[:1], limits)
     (result,) = outcome.results
     return result.verdict, result.steps
 
