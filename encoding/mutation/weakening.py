@@ -350,7 +350,8 @@ def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     if outcome.interrupted:
         raise KeyboardInterrupt
     violated = {r.property: r.steps or 0 for r in outcome.results if r.verdict is Verdict.VIOLATED}
-    vacuous = [r for r in outcome.results if r.verdict is Verdict.VACUOUS and r.complete]
+    unbounded = system.default_rounds is None and one.rounds is None and one.bound is None
+    vacuous = [r for r in outcome.results if r.verdict is Verdict.VACUOUS and (r.complete or unbounded)]
     unreached = [r.property for r in vacuous if r.property in known.exercised]
     if violated or unreached:
         return _noticed(mutant, violated, unreached)
