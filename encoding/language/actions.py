@@ -21,6 +21,7 @@ from fencepost.encoding.language.author_errors import (
 )
 from fencepost.encoding.language.definedness import Part, checked
 from fencepost.encoding.language.messages import Broadcast, Message
+from fencepost.encoding.language.origins import Authored
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
 from fencepost.encoding.language.queued import Queued, queue_changes
@@ -154,7 +155,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Action])
 
 
 @dataclass(frozen=True, eq=False)
-class Schema:
+class Schema(Authored):
     """An action with open parameters: one text for all bookies, entries and clients."""
 
     name: str
@@ -169,6 +170,7 @@ class Schema:
     """The event of a log that it is, if `@log` gives it another name."""
     fair: str | None = None
     """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
+    making: int | None = None
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
@@ -259,11 +261,10 @@ def each(
     code = getattr(inspect.unwrap(handler), "__code__", None)
     written = None if code is None else (code.co_filename, code.co_firstlineno)
     logged = getattr(inspect.unwrap(getattr(handler, "func", handler)), LOGGED, None)
-    for field, name in logged.fields.items() if logged is not None else ():
+    for key, name in logged.fields.items() if logged is not None else ():
         if name not in names:
             raise ModelError(
-                f"{_name(handler)}: @log: {field}={name!r}: is no argument; "
-                f"valid: {', '.join(names) or 'none'}"
+                f"{_name(handler)}: @log: {key}={name!r}: is no argument; valid: {', '.join(names) or 'none'}"
             )
     name = _name(handler).replace("_", " ")
     schema = Schema(name, meaning, parameters, action, written, _places(text), logged, fair)

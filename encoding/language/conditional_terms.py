@@ -22,6 +22,8 @@ from fencepost.encoding.language.terms import (
 UNDEFINED = Family(BOOL, (), None, None)
 """No variable of any state. A step that sets it is badly defined, for the reason that is its value."""
 object.__setattr__(UNDEFINED, "name", "undefined")
+BESIDE = 0
+"""The number of the making of an update that stands beside another one, which is noted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +40,8 @@ class Partial(If):
 
 def undefined(reason: str, when: TermLike) -> Update:
     """Return the update that makes a step badly defined, for a reason, if `when` holds before it."""
-    return Update(Read("bool", UNDEFINED, ()), Constant("label", reason), as_type(when, "bool"))
+    target, value = Read("bool", UNDEFINED, ()), Constant("label", reason)
+    return Update(target, value, as_type(when, "bool"), making=BESIDE)
 
 
 def implies(condition: TermLike, conclusion: TermLike) -> Term:

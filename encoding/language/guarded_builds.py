@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
+from pathlib import Path
 from typing import Any
 
 from fencepost.encoding.errors import ModelError, refusals_are_kept
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.author_errors import must_be
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.guarded_modules import guarded
+from fencepost.encoding.language.messages import Message
+from fencepost.encoding.language.origins import Authored, Making, makings_noted
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import Update
 
 
 def built_once(build: Callable[[Any], Any], parameters: Any) -> System:
     """Return the system that the function builds. Raises ModelError, and what the function raises."""
-    with chdir("."), refusals_are_kept():
+    with chdir("."), refusals_are_kept(), makings_noted() as makings:
         built: System = build(parameters)
         must_be("the result of build", built, System, "return System(state, actions, properties)")
+        _nothing_is_dropped(built, makings)
         built.must_compare_values()
         _ = built.firsts, built.ground_actions
     return built
@@ -41,3 +47,31 @@ def built_guarded(build: Callable[[Any], Any], parameters: Any) -> System:
             "such as a counter, the clock or random numbers"
         )
     return built
+
+
+def _nothing_is_dropped(system: System, makings: Mapping[int, Making]) -> None:
+    """Raise ModelError if the author made an action, a message or an update that the system has not."""
+    kept = {making for schema in system.schemas for making in _makings(schema)}
+    dropped = [(_called(one.made), one) for number, one in makings.items() if number not in kept]
+    if dropped:
+        what, first = min(dropped, key=lambda pair: pair[0])  # an action before its messages and updates
+        raise ModelError(
+            f"{Path(first.file).name}, line {first.line}: {what} is made here, and no action of the system "
+            "has it: give it to an action, in actions=, then=, sent= or received=, or make it only where one "
+            "takes it, as in then=[s.x.set(1)] if wanted else []"
+        )
+
+
+def _makings(schema: Schema) -> Iterator[int | None]:
+    yield schema.making
+    yield from (message.making for _, message in schema.exchanged)
+    yield from (update.making for update in schema.action.then)
+
+
+def _called(made: Authored) -> str:
+    """Return an action, a message or an update in words."""
+    if isinstance(made, Update):
+        family = made.target.family
+        return f"the update of {family.name if family.composite is None else family.composite.name}"
+    assert isinstance(made, Schema | Message)
+    return f"the action {made.name}" if isinstance(made, Schema) else f"the message {made.kind}"

@@ -195,8 +195,24 @@ class _SingleDispatchMethod(functools.singledispatchmethod):  # type: ignore[typ
 
 def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     """Import a module into the author's code, which gets some of Python's modules in another form."""
-    found = None if level else _SUBSTITUTES.get(name)
-    return found or builtins.__import__(name, globals, locals, fromlist or (), level)
+    found = builtins.__import__(name, globals, locals, fromlist or (), level)
+    return found if level else _SUBSTITUTES.get(found.__name__, found)
+
+
+def _import_module(name: str, package: str | None = None) -> Any:
+    """Import a module by its name, as `_import` does."""
+    found = importlib.import_module(name, package)
+    return _SUBSTITUTES.get(found.__name__, found)
+
+
+def _attrgetter(*names: str) -> Callable[[Any], Any]:
+    """Return a function that reads attributes as `operator.attrgetter` does, but none of a term."""
+
+    def read(value: Any) -> Any:
+        found = [functools.reduce(_ASKING["getattr"], name.split("."), value) for name in names]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return read
 
 
 _ASKING: Mapping[str, Any] = {
@@ -207,17 +223,26 @@ _ASKING: Mapping[str, Any] = {
     "type": _Type,
 }
 """The functions of Python that ask about the object, or lose what a term says, without a word."""
-_COMPARING = {name: _asking(getattr(operator, name), 2, "`is` compares") for name in ("is_", "is_not")}
+_OPERATORS = {name: _asking(getattr(operator, name), 2, "`is` compares") for name in ("is_", "is_not")} | {
+    "attrgetter": _attrgetter
+}
 _DISPATCHING = {"singledispatch": _singledispatch, "singledispatchmethod": _SingleDispatchMethod}
 
 
 def _substitute(module: ModuleType, changed: Mapping[str, Any]) -> ModuleType:
+    """Return a module with some functions changed. Submodules that are imported later are found in it too."""
     made = ModuleType(module.__name__, module.__doc__)
-    made.__dict__.update({**vars(module), **changed})
+    made.__dict__.update({**vars(module), **changed, "__getattr__": functools.partial(getattr, module)})
     return made
 
 
-_CHANGED = {"operator": _COMPARING, "_operator": _COMPARING, "builtins": _ASKING, "functools": _DISPATCHING}
+_CHANGED = {
+    "operator": _OPERATORS,
+    "_operator": _OPERATORS,
+    "builtins": _ASKING,
+    "functools": _DISPATCHING,
+    "importlib": {"import_module": _import_module},
+}
 _SUBSTITUTES = {name: _substitute(importlib.import_module(name), own) for name, own in _CHANGED.items()}
 """The modules that the author's modules get instead of those of Python."""
 

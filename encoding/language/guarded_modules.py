@@ -27,7 +27,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from fencepost.encoding.errors import ModelError, refusals_are_kept
+from fencepost.encoding.errors import ModelError, refusal, refusals_are_kept
 from fencepost.encoding.language.guarded_builtins import BUILTINS, INSTEAD, LANGUAGE, NO_FILE, Names
 from fencepost.encoding.language.guarded_text import guarded_code, inside, is_guarded
 
@@ -84,12 +84,20 @@ def authors_code_runs() -> Iterator[None]:
 
 @contextmanager
 def _noting() -> Iterator[_Ran]:
-    """Note the code that runs in the block, in this thread and in threads that begin there."""
+    """Note the code that runs in the block, in this thread and in threads that begin there.
+
+    Raises TypeError if the author's code calls a function of Python's that it gets in another form.
+    """
     ran: _Ran = {}
 
-    def note(frame: FrameType, event: str, _: object) -> None:
+    def note(frame: FrameType, event: str, called: Any) -> None:
         if event == "call" and id(frame.f_code) not in ran:
             ran[id(frame.f_code)] = frame.f_code, frame.f_globals
+        elif event == "c_call" and id(called) in INSTEAD and is_guarded(frame.f_code):
+            raise refusal(
+                f"{called.__name__}() is reached in a way that nothing guards: import its module and call it "
+                "by its name"
+            )
 
     before, of_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(note)

@@ -8,6 +8,7 @@ from typing import Any
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.author_errors import must_be_condition, must_be_line
+from fencepost.encoding.language.origins import Authored
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.sorts import Sort
@@ -28,7 +29,7 @@ class ChannelStep:
 
 
 @dataclass(frozen=True)
-class Message:
+class Message(Authored):
     """A message as people see it. It has no effect on the state: the updates of the action have.
 
     The message of a channel has an `effect`, which the action takes over when it is made.
@@ -50,6 +51,7 @@ class Message:
     when: Term = TRUE
     stays: bool = False
     effect: ChannelStep | None = None
+    making: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -1,7 +1,8 @@
-"""The places in an author's text at which terms and updates were written, recorded on request."""
+"""The places in an author's text at which terms, updates and messages were written, recorded on request."""
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import ClassVar
 
 LANGUAGE = str(Path(__file__).parent)
@@ -38,6 +39,51 @@ def origins_recorded() -> Iterator[None]:
         yield
     finally:
         _recorded[0] = before
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """An action, an update or a message, and the line of an author that made it."""
+
+    made: Authored
+    file: str
+    line: int
+
+
+_makings: list[dict[int, Making]] = []
+"""The makings by their numbers, in each of the blocks that note them, the innermost last."""
+_numbers = itertools.count(1)
+
+
+@contextmanager
+def makings_noted() -> Iterator[dict[int, Making]]:
+    """Note each action, update and message that is made in this context."""
+    _makings.append({})
+    try:
+        yield _makings[-1]
+    finally:
+        _makings.pop()
+
+
+class Authored:
+    """An action, an update or a message, with the number of its making; None if makings are not noted.
+
+    A changed copy has the same number.
+    """
+
+    making: int | None
+
+    def __post_init__(self) -> None:
+        """Note the making, unless this is a copy."""
+        if not _makings or self.making is not None:
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith((LANGUAGE, "<string>")):
+            frame = frame.f_back
+        if frame is not None:
+            number = next(_numbers)
+            object.__setattr__(self, "making", number)
+            _makings[-1][number] = Making(self, frame.f_code.co_filename, frame.f_lineno)
 
 
 class Written:

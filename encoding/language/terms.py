@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from fencepost.encoding.errors import refusal
 from fencepost.encoding.language.declarations import Declaration
-from fencepost.encoding.language.origins import Origin, Written, here
+from fencepost.encoding.language.origins import Authored, Origin, Written, here
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, SubsetSort, Value, explain_outside, show, type_of
 
@@ -248,7 +248,7 @@ class In(Term):
 
 
 @dataclass(frozen=True)
-class Update:
+class Update(Authored):
     """An update of `target` to `value` if `when` holds, for all values of `over`.
 
     Both are evaluated in the state before the action.
@@ -259,6 +259,7 @@ class Update:
     when: Term
     over: tuple[Parameter, ...] = ()
     origin: Origin | None = field(default_factory=here, compare=False, repr=False)
+    making: int | None = field(default=None, compare=False, repr=False)
 
 
 def assigned(target: Read, value: TermLike, when: TermLike) -> Update:

@@ -203,12 +203,10 @@ class State(StateSpace):
 
 def start_election(s: State, term: Parameter) -> Action:
     """Start the election of the next term (CoordinatorStarts, CoordinatorStartsElection)."""
-    changes = [s.candidates[term].set(s.ensemble), s.voters[term].set(s.ensemble | s.removed)]
-    return Action(
-        when=s.newest + 1 == term,
-        then=[s.newest.set(term), *(changes if s.parameters.swap != "none" else [])],
-        actor="coordinator",
-    )
+    then: list[Any] = [s.newest.set(term)]
+    if s.parameters.swap != "none":
+        then += [s.candidates[term].set(s.ensemble), s.voters[term].set(s.ensemble | s.removed)]
+    return Action(when=s.newest + 1 == term, then=then, actor="coordinator")
 
 
 def swap(s: State, term: Parameter, old: Parameter, new: Parameter) -> Action:

@@ -61,12 +61,10 @@ def begin(s: State, node: Parameter, key: Parameter) -> Action:
 
 def reshard(s: State, key: Parameter, value: Parameter, old: Parameter, new: Parameter) -> Action:
     """Send a key with its value to another node."""
-    forgotten = [s.table[old, key, value].set(False), s.owner[old, key].set(False)]
-    return Action(
-        when=s.table[old, key, value],
-        then=[s.transfer[new, key, value].set(True), *(forgotten if s.parameters.reshard == "moves" else [])],
-        actor=old,
-    )
+    then = [s.transfer[new, key, value].set(True)]
+    if s.parameters.reshard == "moves":
+        then += [s.table[old, key, value].set(False), s.owner[old, key].set(False)]
+    return Action(when=s.table[old, key, value], then=then, actor=old)
 
 
 def receive(s: State, node: Parameter, key: Parameter, value: Parameter) -> Action:

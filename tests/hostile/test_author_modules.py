@@ -212,6 +212,51 @@ FUNCTIONS = {
         "partial(operator.is_not, Phase.OPEN)(first)",
         f"`is` {COMPARES}",
     ),
+    "import_module": (
+        "import importlib",
+        "importlib.import_module('operator').is_not(first, 1)",
+        f"`is` {COMPARES}",
+    ),
+    "import_module under another name": (
+        "from importlib import import_module as load",
+        "load('_operator').is_not(first, 1)",
+        f"`is` {COMPARES}",
+    ),
+    "import_module beside a submodule": (
+        "import importlib.util",
+        "importlib.import_module('builtins').callable(first)",
+        f"callable() {OBJECTS}",
+    ),
+    "a method of import_module": (
+        "import importlib\nfrom operator import methodcaller",
+        "methodcaller('is_not', first, 1)(importlib.import_module('operator'))",
+        f"`is` {COMPARES}",
+    ),
+    "the table of modules": (
+        "import sys",
+        "sys.modules['operator'].is_not(first, 1)",
+        "is_not() is reached in a way that nothing guards: import its module and call it by its name",
+    ),
+    "a getter of the table of modules": (
+        "import operator, sys",
+        "operator.attrgetter('is_not')(sys.modules['_operator'])(first, 1)",
+        "is_not() is reached in a way that nothing guards",
+    ),
+    "a getter of attributes": (
+        "from operator import attrgetter",
+        "(attrgetter('type')(first) == 'Phase')",
+        f"getattr() {OBJECTS}",
+    ),
+    "a getter of several attributes": (
+        "import operator",
+        "(operator.attrgetter('node.name', 'leader.type')(s) == ('node', 'node'))",
+        f"getattr() {OBJECTS}",
+    ),
+    "a getter given to map": (
+        "import operator",
+        "([*map(operator.attrgetter('__class__'), [first])] == [1])",
+        f"getattr() {OBJECTS}",
+    ),
     "id under another name": ("same = id", "(same(first) != same(Phase.OPEN))", f"id() {OBJECTS}"),
     "id given to map": ("", "(len({*map(id, [first, second])}) == 2)", f"id() {OBJECTS}"),
     "builtins": ("import builtins", "bool(builtins.id(first))", f"id() {OBJECTS}"),
@@ -333,6 +378,75 @@ def test_a_statement_that_drops_a_part_of_the_protocol_is_refused(kind: str, tmp
     assert "and drops it" in line
 
 
+UNUSED = {
+    "under a name": ("kept = s.phase[node].set(Phase.OPEN)", "the update of phase"),
+    "under the name of what is dropped": ("_ = s.leader.set(node)", "the update of leader"),
+    "in a list": ("kept = [s.leader.set(n) for n in s.node]", "the update of leader"),
+    "beside what is taken": ("kept = (1, s.leader.set(node))[0]", "the update of leader"),
+    "by what a helper returns": ("kept = len([s.leader.set(node)])", "the update of leader"),
+    "under a condition": ("kept = s.leader.set(node, when=s.leader == node)", "the update of leader"),
+    "of a sequence": ("kept = s.log.append(node)", "the update of log"),
+    "of a set": ("kept = s.votes.add(node)", "the update of votes"),
+    "a message": ("kept = message('ask', node, 'n1')", "the message ask"),
+    "a message of a channel": ("kept = s.ask.send('n1')", "the message ask"),
+    "a message that is received": ("kept = s.ask.deliver('n1')", "the message ask"),
+    "a message to each": ("kept = to_each(s.node, lambda n: message('ask', node, n))", "the message ask"),
+    "in an action": (
+        "kept = Action(when=s.leader == node, then=[s.leader.set(node)])",
+        "the update of leader",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSED)
+def test_a_part_of_an_action_that_the_handler_keeps_is_refused(kind: str, tmp_path: Path) -> None:
+    """The update was dropped without a word, and a claim about its variable was proved."""
+    line, what = UNUSED[kind]
+    path = written(tmp_path, "(s.leader == 'n1')")
+    text = path.read_text().replace("def close(s, node):\n", f"def close(s, node):\n    {line}\n")
+    declared = (
+        "        self.log = variable(sequences(self.node, most=1))\n"
+        "        self.votes = variable(subsets(self.node))\n"
+        "        self.ask = channel('ask', self.node, 'n1')\n"
+    )
+    path.write_text(text.replace("\n\n\ndef close", f"\n{declared}\n\ndef close"))
+    where = 31 + len(declared.splitlines())
+    assert f"made: made.py, line {where}: {what} is made here, and no action of the system has it" in said(
+        path
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("kept = each(close, s, s.node)", "the action close"),
+        ("kept = in_turn('node', each(close, s, s.node))", "the action close"),
+        ("kept = first.set(Phase.CLOSED)", "the update of phase"),
+    ],
+)
+def test_a_part_of_the_system_that_build_keeps_is_refused(body: str, what: str, tmp_path: Path) -> None:
+    line = said(written(tmp_path, "(s.leader == 'n1')", body=body))
+    assert "made: made.py, line " in line
+    assert f"{what} is made here, and no action of the system has it: give it to an action" in line
+
+
+def test_a_part_that_an_action_takes_in_another_way_stays(tmp_path: Path) -> None:
+    path = written(tmp_path, "(s.leader == 'n1')", "from dataclasses import replace")
+    again = (
+        "def twice(s, node):\n    made = close(s, node)\n    more = [s.leader.set(node)]\n"
+        "    sent = [message('ask', node, 'n1'), to_each(s.node, lambda n: message('tell', node, n))]\n"
+        "    got = message('told', 'n1', node)\n"
+        "    return replace(made, then=[*made.then, *more], sent=sent, received=got, note='{node} closes')\n\n\ndef build"
+    )
+    text = (
+        path.read_text()
+        .replace("def build", again)
+        .replace("(each(close", "(each(twice, s, s.node), each(close")
+    )
+    path.write_text(text)
+    assert len(load(path).instance().system.schemas) == 2
+
+
 TWICE = {
     "a generator": "some = (s.leader == n for n in s.node)",
     "a function": ("def give():\n        for n in s.node: yield s.leader == n\n    some = give()"),
@@ -379,6 +493,14 @@ def test_a_question_about_an_object_is_refused_under_any_name(kind: str, tmp_pat
         ("", "eval('first == Phase.CLOSED')"),
         ("from abc import ABCMeta", "isinstance(Phase, type) | s.never"),
         ("import helper", "helper.ready(first, Phase)"),
+        ("import importlib.simple", "(importlib.simple.__name__ == 'importlib.simple') | s.never"),
+        ("import importlib.util", "(importlib.util.find_spec('operator') != None) | s.never"),
+        ("import importlib.util as u", "(u.find_spec('operator') is not None) | s.never"),
+        ("import operator", "(operator.attrgetter('leader')(s) == operator.methodcaller('lower')('N1'))"),
+        (
+            "from operator import attrgetter as g",
+            "(g('value', 'name')(Phase.OPEN) == ('open', 'OPEN')) | s.never",
+        ),
     ],
 )
 def test_what_asks_about_plain_values_stays(imports: str, guard: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from fencepost.encoding import language
 from fencepost.encoding.formulas import sendings
-from fencepost.encoding.language import fold, system, terms
+from fencepost.encoding.language import fold, guarded_builds, guarded_builtins, system, terms
 from fencepost.encoding.language.guarded_text import _Guard
 from support.slips import plain, plain_values, reference
 from support.slips.files import write
@@ -151,6 +151,18 @@ PLANTED = {
         "visit_Expr",
         lambda _, node: node,
         "a part of the protocol that a line drops",
+    ),
+    "a part that nothing takes is dropped": (
+        guarded_builds,
+        "_nothing_is_dropped",
+        lambda *_: None,
+        "a part of the protocol that nothing takes",
+    ),
+    "a function that a module has is Python's": (
+        guarded_builtins,
+        "_SUBSTITUTES",
+        {},
+        "a function that is reached in another way",
     ),
     "an exception is caught": (
         _Guard,

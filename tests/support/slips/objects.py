@@ -91,6 +91,39 @@ def _dropped(file: File, spot: Spot) -> Iterator[Edit]:
         yield Edit({spot.text: f"    if 1:\n        {line}\n"}, must_refuse=True)
 
 
+@slip("a part of the protocol that nothing takes", "start")
+def _unused(file: File, spot: Spot) -> Iterator[Edit]:
+    update = f"{_ONE}.set(True)"
+    for line in (
+        f"unused = {update}",
+        f"_ = [{update}]",
+        "none = [s.on[x].set(True) for x in s.node][:0]",
+        f"kept = (1, {update})[0]",
+        f"later = {{'then': {update}}}",
+        f"(lambda *_: None)({update})",
+        f"for kept in [{update}]: pass",
+        f"action = Action(when=~{_ONE}, then=[{update}], actor='n1')",
+        "sent = [message('ask', 'n1', 'n2')]",
+        "sent = [message('ask', 'n1', x) for x in s.node]",
+    ):
+        yield Edit({spot.text: f"    {line}\n"}, must_refuse=True)
+
+
+@slip("a function that is reached in another way", "start")
+def _reached(file: File, spot: Spot) -> Iterator[Edit]:
+    ways = ("importlib.import_module('{}')", "sys.modules['{}']", "__import__('{}')")
+    asks = {
+        "operator": (f"{{}}.is_({_ONE}, True)", f"{{}}.attrgetter('type')({_ONE}) == 'int'"),
+        "builtins": (f"{{}}.isinstance({_ONE}, int)", f"{{}}.hasattr({_ONE}, 'real')"),
+    }
+    for way, module in itertools.product(ways, asks):
+        for asked in asks[module][: 1 if "sys" in way else 2]:
+            lines = (
+                f"import importlib, sys\nallowed = {_TWO} if {asked.format(way.format(module))} else ~{_TWO}"
+            )
+            yield _allowed(file, spot, lines, _TWO)
+
+
 @slip("an iterator that is read twice", "start")
 def _twice(file: File, spot: Spot) -> Iterator[Edit]:
     guard = _guard(file, spot)
