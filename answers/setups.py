@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import eq, gt
 
 from fencepost.quorums.storages import STORAGES
@@ -85,13 +85,17 @@ SIZES: Mapping[str, str] = {
 }
 """The conditions on sizes. The expression is what is evaluated and what is printed."""
 
+
+def _stores_in(storage: str, setup: Setup) -> bool:
+    return setup.storage == storage
+
+
 SETTINGS: Mapping[str, Callable[[Setup], bool]] = {
     "journal": lambda setup: setup.journal,
     "no-journal": lambda setup: not setup.journal,
     "checks": lambda setup: setup.checks,
     "no-checks": lambda setup: not setup.checks,
-    "db": lambda setup: setup.storage == "db",
-    "sorted": lambda setup: setup.storage == "sorted",
+    **{name: partial(_stores_in, name) for name in STORAGES},
     "index-files": lambda setup: STORAGES[setup.storage].index == "files",
     "unsynced": lambda setup: setup.unsynced,
     "no-throttle": lambda setup: setup.pulsar and "throttle" not in setup.features,
@@ -104,9 +108,8 @@ TRAITS: Mapping[str, str] = {
     "no-journal": "journal off",
     "checks": "dataIntegrityChecking on",
     "no-checks": "dataIntegrityChecking off",
-    "db": "DbLedgerStorage",
-    "sorted": "SortedLedgerStorage",
-    "index-files": "sorted or interleaved storage",
+    **{name: storage.class_name for name, storage in STORAGES.items()},
+    "index-files": f"{' or '.join(name for name, one in STORAGES.items() if one.index == 'files')} storage",
     "unsynced": "journalSyncData off",
     "no-throttle": "bookkeeperClientThrottleValue=0",
     "deferred-sync": "writers with DEFERRED_SYNC",

@@ -40,8 +40,8 @@ them, and the release does what the instance says. Conformance runs follow the r
 """
 
 
-DRIVEN_ON = ("sorted", "interleaved", "db")
-"""The storages of a cell of `seen.toml` that names none. Cells name each storage that is driven later."""
+DRIVEN_ON = tuple(name for name, storage in STORAGES.items() if storage.driven_at_first)
+"""The storages of a cell of `seen.toml` that names none."""
 
 
 def as_driven(release: str, storage: str, parameters: BookKeeperParameters) -> BookKeeperParameters:

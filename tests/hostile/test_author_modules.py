@@ -436,7 +436,7 @@ def test_a_part_that_an_action_takes_in_another_way_stays(tmp_path: Path) -> Non
         "def twice(s, node):\n    made = close(s, node)\n    more = [s.leader.set(node)]\n"
         "    sent = [message('ask', node, 'n1'), to_each(s.node, lambda n: message('tell', node, n))]\n"
         "    got = message('told', 'n1', node)\n"
-        "    return replace(made, then=[*made.then, *more], sent=sent, received=got, note='{node} closes')\n\n\ndef build"
+        "    return replace(made, then=[*made.then, *more], sent=sent, received=got)\n\n\ndef build"
     )
     text = (
         path.read_text()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -69,3 +71,22 @@ def test_a_bug_of_second_copies_is_there_if_the_row_says_so(monkeypatch: pytest.
     assert is_there(known, NEWEST, "direct")
     monkeypatch.setitem(STORAGES, "direct", replace(NEW, second_copy="dropped"))
     assert not is_there(known, NEWEST, "direct")
+
+
+PIECES = """
+from fencepost.quorums.storages import STORAGES, BookieStorage
+STORAGES["direct"] = BookieStorage("org.example.DirectStorage", "replaces", "files", "at-once")
+from fencepost.answers.setups import TRAITS, Setup
+from fencepost.quorums.storages import STORAGES
+from fencepost.quorums.stripes import Configuration
+from fencepost.realcode.release_behaviour import DRIVEN_ON
+setup = Setup(Configuration(3, 3, 2), 3, "4.17.4", storage="direct")
+print(sorted(setup.traits & {*STORAGES, "index-files"}), TRAITS["direct"], TRAITS["index-files"], DRIVEN_ON)
+"""
+
+
+def test_the_row_alone_gives_a_storage_its_conditions_and_claims_nothing_that_was_seen() -> None:
+    """The tables are made from the rows, so a new process adds the row first."""
+    told = subprocess.run([sys.executable, "-c", PIECES], check=True, capture_output=True, text=True).stdout
+    conditions, words = "['direct', 'index-files'] DirectStorage", "sorted or interleaved or direct storage"
+    assert told == f"{conditions} {words} ('sorted', 'interleaved', 'db')\n"
