@@ -12,7 +12,7 @@ from fencepost.answers.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, docume
 from fencepost.answers.steps import LOG_LINES, STEPS, action_of, in_words_of
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.releases import NEWEST
 
 OUTSIDE = "outside.toml"
@@ -98,8 +98,9 @@ def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[s
     others = tuple(name for name in names if not answers[name])
     for name in others:
         if NUMBER_OR_TEXT.match(name) and not named(KNOWN, name):
+            near = did_you_mean(name, (o.name for o in (*KNOWN, *PUBLIC_LOSSES, *NUMBERS)), alike=0.8)
             raise BadInput(
-                f"{name}: no such known bug, public loss or log line; "
+                f"{name}: no such known bug, public loss or log line{near}; "
                 "valid: a name or number that `fencepost releases` lists, or words of a log line"
             )
     if len(others) < len(names) and not only_text:
