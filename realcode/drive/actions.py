@@ -202,7 +202,7 @@ DRIVEN: Mapping[str, Drive] = {
         "nothing of the ledger on the bookie",
         bookies.collect,
     ),
-    "find deleted": Drive(
+    "fail recovery": Drive(
         "the metadata write is delivered and fails", "the failure of the recovery", _metadata
     ),
     "restart": Drive(

@@ -126,7 +126,7 @@ def test_a_recoverer_that_finds_the_ledger_deleted_fails_and_adopts_no_close() -
     )
     with pytest.raises(NotAnExecution):
         after((*late, ("adopt close", "r2", 1)), lambda s: s.is_deleted(), "none")
-    assert after((*late, ("find deleted", "r2", 1)), lambda s: s.phase["r2"] == Phase.GONE, "none")
+    assert after((*late, ("fail recovery", "r2", 1)), lambda s: s.phase["r2"] == Phase.GONE, "none")
 
 
 @pytest.mark.parametrize(("flush", "verdict"), [("if-written", Verdict.VIOLATED), ("always", Verdict.PROVED)])
@@ -153,7 +153,7 @@ def test_without_deletions_there_is_no_state_variable_of_the_layer() -> None:
     names = [{v.name.split("[")[0] for v in s.variables} for s in (off, on)]
     assert names[1] - names[0] == {"deleted", "opened", "remembers"}
     new = {schema.name for schema in on.schemas} - {schema.name for schema in off.schemas}
-    assert new == {"delete ledger", "collect", "find deleted"}
+    assert new == {"delete ledger", "collect", "fail recovery"}
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def restart(s: Deletion, bookie: Parameter) -> Action:
     )
 
 
-def find_deleted(s: Deletion, client: Parameter, entry: Parameter) -> Action:
+def fail_recovery(s: Deletion, client: Parameter, entry: Parameter) -> Action:
     """Fail recovery, because the ledger that it wants to close is deleted.
 
     Code: ReadOnlyLedgerHandle.closeRecovered, MetadataUpdateLoop.run.
@@ -167,6 +167,6 @@ def deletions(s: Deletion) -> Iterator[Schema | Group]:
     """Yield the actions of deletion."""
     yield each(delete_ledger, s)
     yield each(collect, s, s.bookie)
-    yield each(find_deleted, s, s.recoverer, s.read_entry)
+    yield each(fail_recovery, s, s.recoverer, s.read_entry)
     if s.parameters.restarts:
         yield each(restart, s, s.bookie)
