@@ -248,7 +248,7 @@ def _waits(ledger: Ledger, entry: Value) -> Term:
     return ledger.pending(WRITER, entry) & ~answered
 
 
-CLOSES = ("finish recovery", "adopt close")
+CLOSES = ("finish recovery", "adopt close", "fail recovery")
 """The actions of a recoverer that has asked the metadata store to close the ledger."""
 
 

@@ -107,6 +107,8 @@ def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
             "one setting, dataIntegrityChecking, turns fence and limbo on; neither goes without the other"
         )
     loses = parameters.lose in LOSE_ENTRIES
+    if checks and not loses and not parameters.boots_in_steps:
+        raise NoSeam("a bookie that journals its entries runs no phase one after a crash (EmbeddedServer)")
     return {"journal": "no" if loses else "yes", "checks": "yes" if checks else "no", **racks}
 
 

@@ -57,6 +57,7 @@ ELSEWHERE = {
     "entry is replaced with the next push",
     "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
     "code acknowledges with the next answer",
+    "handle add": "a bookie that remembers a deletion refuses a write-back, and the recoverer fails",
     "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
     "hear lac": "an open reader asks the last ensemble that it knows, and no bookie once it knows that the "
@@ -213,6 +214,8 @@ class Ground:
             return True  # the worker is held, until the idle change of a chain ends
         if name == "commit change" and _is_of_writer(action):
             return self._acknowledges_later(action, state, after)
+        if name == "handle add" and self.ledger.parameters.deletions and not _is_of_writer(action):
+            return bool(evaluate(self.ledger.remembers[action.arguments[3]], {}, state))
         if name == "push" and noted:
             changes = self._possible("begin change", after)
             return len({b for _, b in noted}) > 1 or not any(_replaces(a, noted) for a in changes)

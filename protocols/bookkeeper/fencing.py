@@ -8,7 +8,7 @@ from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, members
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, Update, any_of, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.bookkeeper.metadata import Metadata
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Stage, Status
@@ -75,6 +75,10 @@ class Fencing(Metadata):
     def has(self, bookie: TermLike, entry: TermLike) -> Term:
         """Return whether the bookie stores something as that entry."""
         return self.stored[bookie, entry] != NOTHING
+
+    def takes_fence(self, bookie: TermLike) -> Term:
+        """Return whether a fencing read fences the bookie: always."""
+        return TRUE
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return more updates for a fencing read."""
@@ -219,7 +223,7 @@ def handle_fence(s: Fencing, client: Parameter, bookie: Parameter) -> Action:
     return Action(
         when=s.serves(bookie) & s.fence_in_flight(client, bookie),
         then=[
-            s.fenced[bookie].set(True),
+            s.fenced[bookie].set(True, when=s.takes_fence(bookie)),
             s.fence_handled[client, bookie].set(True),
             s.fence_lac[client, bookie].set(lac),
             s.fence_unknown[client, bookie].set(unknown),

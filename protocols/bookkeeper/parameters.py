@@ -48,7 +48,10 @@ class BookKeeperParameters(Switches, Sizes):
         )
         of_storage = self.storage != "any"
         self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
-        self._forbid_unused("a storage", of_storage, DURABILITY, "set storage=db")
+        flushes = of_storage or self.deletions * self.restarts > 0
+        rest = tuple(name for name in DURABILITY if name != "flush_headers")
+        self._forbid_unused("a storage", of_storage, rest, "set storage=db")
+        self._forbid_unused("a storage or restarts", flushes, ("flush_headers",), "set storage=sorted")
         may_restart = of_storage or self.deletions > 0
         self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")
         goes_down = self.crashes + self.restarts > 0

@@ -114,6 +114,10 @@ class Recovery(EnsembleChanges):
         """Return whether another client closed the ledger at another last entry."""
         return (self.status == Status.CLOSED) & (self.last_entry != self.closes_at())
 
+    def may_adopt_close(self) -> Term:
+        """Return whether a recoverer that comes too late to close the ledger finds it closed."""
+        return self.status == Status.CLOSED
+
     def closes_at(self) -> Term:
         """Return the entry at which the writer closes the ledger: its LAC."""
         return self.lac(WRITER)
@@ -197,7 +201,7 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
     return Action(
         when=s.serves(bookie) & s.read_in_flight(*index),
         then=[
-            s.fenced[bookie].set(True, when=s.fenced_by_reading()),
+            s.fenced[bookie].set(True, when=s.fenced_by_reading() & s.takes_fence(bookie)),
             s.read_handled[index].set(True),
             s.read_content[index].set(content),
             s.read_unknown[index].set(unknown),
@@ -334,7 +338,7 @@ def adopt_close(s: Recovery, client: Parameter, entry: Parameter) -> Action:
     Code: ReadOnlyLedgerHandle.closeRecovered.
     """
     return Action(
-        when=s.has_recovered(client, entry) & (s.status == Status.CLOSED),
+        when=s.has_recovered(client, entry) & s.may_adopt_close(),
         then=[s.phase[client].set(Phase.CLOSED), s.closed_at[client].set(s.last_entry)],
         actor=client,
         note="finds the ledger closed, and adopts that",

@@ -202,6 +202,9 @@ DRIVEN: Mapping[str, Drive] = {
         "nothing of the ledger on the bookie",
         bookies.collect,
     ),
+    "fail recovery": Drive(
+        "the metadata write is delivered and fails", "the failure of the recovery", _metadata
+    ),
     "restart": Drive(
         "the bookie is shut down as an operator does, and booted", BOOTED, bookies.stop_and_start
     ),

@@ -107,7 +107,7 @@ def crash_and_restart(code: Code, step: TraceStep) -> None:
     code.ask("crash", bookie=bookie)
     if _checks_after_replay(code.parameters):
         code.boot(bookie, "boot-unchecked")
-        code.ask("check", bookie=bookie)
+        code.boot(bookie, "check")
     else:
         code.boot(bookie)
 

@@ -160,10 +160,17 @@ def _replaced(code: CopiesCode, step: TraceStep) -> Json:
     return replaced
 
 
+def _place(code: CopiesCode, step: TraceStep) -> None:
+    """Fix the target of a re-replication if there are several, of which the code takes one by chance."""
+    if code.parameters.bookies > code.parameters.ensemble + 1:
+        code.ask("place", client=step.actor, bookie=step.arguments["target"])
+
+
 def _take_ledger(code: CopiesCode, step: TraceStep) -> None:
     """Mark the ledger as the auditor does, and let the worker take it and check it."""
     if step.actor in code.shut_down:
         raise NoSeam("a worker that was shut down takes no ledger")
+    _place(code, step)
     code.ask("take", client=step.actor, bookie=_replaced(code, step))
 
 
@@ -180,6 +187,7 @@ def _shut_down(code: CopiesCode, step: TraceStep) -> None:
 
 
 def _recover(code: CopiesCode, step: TraceStep) -> None:
+    _place(code, step)
     code.ask("recover", client=step.actor, bookie=_replaced(code, step))
 
 

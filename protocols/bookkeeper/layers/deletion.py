@@ -7,9 +7,13 @@ the ledger anew on the bookie, without a fence. So an old writer gets acks for a
 Since 4.16.7 and 4.17.2 (PR 4462) a bookie remembers each ledger that it has deleted while the ledger's handle
 was open, and refuses its adds (`HandleFactoryImpl.markIfConflictWritingOccurs`). The memory ends with the
 process and after seven days. A handle is open if an add or a fence has arrived since the bookie started.
+While the bookie remembers, a fencing read finds no ledger and sets no fence.
 
-The rules apply with `deletions` above 0. A closed ledger is deleted; a bookie restarts without losing
-anything on disk, as often as `restarts` says. A recoverer's late write-back is stored also by a bookie that
+The rules apply with `deletions` above 0. A closed ledger is deleted; a bookie restarts cleanly, as often as
+`restarts` says. A clean restart keeps entries. It keeps the fence only if the bookie has stored an entry of
+the ledger since its last flush: a flush without entries to write leaves fences out, and the journal's mark
+passes them. With `flush_headers=always` it keeps every fence. That is the same for each storage since
+4.15.1; before, DbLedgerStorage keeps them all. A recoverer's late write-back is stored also by a bookie that
 remembers the deletion; the code refuses it, and the recoverer fails.
 """
 
@@ -26,7 +30,7 @@ from fencepost.protocols.bookkeeper.layers.crashes import drops_requests, forget
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import only_if
-from fencepost.protocols.bookkeeper.values import Status
+from fencepost.protocols.bookkeeper.values import Phase, Status
 
 
 class Deletion(Durability):
@@ -57,20 +61,35 @@ class LedgerWithOwner(Deletion):
         """Return whether the bookie refuses adds of a writer, also because it remembers the deletion."""
         return super().refuses_adds(bookie) | self.remembers[bookie]
 
+    def takes_fence(self, bookie: TermLike) -> Term:
+        """Return whether the bookie opens a handle of the ledger, which it does not once it remembers."""
+        return ~self.remembers[bookie]
+
+    def may_adopt_close(self) -> Term:
+        """Return whether the metadata still say that the ledger is closed."""
+        return super().may_adopt_close() & ~self.deleted
+
     def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Open the bookie's handle of the ledger, if the add is not refused."""
-        return [*super().noted_when_added(bookie, stores), self.opened[bookie].set(True, when=stores)]
+        noted = super().noted_when_added(bookie, stores)
+        return [
+            *noted,
+            self.opened[bookie].set(True, when=stores),
+            self.unflushed[bookie].set(True, when=stores),
+        ]
 
     def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Open the bookie's handle of the ledger (BookieImpl.fenceLedger)."""
-        return [*super().noted_when_fenced(client, bookie), self.opened[bookie].set(True)]
+        noted = super().noted_when_fenced(client, bookie)
+        return [*noted, self.opened[bookie].set(True, when=self.takes_fence(bookie))]
 
     def noted_when_read(
         self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
     ) -> list[Update]:
         """Open the bookie's handle of the ledger, if the read fences."""
         noted = super().noted_when_read(client, entry, bookie, content)
-        return [*noted, self.opened[bookie].set(True, when=self.fenced_by_reading())]
+        fences = self.fenced_by_reading() & self.takes_fence(bookie)
+        return [*noted, self.opened[bookie].set(True, when=fences)]
 
 
 def delete_ledger(s: Deletion) -> Action:
@@ -100,6 +119,7 @@ def collect(s: Deletion, bookie: Parameter) -> Action:
             s.fenced[bookie].set(False),
             s.remembers[bookie].set(True, when=remembered[s.parameters.deletion_memory]),
             s.opened[bookie].set(False),
+            s.unflushed[bookie].set(False),
         ],
         actor=bookie,
         note="deletes its copies of the ledger and the fence, because the metadata is gone",
@@ -107,16 +127,20 @@ def collect(s: Deletion, bookie: Parameter) -> Action:
 
 
 def restart(s: Deletion, bookie: Parameter) -> Action:
-    """Restart a bookie, which keeps what is on disk and forgets what is in memory.
+    """Restart a bookie cleanly. It forgets what is in memory, and a fence that its flush leaves out.
 
-    Code: BookieImpl.shutdown, BookieImpl.start.
+    Code: BookieImpl.shutdown, BookieImpl.start, InterleavedLedgerStorage.flush,
+    SingleDirectoryDbLedgerStorage.checkpoint.
     """
+    flushed = s.unflushed[bookie] | (s.parameters.flush_headers == "always")
     forgets = [s.remembers[bookie].set(False)] if s.parameters.deletion_memory != "for-good" else []
     return Action(
         when=(s.status != Status.NONE) & s.serves(bookie) & (s.restarted < s.parameters.restarts),
         then=[
             s.restarted.set(s.restarted + 1),
             s.opened[bookie].set(False),
+            s.fenced[bookie].set(False, when=~flushed),
+            s.unflushed[bookie].set(False),
             *forgets,
             *drops_requests(s, bookie),
         ],
@@ -126,9 +150,23 @@ def restart(s: Deletion, bookie: Parameter) -> Action:
     )
 
 
+def fail_recovery(s: Deletion, client: Parameter, entry: Parameter) -> Action:
+    """Fail recovery, because the ledger that it wants to close is deleted.
+
+    Code: ReadOnlyLedgerHandle.closeRecovered, MetadataUpdateLoop.run.
+    """
+    return Action(
+        when=s.has_recovered(client, entry) & s.deleted,
+        then=[s.phase[client].set(Phase.GONE)],
+        actor=client,
+        note="finds the ledger deleted, and gives up",
+    )
+
+
 def deletions(s: Deletion) -> Iterator[Schema | Group]:
     """Yield the actions of deletion."""
     yield each(delete_ledger, s)
     yield each(collect, s, s.bookie)
+    yield each(fail_recovery, s, s.recoverer, s.read_entry)
     if s.parameters.restarts:
         yield each(restart, s, s.bookie)

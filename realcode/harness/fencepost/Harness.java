@@ -139,7 +139,7 @@ public final class Harness {
                 close(given);
                 break;
             case "place":
-                clients.get(given.get("client")).replacement = given.get("bookie");
+                client(given.get("client")).replacement = given.get("bookie");
                 return Map.of();
             case "deliver":
                 return deliver(Integer.parseInt(given.get("id")), given.getOrDefault("syncs", ""));

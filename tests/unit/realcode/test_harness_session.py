@@ -16,7 +16,7 @@ import pytest
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.protocols.bookkeeper.parameters import TODAY
+from fencepost.protocols.bookkeeper.parameters import TODAY, BookKeeperParameters
 from fencepost.quorums.storages import STORAGES
 from fencepost.realcode import harness_session
 from fencepost.realcode.drive.actions import take
@@ -201,24 +201,36 @@ class NotStarting:
     """A session in which a bookie shuts down, and throws when it is to boot."""
 
     error: str
+    failing: str = "boot"
 
     def ask(self, command: str, **arguments: object) -> Answer:
         """Throw at a boot."""
-        if command.startswith("boot"):
+        if command.startswith(self.failing):
             raise CodeFailed(self.error)
         return {}
 
 
-def take_boot(action: str, error: str) -> list[str]:
+def take_boot(
+    action: str, error: str, failing: str = "boot", parameters: BookKeeperParameters = TODAY
+) -> list[str]:
     """Drive a step that boots b1, which fails with that error."""
     step = TraceStep(1, action, {"bookie": "b1"}, "b1", None, (), "", {})
-    return take(Code(NotStarting(error), TODAY, [step]), step)
+    return take(Code(NotStarting(error, failing), parameters, [step]), step)
 
 
 @pytest.mark.parametrize("action", ["stop and start", "crash and restart", "refuse cookies"])
 def test_a_start_that_fails_is_a_failure_of_the_harness(action: str) -> None:
     with pytest.raises(HarnessFailed, match="b1 does not start: IllegalStateException: its name is taken"):
         take_boot(action, "IllegalStateException: its name is taken")
+
+
+def test_a_phase_one_that_has_not_begun_is_a_failure_of_the_harness() -> None:
+    """Planted: `check` is asked as any other command, and its IllegalStateException is told as the code's."""
+    after_replay = replace(TODAY, crashes=1, lose="bare-fences")
+    with pytest.raises(HarnessFailed, match="b1 has not begun phase one"):
+        take_boot(
+            "crash and restart", "IllegalStateException: b1 has not begun phase one", "check", after_replay
+        )
 
 
 def test_a_bookie_that_refuses_its_cookies_has_answered() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ import pytest
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode import observations
 from fencepost.realcode.course import Ending
 from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE
+from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.harness_session import OutOfStep, Playback
 from fencepost.realcode.matrix import cell
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import as_driven, refused_at
-from fencepost.realcode.reproduction import Reproduction, _said_by, bookkeeper_of, reproduce
+from fencepost.realcode.reproduction import Reproduction, Setting, _said_by, bookkeeper_of, needs, reproduce
 from fencepost.realcode.transcripts import Transcript, read_transcript
 from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
 from support.tiers import each_third
@@ -436,6 +439,16 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         names |= {schema.name for schema in find("bookkeeper").instance(way.items()).system.schemas}
     assert names == set(DRIVEN) | set(UNDRIVABLE)
     assert not set(DRIVEN) & set(UNDRIVABLE)
+
+
+@pytest.mark.parametrize(("lose", "is_refused"), [("bare-fences", True), ("entries", False)])
+def test_a_bookie_that_journals_runs_no_phase_one_after_a_crash(lose: str, is_refused: bool) -> None:
+    """Planted: only the storage and the release are asked. The run ended with `has not begun phase one`."""
+    checks = {"fence_on_unclean_shutdown": "yes", "limbo_on_unclean_shutdown": "yes"}
+    given = find("bookkeeper-no-journal").parameters({"crashes": 1, "lose": lose, **checks}.items())
+    assert isinstance(given, BookKeeperParameters)
+    with pytest.raises(NoSeam, match="runs no phase one") if is_refused else nullcontext():
+        needs(given, Setting("4.17.4", "db"))
 
 
 def test_steps_without_a_seam_end_it() -> None:

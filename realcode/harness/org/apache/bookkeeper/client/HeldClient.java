@@ -57,6 +57,7 @@ public final class HeldClient extends BookKeeper {
     private BookieClient bookies;
     private LedgerManager ledgers;
     private BookieWatcher watcher;
+    private EnsemblePlacementPolicy policy;
     /** Opened when the worker thread goes on; null while it is not held. */
     private volatile CountDownLatch held;
     /** The ensemble of the next ledger, and the bookies that replace failed ones, in order. */
@@ -75,6 +76,7 @@ public final class HeldClient extends BookKeeper {
         bookies = proxy(BookieClient.class, super.getBookieClient(), this::toBookie);
         ledgers = proxy(LedgerManager.class, super.getLedgerManager(), this::toMetadata);
         watcher = proxy(BookieWatcher.class, super.getBookieWatcher(), this::placement);
+        policy = proxy(EnsemblePlacementPolicy.class, super.getPlacementPolicy(), this::target);
         readFromAllAtOnce();
     }
 
@@ -91,6 +93,11 @@ public final class HeldClient extends BookKeeper {
     @Override
     BookieWatcher getBookieWatcher() {
         return watcher == null ? super.getBookieWatcher() : watcher;
+    }
+
+    @Override
+    EnsemblePlacementPolicy getPlacementPolicy() {
+        return policy == null ? super.getPlacementPolicy() : policy;
     }
 
     /**
@@ -395,6 +402,15 @@ public final class HeldClient extends BookKeeper {
         }
         return offered.stream().filter(bookie -> !isLeftOut(bookie, arguments)).findFirst()
             .orElseThrow(BKException.BKNotEnoughBookiesException::new);
+    }
+
+    /** Gives the placed bookie as the target of a re-replication, unless it is left out. Otherwise the policy chooses. */
+    private Object target(Object real, Method method, Object[] arguments) throws Throwable {
+        BookieId placed = replacement == null ? null : BookieId.parse(replacement);
+        if (placed == null || !method.getName().equals("replaceBookie") || isLeftOut(placed, arguments)) {
+            return pass(real, method, arguments);
+        }
+        return EnsemblePlacementPolicy.PlacementResult.of(placed, EnsemblePlacementPolicy.PlacementPolicyAdherence.MEETS_STRICT);
     }
 
     private Object placement(Object real, Method method, Object[] arguments) throws Throwable {
