@@ -83,7 +83,7 @@ class EnsembleChanges(Adds):
             & (self.failed[client] == failed)
         )
 
-    def publishes_changes(self, client: Parameter) -> bool:
+    def publishes_changes(self, client: Parameter) -> TermLike:
         """Return whether the client's change goes to the metadata store at once.
 
         The writer's does. A recoverer publishes its changes when it closes the ledger.
@@ -92,7 +92,7 @@ class EnsembleChanges(Adds):
 
     def may_commit(self, client: Parameter) -> Term:
         """Return whether the compare-and-set on the metadata would succeed, if there is one."""
-        return self.status == Status.OPEN if self.publishes_changes(client) else TRUE
+        return self.status == Status.OPEN if client.sort is self.writer else TRUE
 
     def may_abandon(self, client: TermLike) -> Term:
         """Return whether the client may give up a change that cannot be committed."""
@@ -125,8 +125,12 @@ class EnsembleChanges(Adds):
         )
 
     def first_of_new(self, client: TermLike) -> Term:
-        """Return the first entry of the new fragment: the one above the LAC."""
-        return self.lac(client) + 1
+        """Return the first entry of the new fragment: the lowest one that moves."""
+        return self.moves_above(client) + 1
+
+    def moves_above(self, client: TermLike) -> Term:
+        """Return the last entry that an ensemble change leaves where it is: the LAC."""
+        return self.lac(client)
 
     def goes_below(self, client: TermLike, fragment: TermLike) -> Term:
         """Return whether the new fragment would start below the client's last one."""
@@ -285,6 +289,25 @@ def publishes(
     ]
 
 
+def due_again(
+    s: EnsembleChanges, client: Parameter, fragment: Parameter, failed: Parameter
+) -> tuple[dict[Value, Term], dict[Value, Term]]:
+    """Return when each entry loses the replaced bookie's ack, and when it is sent to the new bookie."""
+    loses_ack = {
+        e: (s.moves_above(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e)
+        for e in s.entry
+    }
+    due = {
+        e: s.pending(client, e)
+        & ~s.resent[client, fragment + 1, e]
+        & s.in_write_set_of(client, fragment, e, failed)
+        & when
+        & s.resends_with_change()
+        for e, when in loses_ack.items()
+    }
+    return loses_ack, due
+
+
 def withdraws_and_resends(
     s: EnsembleChanges, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> tuple[list[Update], list[Message | Broadcast]]:
@@ -294,17 +317,7 @@ def withdraws_and_resends(
     (unsetSuccessAndSendWriteRequest).
     """
     following = fragment + 1
-    loses_ack = {
-        e: (s.lac(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e) for e in s.entry
-    }
-    due = {
-        e: s.pending(client, e)
-        & ~s.resent[client, following, e]
-        & s.in_write_set_of(client, fragment, e, failed)
-        & when
-        & s.resends_with_change()
-        for e, when in loses_ack.items()
-    }
+    loses_ack, due = due_again(s, client, fragment, failed)
     return (
         [
             *(
@@ -315,8 +328,9 @@ def withdraws_and_resends(
             *(s.resent[client, following, e].set(True, when=when) for e, when in due.items()),
         ],
         [
-            add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
+            add(s, *sent, lost=s.loss_of(*sent, again=True), when=when)
             for e, when in due.items()
+            for sent in [(client, following, e, spare)]
         ],
     )
 
