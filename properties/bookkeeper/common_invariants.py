@@ -44,19 +44,29 @@ def in_own_fragment_of(entry: TermLike, s: Ledger, client: TermLike, body: Calla
     return in_fragment_of(entry, s.fragment, last, first=lambda g: s.own_first[client, g], body=body)
 
 
-def same_list(s: Ledger, client: TermLike) -> Term:
-    """Return whether the metadata's list of fragments equals the client's list."""
-
-    def same_ensemble(g: Term) -> Term:
-        return forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i])
+def same_list(s: Ledger, client: TermLike, last: Term | None = None) -> Term:
+    """Return whether the metadata's list of fragments equals the client's list, up to `last` if given."""
 
     def same(g: Term) -> Term:
-        return (s.first[g] == s.own_first[client, g]) & same_ensemble(g)
+        return (s.first[g] == s.own_first[client, g]) & forall(
+            s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i]
+        )
 
     return all_of(
-        s.last_fragment == s.own_last_fragment[client],
+        s.last_fragment == (s.own_last_fragment[client] if last is None else last),
         forall(s.fragment, lambda g: implies(g <= s.last_fragment, same(g))),
     )
+
+
+def same_start(s: Ledger, client: TermLike, other: TermLike, last: Term) -> Term:
+    """Return whether the lists of two clients are equal up to the fragment `last`."""
+
+    def same(g: Term) -> Term:
+        return (s.own_first[client, g] == s.own_first[other, g]) & forall(
+            s.position, lambda i: s.own_ensemble[client, g, i] == s.own_ensemble[other, g, i]
+        )
+
+    return forall(s.fragment, lambda g: implies(g <= last, same(g)))
 
 
 # Lists of fragments.
@@ -71,20 +81,13 @@ def metadata_is_the_writers(s: Ledger) -> Term:
 @invariant("the list that a recoverer began with is the writer's whole list")
 def recoverers_know_the_writers(s: Ledger) -> Term:
     """Return the invariant that a recoverer copies the writer's list."""
-
-    def same_ensemble(r: Term, g: Term) -> Term:
-        return forall(s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i])
-
-    def same(r: Term, g: Term) -> Term:
-        return (s.own_first[r, g] == s.own_first[WRITER, g]) & same_ensemble(r, g)
-
     return forall(
         s.recoverer,
         lambda r: implies(
             has_begun(s, r),
             (s.base[r] == s.own_last_fragment[WRITER])
             & (s.base[r] <= s.own_last_fragment[r])
-            & forall(s.fragment, lambda g: implies(g <= s.base[r], same(r, g))),
+            & same_start(s, r, WRITER, s.base[r]),
         ),
     )
 

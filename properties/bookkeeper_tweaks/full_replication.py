@@ -14,7 +14,7 @@ from fencepost.encoding.language.system import Property, invariant
 from fencepost.encoding.language.terms import Term, TermLike, any_of
 from fencepost.properties.bookkeeper.invariants import is_current, is_home
 from fencepost.properties.bookkeeper.safety import recovered
-from fencepost.protocols.bookkeeper.values import Status
+from fencepost.protocols.bookkeeper.values import Phase, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger as Ledger
 
 
@@ -161,4 +161,15 @@ def adds_carry_own_prefixes(s: Ledger, is_frozen: Callable[[Term], Term]) -> Ter
     return forall_over(
         (s.client, s.fragment, s.entry),
         lambda c, g, e: implies(s.is_sent(c, g, e), own(c, s.sent_lac[c, g, e], s.sent_lafr[c, g, e])),
+    )
+
+
+@invariant("a client that has closed the ledger closed it at its LAC and LAFR")
+def closed_at_the_end(s: Ledger) -> Term:
+    """Return the invariant that a client closes only what is fully replicated."""
+    return forall(
+        s.client,
+        lambda c: implies(
+            s.phase[c] == Phase.CLOSED, (s.last_entry == s.lac(c)) & (s.last_entry == s.lafr(c))
+        ),
     )

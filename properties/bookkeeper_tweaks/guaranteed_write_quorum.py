@@ -16,7 +16,7 @@ from fencepost.properties.bookkeeper import common_invariants as common
 from fencepost.properties.bookkeeper import invariants as todays
 from fencepost.properties.bookkeeper import safety
 from fencepost.properties.bookkeeper_tweaks import full_replication as full
-from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger
 
 
@@ -70,7 +70,7 @@ def guaranteed_write_quorum_invariants(s: GuaranteedLedger) -> tuple[Invariant, 
         common.written_back_was_found(s),
         todays.absent_stays_absent(s),
         todays.closed_for_a_reason(s),
-        closed_at_the_lafr(s),
+        full.closed_at_the_end(s),
         full.adds_carry_own_prefixes(s, s.is_frozen),
         *((lafrs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_adds == "frozen" else ()),
     )
@@ -85,12 +85,6 @@ def acknowledged_stays_acked(s: GuaranteedLedger) -> Term:
             s.frozen_lac[c] <= s.highest_acked(c), common.has_begun(s, c) | (s.frozen_lac[c] == 0)
         ),
     )
-
-
-@invariant("a client that has closed the ledger closed it at its LAFR")
-def closed_at_the_lafr(s: GuaranteedLedger) -> Term:
-    """Return the invariant that a client closes only what is fully replicated."""
-    return forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.last_entry == s.lafr(c)))
 
 
 @invariant("a bookie stores every entry that it has given a recoverer")

@@ -17,6 +17,8 @@ from fencepost.properties.bookkeeper.common_invariants import (
     acked_was_accepted,
     answered_was_asked,
     has_begun,
+    same_list,
+    same_start,
 )
 from fencepost.properties.bookkeeper_tweaks import full_replication as full
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
@@ -49,7 +51,7 @@ def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
         read_as_stored(s),
         full.adds_carry_own_prefixes(s, lambda c: ~has_opened(s, c)),
         told_is_confirmed(s),
-        closed_for_a_reason(s),
+        full.closed_at_the_end(s),
     )
 
 
@@ -175,17 +177,9 @@ def terms_only_rise(s: UnboundedLedger) -> Term:
 def metadata_is_the_holders(s: UnboundedLedger) -> Term:
     """Return the invariant that the metadata follows the client of the ledger's term."""
 
-    def same(c: Term, g: Term) -> Term:
-        return (s.first[g] == s.own_first[c, g]) & forall(
-            s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[c, g, i]
-        )
-
     def agrees(c: Term) -> Term:
         in_recovery = s.status == Status.IN_RECOVERY
-        return all_of(
-            s.last_fragment == if_(in_recovery, s.base[c], s.own_last_fragment[c]),
-            forall(s.fragment, lambda g: implies(g <= s.last_fragment, same(c, g))),
-        )
+        return same_list(s, c, if_(in_recovery, s.base[c], s.own_last_fragment[c]))
 
     return all_of(
         forall(s.client, lambda c: implies(holds_term(s, c), agrees(c))),
@@ -200,18 +194,13 @@ def metadata_is_the_holders(s: UnboundedLedger) -> Term:
 def lists_are_handed_on(s: UnboundedLedger) -> Term:
     """Return the invariant that lists pass from client to client."""
 
-    def same(c: Term, d: Term, g: Term) -> Term:
-        return (s.own_first[c, g] == s.own_first[d, g]) & forall(
-            s.position, lambda i: s.own_ensemble[c, g, i] == s.own_ensemble[d, g, i]
-        )
-
     def handed_on(c: Term, d: Term) -> Term:
         opened = has_written(s, c) | (lift(WRITER) == c)
         withdrawn = (s.phase[c] == Phase.GONE) & _is_above_no_op(s, c)
         last = s.own_last_fragment[c]
         return all_of(
             any_of(~opened & (s.base[d] == s.base[c]), (opened | withdrawn) & (s.base[d] == last)),
-            forall(s.fragment, lambda g: implies(g <= s.base[d], same(c, d, g))),
+            same_start(s, c, d, s.base[d]),
         )
 
     return all_of(
@@ -408,13 +397,3 @@ def told_is_confirmed(s: UnboundedLedger) -> Term:
         return exists(s.client, by)
 
     return forall_over((s.recoverer, s.bookie), lambda d, b: implies(counts(d, b), reached(d, b)))
-
-
-@invariant("the client of its term closed the ledger, at its LAC and LAFR")
-def closed_for_a_reason(s: UnboundedLedger) -> Term:
-    """Return the invariant that a close is justified."""
-
-    def closed(c: Term) -> Term:
-        return all_of(s.phase[c] == Phase.CLOSED, s.last_entry == s.lac(c), s.last_entry == s.lafr(c))
-
-    return implies(s.status == Status.CLOSED, exists(s.client, closed))
