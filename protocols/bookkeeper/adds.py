@@ -136,7 +136,11 @@ class Adds(Fencing):
         """Return whether the writer may queue an entry for that fragment's ensemble: the current one's."""
         return self.own_last_fragment[client] == fragment
 
-    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+    def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the client has not sent the entry yet, to that fragment's ensemble or another."""
+        return ~self.pushed(client, entry)
+
+    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return more updates for an entry that is queued."""
         return []
 
@@ -292,7 +296,7 @@ def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Paramete
     return [
         s.pushed_in[client, entry].set(fragment),
         s.pushed_lac[client, entry].set(s.carried_lac(client)),
-        *s.noted_when_queued(client, entry),
+        *s.noted_when_queued(client, fragment, entry),
     ]
 
 
@@ -318,7 +322,7 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
         & s.may_queue_in(WRITER, fragment)
-        & ~s.pushed(WRITER, entry)
+        & s.may_send(WRITER, fragment, entry)
         & in_order
         & within_limit,
         then=sends(s, WRITER, fragment, entry),

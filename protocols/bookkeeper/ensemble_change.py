@@ -117,6 +117,16 @@ class EnsembleChanges(Adds):
         """
         return []
 
+    def may_resend(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry was not sent again because of that fragment."""
+        return ~self.resent[client, fragment, entry]
+
+    def noted_when_resent(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
+    ) -> list[Update]:
+        """Return the updates for an entry that is sent again."""
+        return [self.resent[client, fragment, entry].set(True, when=when)]
+
     def calls_at_commit(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Return whether a pending entry has its write set elsewhere, so that the commit acknowledges."""
         return exists(
@@ -289,25 +299,6 @@ def publishes(
     ]
 
 
-def due_again(
-    s: EnsembleChanges, client: Parameter, fragment: Parameter, failed: Parameter
-) -> tuple[dict[Value, Term], dict[Value, Term]]:
-    """Return when each entry loses the replaced bookie's ack, and when it is sent to the new bookie."""
-    loses_ack = {
-        e: (s.moves_above(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e)
-        for e in s.entry
-    }
-    due = {
-        e: s.pending(client, e)
-        & ~s.resent[client, fragment + 1, e]
-        & s.in_write_set_of(client, fragment, e, failed)
-        & when
-        & s.resends_with_change()
-        for e, when in loses_ack.items()
-    }
-    return loses_ack, due
-
-
 def withdraws_and_resends(
     s: EnsembleChanges, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> tuple[list[Update], list[Message | Broadcast]]:
@@ -317,7 +308,18 @@ def withdraws_and_resends(
     (unsetSuccessAndSendWriteRequest).
     """
     following = fragment + 1
-    loses_ack, due = due_again(s, client, fragment, failed)
+    loses_ack = {
+        e: (s.moves_above(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e)
+        for e in s.entry
+    }
+    due = {
+        e: s.pending(client, e)
+        & s.may_resend(client, following, e)
+        & s.in_write_set_of(client, fragment, e, failed)
+        & when
+        & s.resends_with_change()
+        for e, when in loses_ack.items()
+    }
     return (
         [
             *(
@@ -325,7 +327,7 @@ def withdraws_and_resends(
                 for e, when in loses_ack.items()
                 for ack, at in s.withdrawn_acks(client, fragment, e, failed)
             ),
-            *(s.resent[client, following, e].set(True, when=when) for e, when in due.items()),
+            *(u for e, when in due.items() for u in s.noted_when_resent(client, following, e, when)),
         ],
         [
             add(s, *sent, lost=s.loss_of(*sent, again=True), when=when)

@@ -254,7 +254,7 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
         & s.is_written_back(client, entry)
-        & ~s.pushed(client, entry)
+        & s.may_send(client, fragment, entry)
         & s.pushed_below(client, entry)
         & s.may_write_back(client),
         then=sends(s, client, fragment, entry),

@@ -10,13 +10,14 @@ They are numbered as in docs/tweaks.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.language.actions import Action, Group, Schema, each, in_turn
+from fencepost.encoding.language.actions import Action, Group, Schema, changed, each, in_turn
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.quantifiers import at_least, exists, maximum
-from fencepost.encoding.language.sorts import Sort, integers
+from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import choice, definition, family
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Family, Parameter, Read, Term, TermLike, Update, any_of, lift
@@ -24,7 +25,6 @@ from fencepost.protocols.bookkeeper import adds, ensemble_change, fencing, metad
 from fencepost.protocols.bookkeeper.layers.published import (
     ChangesInOneStep,
     ClosesOpenLedgersOnly,
-    also,
     begin_recovery,
 )
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -118,11 +118,14 @@ class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
     """The state of one ledger, and the definitions of today's protocol that the proposal replaces."""
 
     def __init__(self, proposal: GuaranteedParameters) -> None:
-        """Declare the LAC and LAFR that each add carries."""
+        """Declare the adds that each client sent, with the LAC and LAFR that they carry."""
         super().__init__(proposal.today)
         self.proposal = proposal
-        self.sent_lac = family(self.lac_value, self.client, self.fragment, self.entry)
-        self.sent_lafr = family(self.lac_value, self.client, self.fragment, self.entry)
+        index = self.client, self.fragment, self.entry
+        self.sent = family(BOOL, *index)
+        """Whether the entry was sent because of that fragment: no sending with one loss happens twice."""
+        self.sent_lac = family(self.lac_value, *index)
+        self.sent_lafr = family(self.lac_value, *index)
 
     def carried_values(self) -> Sort:
         """Return the LACs and LAFRs in messages. An entry that is sent again may be acknowledged already."""
@@ -193,18 +196,31 @@ class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
         """Return whether the entry was sent because of that fragment, for the first time or again."""
         return (self.pushed_in[client, entry] == fragment) | self.resent[client, fragment, entry]
 
-    def carries(self, client: TermLike, fragment: TermLike, entry: TermLike, when: TermLike) -> list[Update]:
-        """Return the updates that give an add the current LAC and LAFR."""
+    def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the client has not sent the entry yet."""
+        return ~self.sent[client, fragment, entry] & super().may_send(client, fragment, entry)
+
+    def may_resend(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry was not sent because of that fragment."""
+        return ~self.sent[client, fragment, entry]
+
+    def noted_when_resent(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
+    ) -> list[Update]:
+        """Return the updates for an entry that is sent again, with the current LAC and LAFR."""
+        again = super().noted_when_resent(client, fragment, entry, when)
+        return [*again, *self.noted_when_queued(client, fragment, entry, when)]
+
+    def noted_when_queued(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: TermLike = True
+    ) -> list[Update]:
+        """Return the updates for an entry that is sent with the current LAC and LAFR."""
         index = client, fragment, entry
         return [
+            self.sent[index].set(True, when=when),
             self.sent_lac[index].set(self.carried_lac(client), when=when),
             self.sent_lafr[index].set(self.carried_lafr(client), when=when),
         ]
-
-    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
-        """Return the updates for an entry that goes to the current fragment."""
-        current = self.own_last_fragment[client]
-        return [update for g in self.fragment for update in self.carries(client, g, entry, current == g)]
 
     def add_says(
         self, client: TermLike, fragment: TermLike, entry: TermLike, lac: Term
@@ -213,8 +229,8 @@ class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
         index = client, fragment, entry
         return {
             "content": self.content_sent(client, entry),
-            "lac": if_(self.is_sent(*index), self.sent_lac[index], self.carried_lac(client)),
-            "lafr": if_(self.is_sent(*index), self.sent_lafr[index], self.carried_lafr(client)),
+            "lac": if_(self.sent[index], self.sent_lac[index], self.carried_lac(client)),
+            "lafr": if_(self.sent[index], self.sent_lafr[index], self.carried_lafr(client)),
         }
 
     def stores_add(self, client: TermLike, entry: TermLike, bookie: TermLike, when: Term) -> list[Update]:
@@ -314,9 +330,7 @@ def change_ensemble(
     The old bookie loses its acks above the LAFR. Every pending entry, acknowledged or not, goes to the new
     one (rule 7). The writer commits the change, a recoverer keeps it to itself (rule 9).
     """
-    _, due = ensemble_change.due_again(s, client, fragment, failed)
-    carried = (update for e, when in due.items() for update in s.carries(client, fragment + 1, e, when))
-    action = also(ensemble_change.commit_change(s, client, fragment, failed, spare), *carried)
+    action = ensemble_change.commit_change(s, client, fragment, failed, spare)
     return replace(action, note="replaces {failed} by {spare}, from its LAFR + 1 on")
 
 
@@ -330,12 +344,33 @@ def adds_and_changes(s: GuaranteedLedger, client: Sort) -> list[Schema | Group]:
     return found
 
 
+MEANINGS = {
+    "handle fence": "Fence the ledger on a bookie, and answer with the highest LAFR it received (rule 3).",
+    "receive fence answer": "Receive the LAFR of a bookie that is now fenced (rule 11).",
+    "receive ack": "Receive an ack of a member of the ensemble. LAC and LAFR may move (rule 2).",
+    "receive fenced": "Receive a refusal: the writer withdraws (rule 13).",
+    "finish recovery": "Close the ledger just below `entry`, at which reading ended, at the LAFR (rule 12).",
+    "close ledger": "Close the open ledger when no entry is pending (rule 10).",
+}
+"""The meanings of actions whose definitions the proposal replaces."""
+
+
+def in_words(meanings: Mapping[str, str], *actions: Schema | Group) -> tuple[Schema | Group, ...]:
+    """Return the actions with the meanings that a proposal gives them. They stand for no code."""
+
+    def said(action: Schema) -> Schema:
+        return replace(action, meaning=meanings.get(action.name, action.meaning), code=())
+
+    return tuple(changed(action, said) for action in actions)
+
+
 def ledger(parameters: GuaranteedParameters) -> System:
     """Return the transition system of one instance, without properties."""
     s = GuaranteedLedger(parameters)
     return System(
         state=s,
-        actions=(
+        actions=in_words(
+            MEANINGS,
             each(metadata.create_ledger, s),
             in_turn(
                 "fragment",

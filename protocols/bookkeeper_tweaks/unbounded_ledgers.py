@@ -27,10 +27,14 @@ from fencepost.protocols.bookkeeper import adds, fencing, metadata, recovery
 from fencepost.protocols.bookkeeper.layers.published import also
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
+    MEANINGS as GUARANTEED,
+)
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
     GuaranteedLedger,
     GuaranteedParameters,
     TweakSizes,
     adds_and_changes,
+    in_words,
 )
 
 _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla"
@@ -254,7 +258,7 @@ def push(s: UnboundedLedger, client: Parameter, fragment: Parameter, entry: Para
     return Action(
         when=s.is_writing[client]
         & s.may_queue_in(client, fragment)
-        & ~s.pushed(client, entry)
+        & s.may_send(client, fragment, entry)
         & (s.start(client) < entry)
         & s.pushed_below(client, entry)
         & (s.values_pushed < s.unbounded.values),
@@ -362,12 +366,24 @@ def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
 # The system: every action in the order in which messages flow, one client after another.
 
 
+MEANINGS = {
+    "handle fence": "Adopt the term on a bookie and answer with its LAC and LAFR (rules 5 and 9).",
+    "receive fence answer": "Receive the LAC and LAFR of a bookie (rule 9).",
+    "handle read": "Adopt the term on a bookie and answer with the stored entry (rule 5).",
+    "write back": "Write an entry that was read back, or the NoOp where reading ended (rules 10 and 11).",
+    "handle add": "Adopt the term on a bookie and overwrite the entry, in a takeover or not (rules 5 and 6).",
+    "receive ack": GUARANTEED["receive ack"],
+}
+"""The meanings of actions whose definitions the proposal replaces."""
+
+
 def ledger(parameters: UnboundedParameters) -> System:
     """Return the transition system of one instance, without properties."""
     s = UnboundedLedger(parameters)
     return System(
         state=s,
-        actions=(
+        actions=in_words(
+            MEANINGS,
             each(create_ledger, s),
             in_turn(
                 "client",
