@@ -1,12 +1,8 @@
-"""Invariants that today's ledger and the ledger with a guaranteed write quorum share.
-
-An ensemble is a list of bookies in one and a set of bookies in the other.
-"""
+"""Invariants that today's ledger and the proposed changes share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
@@ -16,92 +12,82 @@ from fencepost.encoding.language.terms import Term, TermLike, all_of
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
-from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger
-from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger
-
-AnyLedger: TypeAlias = Ledger | ReplicatedLedger
-LedgerWithWriter: TypeAlias = Ledger | GuaranteedLedger
-"""A ledger with one writer and recoverers."""
-
 
 # Predicates of the invariants.
 
 
-def has_begun(s: AnyLedger, client: TermLike) -> Term:
+def has_begun(s: Ledger, client: TermLike) -> Term:
     """Return whether the client has left its first phase, idle."""
     idle = s.phase.domain.values[0]
     return s.phase[client] != idle
 
 
-def accepted(
-    s: LedgerWithWriter, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-) -> Term:
+def accepted(s: Ledger, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the bookie has handled that add and not refused it."""
     index = client, fragment, entry, bookie
     return s.add_handled[index] & ~s.add_refused[index]
 
 
-def took(s: LedgerWithWriter, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+def took(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the bookie has accepted the entry from the client, in any fragment."""
     return exists(s.fragment, lambda g: accepted(s, client, g, entry, bookie))
 
 
-def listed(s: AnyLedger, client: TermLike, fragment: TermLike) -> Term:
+def listed(s: Ledger, client: TermLike, fragment: TermLike) -> Term:
     """Return whether the fragment is in the client's list."""
     return fragment <= s.own_last_fragment[client]
 
 
-def in_own_fragment_of(entry: TermLike, s: AnyLedger, client: TermLike, body: Callable[[Term], Term]) -> Term:
+def in_own_fragment_of(entry: TermLike, s: Ledger, client: TermLike, body: Callable[[Term], Term]) -> Term:
     """Return that `body` is true of the entry's fragment in the client's list."""
     last = s.own_last_fragment[client]
     return in_fragment_of(entry, s.fragment, last, first=lambda g: s.own_first[client, g], body=body)
 
 
-def same_list(s: LedgerWithWriter, client: TermLike) -> Term:
-    """Return whether the metadata's list of fragments equals the client's list."""
-
-    def same_ensemble(g: Term) -> Term:
-        if isinstance(s, Ledger):
-            return forall(s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i])
-        return forall(s.bookie, lambda b: s.member[g, b] == s.own_member[client, g, b])
+def same_list(s: Ledger, client: TermLike, last: Term | None = None) -> Term:
+    """Return whether the metadata's list of fragments equals the client's list, up to `last` if given."""
 
     def same(g: Term) -> Term:
-        return (s.first[g] == s.own_first[client, g]) & same_ensemble(g)
+        return (s.first[g] == s.own_first[client, g]) & forall(
+            s.position, lambda i: s.ensemble[g, i] == s.own_ensemble[client, g, i]
+        )
 
     return all_of(
-        s.last_fragment == s.own_last_fragment[client],
+        s.last_fragment == (s.own_last_fragment[client] if last is None else last),
         forall(s.fragment, lambda g: implies(g <= s.last_fragment, same(g))),
     )
+
+
+def same_start(s: Ledger, client: TermLike, other: TermLike, last: Term) -> Term:
+    """Return whether the lists of two clients are equal up to the fragment `last`."""
+
+    def same(g: Term) -> Term:
+        return (s.own_first[client, g] == s.own_first[other, g]) & forall(
+            s.position, lambda i: s.own_ensemble[client, g, i] == s.own_ensemble[other, g, i]
+        )
+
+    return forall(s.fragment, lambda g: implies(g <= last, same(g)))
 
 
 # Lists of fragments.
 
 
 @invariant("until the ledger is closed, the metadata's list of fragments is the writer's")
-def metadata_is_the_writers(s: LedgerWithWriter) -> Term:
+def metadata_is_the_writers(s: Ledger) -> Term:
     """Return the invariant that the metadata follows the writer until the close."""
     return implies(s.status != Status.CLOSED, same_list(s, WRITER))
 
 
 @invariant("the list that a recoverer began with is the writer's whole list")
-def recoverers_know_the_writers(s: LedgerWithWriter) -> Term:
+def recoverers_know_the_writers(s: Ledger) -> Term:
     """Return the invariant that a recoverer copies the writer's list."""
-
-    def same_ensemble(r: Term, g: Term) -> Term:
-        if isinstance(s, Ledger):
-            return forall(s.position, lambda i: s.own_ensemble[r, g, i] == s.own_ensemble[WRITER, g, i])
-        return forall(s.bookie, lambda b: s.own_member[r, g, b] == s.own_member[WRITER, g, b])
-
-    def same(r: Term, g: Term) -> Term:
-        return (s.own_first[r, g] == s.own_first[WRITER, g]) & same_ensemble(r, g)
-
     return forall(
         s.recoverer,
         lambda r: implies(
             has_begun(s, r),
             (s.base[r] == s.own_last_fragment[WRITER])
             & (s.base[r] <= s.own_last_fragment[r])
-            & forall(s.fragment, lambda g: implies(g <= s.base[r], same(r, g))),
+            & same_start(s, r, WRITER, s.base[r]),
         ),
     )
 
@@ -110,7 +96,7 @@ def recoverers_know_the_writers(s: LedgerWithWriter) -> Term:
 
 
 @invariant("a bookie whose ack a client counts has accepted the entry")
-def acked_was_accepted(s: LedgerWithWriter) -> Term:
+def acked_was_accepted(s: Ledger) -> Term:
     """Return the invariant that acks are true."""
     return forall_over(
         (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
@@ -121,7 +107,7 @@ def acked_was_accepted(s: LedgerWithWriter) -> Term:
     "the content that is stored, read or found as an entry is the one that the "
     "writer pushed as that entry, or nothing"
 )
-def contents_are_the_writers(s: LedgerWithWriter) -> Term:
+def contents_are_the_writers(s: Ledger) -> Term:
     """Return the invariant that nobody invents or exchanges the content of an entry."""
 
     def genuine(content: Term, e: Term) -> Term:
@@ -137,7 +123,7 @@ def contents_are_the_writers(s: LedgerWithWriter) -> Term:
 
 
 @invariant("if a bookie has given a recoverer the content of an entry, the recoverer has that content")
-def found_as_answered(s: LedgerWithWriter) -> Term:
+def found_as_answered(s: Ledger) -> Term:
     """Return the invariant that a recoverer keeps the content that it was given."""
     return forall_over(
         (s.recoverer, s.read_entry, s.bookie),
@@ -150,7 +136,7 @@ def found_as_answered(s: LedgerWithWriter) -> Term:
 
 @invariant("every answered fencing or recovery read was handled, and every handled one was sent")
 def answered_was_asked(
-    s: AnyLedger, reader: Sort, entry: Sort, asked: Callable[[Term, Term, Term], Term]
+    s: Ledger, reader: Sort, entry: Sort, asked: Callable[[Term, Term, Term], Term]
 ) -> Term:
     """Return the invariant that no read is answered before it is handled, or handled before it is sent.
 
@@ -175,6 +161,6 @@ def answered_was_asked(
 
 
 @invariant("a recoverer has found every entry that it writes back")
-def written_back_was_found(s: LedgerWithWriter) -> Term:
+def written_back_was_found(s: Ledger) -> Term:
     """Return the invariant that a recoverer writes back only entries that it has found."""
     return forall_over((s.recoverer, s.entry), lambda r, e: implies(s.pushed(r, e), s.positive(r, e)))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.bookkeeper.presets import ADDS_NOT_MODELLED, ADDS_UNMODELLED
-from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import guaranteed_write_quorum_properties
-from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum_invariants import (
+from fencepost.properties.bookkeeper_tweaks.guaranteed_write_quorum import (
     guaranteed_write_quorum_invariants,
+    guaranteed_write_quorum_properties,
 )
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledger_invariants import unbounded_ledger_invariants
 from fencepost.properties.bookkeeper_tweaks.unbounded_ledgers import unbounded_ledger_properties

@@ -12,21 +12,17 @@ from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, lift
-from fencepost.properties.bookkeeper.common_invariants import answered_was_asked, has_begun, listed
-from fencepost.properties.bookkeeper_tweaks.full_replication_invariants import (
-    acks_of_current_members,
-    ensembles_have_wq_members,
-    handled_was_sent,
-    last_fragment_reaches_lafr,
-    replicated_at_home,
+from fencepost.properties.bookkeeper import invariants as todays
+from fencepost.properties.bookkeeper.common_invariants import (
+    acked_was_accepted,
+    answered_was_asked,
+    has_begun,
+    same_list,
+    same_start,
 )
-from fencepost.protocols.bookkeeper.values import Status
-from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import (
-    CREATOR,
-    NOTHING,
-    UnboundedLedger,
-    UnboundedPhase,
-)
+from fencepost.properties.bookkeeper_tweaks import full_replication as full
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
+from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLedger
 
 
 def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
@@ -34,17 +30,18 @@ def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
     return (
         phases_and_status(s),
         terms_only_rise(s),
-        ensembles_have_wq_members(s),
-        last_fragment_reaches_lafr(s),
+        todays.bookies_stand_once(s),
+        full.last_fragment_reaches_lafr(s),
         metadata_is_the_holders(s),
         lists_are_handed_on(s),
-        own_fragments_above_start(s),
-        sent_to_own_fragments(s),
-        handled_was_sent(s),
+        todays.own_fragments_above_start(s),
+        todays.sent_to_own_fragments(s),
+        sent_above_start(s),
+        todays.handled_was_sent(s),
         acked_was_accepted(s),
-        acks_of_current_members(s),
-        replicated_at_home(s),
-        answered_was_asked(s, s.client, s.entry, s.read_to),
+        full.acks_of_current_members(s),
+        full.replicated_at_home(s),
+        answered_was_asked(s, s.client, s.entry, lambda c, e, b: s.read_sent[c, e] & s.read_to(c, e, b)),
         reads_above_start(s),
         found_is_something(s),
         written_back_was_found(s),
@@ -52,9 +49,9 @@ def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
         *((no_op_comes_first(s),) if len(s.fragment) <= 2 else ()),
         stored_by_the_last(s),
         read_as_stored(s),
-        adds_carry_own_prefixes(s),
+        full.adds_carry_own_prefixes(s, lambda c: ~has_opened(s, c)),
         told_is_confirmed(s),
-        closed_for_a_reason(s),
+        full.closed_at_the_end(s),
     )
 
 
@@ -63,12 +60,12 @@ def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
 
 def took(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the bookie has stored the entry for the client, in any fragment."""
-    return exists(s.fragment, lambda g: s.add_stored(client, g, entry, bookie))
+    return exists(s.fragment, lambda g: s.add_handled[client, g, entry, bookie])
 
 
 def emptied(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the bookie deleted the entry when it stored the client's NoOp below it."""
-    return exists(s.entry, lambda n: (n < entry) & s.is_no_op(client, n) & took(s, client, n, bookie))
+    return exists(s.entry, lambda n: (n < entry) & s.negative(client, n) & took(s, client, n, bookie))
 
 
 def touched(s: UnboundedLedger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
@@ -91,9 +88,14 @@ def holds_term(s: UnboundedLedger, client: TermLike) -> Term:
     return s.ledger_term == s.term[client]
 
 
-def is_writing(s: UnboundedLedger, client: TermLike) -> Term:
+def recovers(s: UnboundedLedger, client: TermLike) -> Term:
+    """Return whether the client is in its takeover."""
+    return (s.phase[client] == Phase.ACTIVE) & ~s.is_writing[client]
+
+
+def has_written(s: UnboundedLedger, client: TermLike) -> Term:
     """Return whether the client writes, or wrote until it closed the ledger."""
-    return any_of(s.phase[client] == UnboundedPhase.WRITING, s.phase[client] == UnboundedPhase.CLOSED)
+    return any_of(s.is_writing[client], s.phase[client] == Phase.CLOSED)
 
 
 def has_opened(s: UnboundedLedger, client: TermLike) -> Term:
@@ -102,8 +104,8 @@ def has_opened(s: UnboundedLedger, client: TermLike) -> Term:
     For a client that has withdrawn, its NoOp and the list of the next client show it.
     """
     known = exists(s.client, lambda d: (s.term[d] == s.term[client] + 1) & _takes_list(s, d, client))
-    ended = (lift(CREATOR) == client) | (_is_above_no_op(s, client) & known)
-    return is_writing(s, client) | ((s.phase[client] == UnboundedPhase.WITHDRAWN) & ended)
+    ended = (lift(WRITER) == client) | (_is_above_no_op(s, client) & known)
+    return has_written(s, client) | ((s.phase[client] == Phase.GONE) & ended)
 
 
 def _takes_list(s: UnboundedLedger, successor: TermLike, client: TermLike) -> Term:
@@ -112,7 +114,7 @@ def _takes_list(s: UnboundedLedger, successor: TermLike, client: TermLike) -> Te
 
 def _is_above_no_op(s: UnboundedLedger, client: TermLike) -> Term:
     """Return whether the client's NoOp is stored on all of its write set."""
-    return exists(s.entry, lambda n: s.is_no_op(client, n) & (n <= s.lafr(client)))
+    return exists(s.entry, lambda n: s.negative(client, n) & (n <= s.lafr(client)))
 
 
 # Terms.
@@ -127,17 +129,19 @@ def phases_and_status(s: UnboundedLedger) -> Term:
 
     def fits(c: Term) -> Term:
         return all_of(
-            (s.phase[c] == UnboundedPhase.RECOVERING) == (s.status == Status.IN_RECOVERY),
-            (s.phase[c] == UnboundedPhase.WRITING) == (s.status == Status.OPEN),
-            (s.phase[c] == UnboundedPhase.CLOSED) == (s.status == Status.CLOSED),
+            recovers(s, c) == (s.status == Status.IN_RECOVERY),
+            s.is_writing[c] == (s.status == Status.OPEN),
+            (s.phase[c] == Phase.CLOSED) == (s.status == Status.CLOSED),
         )
 
     return all_of(
         (s.status == Status.NONE) == (s.ledger_term == 0),
-        s.phase[CREATOR] != UnboundedPhase.RECOVERING,
+        ~recovers(s, lift(WRITER)),
         forall(s.client, lambda c: has_begun(s, c) == (s.term[c] <= s.ledger_term)),
         forall(s.client, lambda c: implies(holds_term(s, c), fits(c))),
-        forall(s.client, lambda c: implies(s.phase[c] == UnboundedPhase.CLOSED, holds_term(s, c))),
+        forall(s.client, lambda c: implies(s.is_writing[c], s.phase[c] == Phase.ACTIVE)),
+        forall(s.client, lambda c: s.phase[c] != Phase.CLOSING),
+        forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, holds_term(s, c))),
     )
 
 
@@ -173,21 +177,13 @@ def terms_only_rise(s: UnboundedLedger) -> Term:
 def metadata_is_the_holders(s: UnboundedLedger) -> Term:
     """Return the invariant that the metadata follows the client of the ledger's term."""
 
-    def same(c: Term, g: Term) -> Term:
-        return (s.first[g] == s.own_first[c, g]) & forall(
-            s.bookie, lambda b: s.member[g, b] == s.own_member[c, g, b]
-        )
-
     def agrees(c: Term) -> Term:
         in_recovery = s.status == Status.IN_RECOVERY
-        return all_of(
-            s.last_fragment == if_(in_recovery, s.base[c], s.own_last_fragment[c]),
-            forall(s.fragment, lambda g: implies(g <= s.last_fragment, same(c, g))),
-        )
+        return same_list(s, c, if_(in_recovery, s.base[c], s.own_last_fragment[c]))
 
     return all_of(
         forall(s.client, lambda c: implies(holds_term(s, c), agrees(c))),
-        implies(s.status == Status.NONE, agrees(lift(CREATOR))),
+        implies(s.status == Status.NONE, agrees(lift(WRITER))),
     )
 
 
@@ -198,39 +194,20 @@ def metadata_is_the_holders(s: UnboundedLedger) -> Term:
 def lists_are_handed_on(s: UnboundedLedger) -> Term:
     """Return the invariant that lists pass from client to client."""
 
-    def same(c: Term, d: Term, g: Term) -> Term:
-        return (s.own_first[c, g] == s.own_first[d, g]) & forall(
-            s.bookie, lambda b: s.own_member[c, g, b] == s.own_member[d, g, b]
-        )
-
     def handed_on(c: Term, d: Term) -> Term:
-        opened = is_writing(s, c) | (lift(CREATOR) == c)
-        withdrawn = (s.phase[c] == UnboundedPhase.WITHDRAWN) & _is_above_no_op(s, c)
+        opened = has_written(s, c) | (lift(WRITER) == c)
+        withdrawn = (s.phase[c] == Phase.GONE) & _is_above_no_op(s, c)
         last = s.own_last_fragment[c]
         return all_of(
             any_of(~opened & (s.base[d] == s.base[c]), (opened | withdrawn) & (s.base[d] == last)),
-            forall(s.fragment, lambda g: implies(g <= s.base[d], same(c, d, g))),
+            same_start(s, c, d, s.base[d]),
         )
 
     return all_of(
         forall(s.client, lambda c: s.base[c] <= s.own_last_fragment[c]),
         forall_over(
-            (s.client, s.successor),
+            (s.client, s.recoverer),
             lambda c, d: implies((s.term[d] == s.term[c] + 1) & has_begun(s, d), handed_on(c, d)),
-        ),
-    )
-
-
-@invariant(
-    "in a takeover a client adds a fragment only after enough bookies have answered, and the fragment starts "
-    "above the LAFR that the takeover started from"
-)
-def own_fragments_above_start(s: UnboundedLedger) -> Term:
-    """Return the invariant that a takeover moves only entries above the LAFR that it started from."""
-    return forall_over(
-        (s.successor, s.fragment),
-        lambda c, g: implies(
-            (s.base[c] < g) & listed(s, c, g), s.covered(c) & (s.start(c) < s.own_first[c, g])
         ),
     )
 
@@ -239,25 +216,17 @@ def own_fragments_above_start(s: UnboundedLedger) -> Term:
 
 
 @invariant(
-    "a client sends only entries above the LAFR that it started from, only to fragments of its list that "
-    "start at or below the entry, and to none before the fragment that was the last when it began"
+    "a client sends only entries above the LAFR that it started from, to fragments that start at or below "
+    "the entry, and to none before the fragment that was the last when it began"
 )
-def sent_to_own_fragments(s: UnboundedLedger) -> Term:
+def sent_above_start(s: UnboundedLedger) -> Term:
     """Return the invariant that adds go only to fragments that the client may use."""
     return forall_over(
         (s.client, s.fragment, s.entry),
         lambda c, g, e: implies(
-            s.sent[c, g, e],
-            all_of(has_begun(s, c), listed(s, c, g), s.base[c] <= g, s.start(c) < e, s.own_first[c, g] <= e),
+            s.is_sent(c, g, e),
+            all_of(has_begun(s, c), s.base[c] <= g, s.start(c) < e, s.own_first[c, g] <= e),
         ),
-    )
-
-
-@invariant("a bookie whose ack a client counts has stored the entry for it")
-def acked_was_accepted(s: UnboundedLedger) -> Term:
-    """Return the invariant that acks are true."""
-    return forall_over(
-        (s.client, s.entry, s.bookie), lambda c, e, b: implies(s.acked[c, e, b], took(s, c, e, b))
     )
 
 
@@ -287,7 +256,7 @@ def found_is_something(s: UnboundedLedger) -> Term:
     return forall_over(
         (s.client, s.entry),
         lambda c, e: all_of(
-            implies(s.positive(c, e), s.content[c, e] != NOTHING),
+            implies(s.positive(c, e), s.found[c, e] != NOTHING),
             implies(s.pushed(c, e), s.content_sent(c, e) != NOTHING),
         ),
     )
@@ -301,16 +270,16 @@ def written_back_was_found(s: UnboundedLedger) -> Term:
     """Return the invariant about what a client writes after it took the ledger over."""
 
     def has_reason(c: Term, e: Term) -> Term:
-        above = exists(s.entry, lambda n: (n < e) & s.is_no_op(c, n) & (n <= s.lafr(c)))
-        return any_of(s.positive(c, e), s.is_no_op(c, e), above & (s.phase[c] != UnboundedPhase.RECOVERING))
+        above = exists(s.entry, lambda n: (n < e) & s.negative(c, n) & (n <= s.lafr(c)))
+        return any_of(s.positive(c, e), s.negative(c, e), above & (~recovers(s, c)))
 
-    return forall_over((s.successor, s.entry), lambda c, e: implies(s.pushed(c, e), has_reason(c, e)))
+    return forall_over((s.recoverer, s.entry), lambda c, e: implies(s.pushed(c, e), has_reason(c, e)))
 
 
 @invariant("the NoOp of a client that took the ledger over and writes is fully replicated")
 def opened_above_the_no_op(s: UnboundedLedger) -> Term:
     """Return the invariant that a completed takeover has its NoOp everywhere."""
-    return forall(s.successor, lambda c: implies(is_writing(s, c), _is_above_no_op(s, c)))
+    return forall(s.recoverer, lambda c: implies(has_written(s, c), _is_above_no_op(s, c)))
 
 
 @invariant(
@@ -321,15 +290,17 @@ def no_op_comes_first(s: UnboundedLedger) -> Term:
     """Return the invariant about the order in which bookies get a NoOp and the entries above it."""
 
     def above(c: Term, n: Term, e: Term) -> Term:
-        return (n < e) & s.is_no_op(c, n)
+        return (n < e) & s.negative(c, n)
 
     return all_of(
         forall_over(
-            (s.successor, s.fragment, s.fragment, s.entry, s.entry),
-            lambda c, g, h, n, e: implies((g < h) & above(c, n, e), ~(s.sent[c, h, n] & s.sent[c, g, e])),
+            (s.recoverer, s.fragment, s.fragment, s.entry, s.entry),
+            lambda c, g, h, n, e: implies(
+                (g < h) & above(c, n, e), ~(s.is_sent(c, h, n) & s.is_sent(c, g, e))
+            ),
         ),
         forall_over(
-            (s.successor, s.fragment, s.entry, s.entry, s.bookie),
+            (s.recoverer, s.fragment, s.entry, s.entry, s.bookie),
             lambda c, g, n, e, b: implies(
                 above(c, n, e) & took(s, c, e, b) & s.add_sent(c, g, n, b), s.add_handled[c, g, n, b]
             ),
@@ -395,38 +366,16 @@ def read_as_stored(s: UnboundedLedger) -> Term:
 
     def found(d: Term, e: Term) -> Term:
         def gave(b: Term) -> Term:
-            return s.read_answered[d, e, b] & (s.read_content[d, e, b] == s.content[d, e])
+            return s.read_answered[d, e, b] & (s.read_content[d, e, b] == s.found[d, e])
 
         return exists(s.bookie, lambda b: gave(b) & left_before(d, e, b))
 
     return all_of(
         forall_over(
-            (s.successor, s.entry, s.bookie),
+            (s.recoverer, s.entry, s.bookie),
             lambda d, e, b: implies(s.read_handled[d, e, b], left_before(d, e, b) | is_own(d, e, b)),
         ),
-        forall_over((s.successor, s.entry), lambda d, e: implies(s.positive(d, e), found(d, e))),
-    )
-
-
-@invariant(
-    "no add carries a LAC or LAFR above that of its sender, and no add of a "
-    "takeover carries one above those that the takeover started from"
-)
-def adds_carry_own_prefixes(s: UnboundedLedger) -> Term:
-    """Return the invariant about the LAC and LAFR that adds carry."""
-
-    def own(c: Term, g: Term, e: Term) -> Term:
-        return all_of(
-            s.sent_lac[c, g, e] <= s.lac(c),
-            s.sent_lafr[c, g, e] <= s.lafr(c),
-            any_of(
-                has_opened(s, c),
-                (s.sent_lac[c, g, e] <= s.start_lac(c)) & (s.sent_lafr[c, g, e] <= s.start(c)),
-            ),
-        )
-
-    return forall_over(
-        (s.client, s.fragment, s.entry), lambda c, g, e: implies(s.sent[c, g, e], own(c, g, e))
+        forall_over((s.recoverer, s.entry), lambda d, e: implies(s.positive(d, e), found(d, e))),
     )
 
 
@@ -443,20 +392,8 @@ def told_is_confirmed(s: UnboundedLedger) -> Term:
     def reached(d: Term, b: Term) -> Term:
         def by(c: Term) -> Term:
             opened = earlier(s, c, d) & has_opened(s, c)
-            return opened & (s.fence_lafr[d, b] <= s.lafr(c)) & (s.fence_lac[d, b] <= s.confirmed(c))
+            return opened & (s.fence_lac[d, b] <= s.lafr(c)) & (s.fence_told_lac[d, b] <= s.highest_acked(c))
 
         return exists(s.client, by)
 
-    return forall_over((s.successor, s.bookie), lambda d, b: implies(counts(d, b), reached(d, b)))
-
-
-@invariant("the client of its term closed the ledger, at its LAC and LAFR")
-def closed_for_a_reason(s: UnboundedLedger) -> Term:
-    """Return the invariant that a close is justified."""
-
-    def closed(c: Term) -> Term:
-        return all_of(
-            s.phase[c] == UnboundedPhase.CLOSED, s.last_entry == s.lac(c), s.last_entry == s.lafr(c)
-        )
-
-    return implies(s.status == Status.CLOSED, exists(s.client, closed))
+    return forall_over((s.recoverer, s.bookie), lambda d, b: implies(counts(d, b), reached(d, b)))

@@ -8,17 +8,10 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, any_of
-from fencepost.properties.bookkeeper_tweaks.full_replication import (
-    closed_ledger_at_wq,
-    copies,
-    is_final,
-    lac_entry_at_aq,
-    no_dirty_read,
-    tail_fragments_at_wq,
-    valid_fragments,
-)
-from fencepost.protocols.bookkeeper.values import Status
-from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLedger, UnboundedPhase
+from fencepost.properties.bookkeeper.safety import recovered
+from fencepost.properties.bookkeeper_tweaks import full_replication as full
+from fencepost.protocols.bookkeeper.values import Phase, Status
+from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLedger
 
 
 def unbounded_ledger_properties(s: UnboundedLedger) -> tuple[Property, ...]:
@@ -29,11 +22,11 @@ def unbounded_ledger_properties(s: UnboundedLedger) -> tuple[Property, ...]:
         ack_quorum_reached(s),
         same_value(s),
         no_divergence(s),
-        valid_fragments(s),
-        tail_fragments_at_wq(s),
-        closed_ledger_at_wq(s),
-        lac_entry_at_aq(s),
-        no_dirty_read(s),
+        full.valid_fragments(s),
+        full.tail_fragments_at_wq(s),
+        full.closed_ledger_at_wq(s),
+        full.lac_entry_at_aq(s),
+        full.no_dirty_read(s),
     )
 
 
@@ -41,13 +34,13 @@ def acked_values_readable(s: UnboundedLedger) -> Property:
     """Return the property AllAckedValuesAreReadable: no acknowledged value is lost or overwritten."""
 
     def readable(c: Term, e: Term) -> Term:
-        return exists(s.bookie, lambda b: s.in_write_set(e, b) & (s.stored[b, e] == s.content[c, e]))
+        return exists(s.bookie, lambda b: s.in_metadata_write_set(e, b) & (s.stored[b, e] == s.found[c, e]))
 
     return Property(
         name="acked-values-readable",
         meaning="every value that a client acknowledged is stored as the entry that it was "
         "pushed as, on at least one bookie of its write set in the metadata",
-        holds=_every(s, s.acknowledged, readable),
+        holds=_every(s, s.is_acknowledged, readable),
         witness=_acknowledged(s) & _taken_over(s),
         witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
     )
@@ -59,7 +52,7 @@ def acked_ids_readable(s: UnboundedLedger) -> Property:
         name="acked-ids-readable",
         meaning="every entry that a client acknowledged, or that is at or below the LAC of a writing client, "
         "is stored with some content on at least one bookie of its write set in the metadata",
-        holds=_every(s, lambda c, e: _counts(s, c, e), lambda c, e: copies(s, e, 1)),
+        holds=_every(s, lambda c, e: _counts(s, c, e), lambda c, e: full.copies(s, e, 1)),
         witness=_acknowledged(s) & _taken_over(s),
         witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
     )
@@ -73,8 +66,8 @@ def ack_quorum_reached(s: UnboundedLedger) -> Property:
         "that is in a closed ledger is stored on AQ bookies of its write set in the metadata",
         holds=_every(
             s,
-            lambda c, e: any_of(_counts(s, c, e), is_final(s, e)),
-            lambda c, e: copies(s, e, s.parameters.ack_quorum),
+            lambda c, e: any_of(_counts(s, c, e), full.is_final(s, e)),
+            lambda c, e: full.copies(s, e, s.parameters.ack_quorum),
         ),
         witness=_acknowledged(s) & _taken_over(s),
         witness_meaning="a value is acknowledged, and a client that took the ledger over is writing",
@@ -85,7 +78,7 @@ def same_value(s: UnboundedLedger) -> Property:
     """Return the property NoLogDivergence: every bookie gives readers the same value."""
 
     def readable(b: Term, e: Term) -> Term:
-        return s.in_write_set(e, b) & (e <= s.heard(b, s.sent_lac)) & s.has(b, e)
+        return s.in_metadata_write_set(e, b) & (e <= s.heard(b, s.sent_lac)) & s.has(b, e)
 
     def both(e: Term, a: Term, b: Term) -> Term:
         return (a != b) & readable(a, e) & readable(b, e)
@@ -109,8 +102,10 @@ def no_divergence(s: UnboundedLedger) -> Property:
     return Property(
         name="no-divergence",
         meaning="once the ledger is closed, no client has acknowledged an entry beyond the last one",
-        holds=implies(s.status == Status.CLOSED, _every(s, s.acknowledged, lambda c, e: e <= s.last_entry)),
-        witness=_acknowledged(s) & s.closed_by_another(),
+        holds=implies(
+            s.status == Status.CLOSED, _every(s, s.is_acknowledged, lambda c, e: e <= s.last_entry)
+        ),
+        witness=_acknowledged(s) & recovered(s),
         witness_meaning="a value is acknowledged, and a client that took the ledger over has closed it",
     )
 
@@ -127,15 +122,15 @@ def _counts(s: UnboundedLedger, client: Term, entry: Term) -> Term:
 
     It has acknowledged the entry. Or it writes, or has closed the ledger, with a LAC at or above the entry.
     """
-    writes = any_of(s.phase[client] == UnboundedPhase.WRITING, s.phase[client] == UnboundedPhase.CLOSED)
-    return any_of(s.acknowledged(client, entry), writes & (entry <= s.lac(client)))
+    writes = any_of(s.is_writing[client], s.phase[client] == Phase.CLOSED)
+    return any_of(s.is_acknowledged(client, entry), writes & (entry <= s.lac(client)))
 
 
 def _acknowledged(s: UnboundedLedger) -> Term:
     """Return whether some client has acknowledged an entry."""
-    return exists_over((s.client, s.entry), s.acknowledged)
+    return exists_over((s.client, s.entry), s.is_acknowledged)
 
 
 def _taken_over(s: UnboundedLedger) -> Term:
     """Return whether a client that took the ledger over is writing."""
-    return exists(s.successor, lambda c: s.phase[c] == UnboundedPhase.WRITING)
+    return exists(s.recoverer, lambda c: s.is_writing[c])

@@ -41,10 +41,19 @@ class Adds(Fencing):
         self.failed = family(optional(bookie, NO_BOOKIE), client)
         self.frozen_lac = family(self.lac_value, client)
 
-        # Losses: one for each sending.
-        self.add_lost = choice(client, entry, bookie, fault="lost")
-        self.resend_lost = choice(client, fragment, entry, fault="lost")
+        self.declare_losses()
         self.add_answer_lost = choice(client, fragment, entry, bookie, fault="lost")
+
+    def declare_losses(self) -> None:
+        """Declare the losses of adds, one for each sending."""
+        self.add_lost = choice(self.client, self.entry, self.bookie, fault="lost")
+        self.resend_lost = choice(self.client, self.fragment, self.entry, fault="lost")
+
+    def loss_of(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, again: bool
+    ) -> Read:
+        """Return the loss of a sending: the first one, or one that sends the entry again."""
+        return self.resend_lost[client, fragment, entry] if again else self.add_lost[client, entry, bookie]
 
     # Adds: messages on their way.
 
@@ -127,7 +136,11 @@ class Adds(Fencing):
         """Return whether the writer may queue an entry for that fragment's ensemble: the current one's."""
         return self.own_last_fragment[client] == fragment
 
-    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+    def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the client has not sent the entry yet, to that fragment's ensemble or another."""
+        return ~self.pushed(client, entry)
+
+    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return more updates for an entry that is queued."""
         return []
 
@@ -149,6 +162,19 @@ class Adds(Fencing):
         InterleavedLedgerStorage.processEntry and SingleDirectoryDbLedgerStorage.addEntry both replace it.
         """
         return lift(True)
+
+    def stores_add(self, client: TermLike, entry: TermLike, bookie: TermLike, when: Term) -> list[Update]:
+        """Return the updates of a bookie that stores the entry, with the LAC that came with it."""
+        return [
+            self.stored[bookie, entry].set(self.content_sent(client, entry), when=when),
+            self.stored_lac[bookie, entry].set(self.pushed_lac[client, entry], when=when),
+        ]
+
+    def add_says(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, lac: Term
+    ) -> dict[str, TermLike]:
+        """Return the content of an add, with the LAC that it carries."""
+        return {"content": self.content_sent(client, entry), "lac": lac}
 
     @definition
     def complete(self, client: TermLike, entry: TermLike) -> Term:
@@ -180,11 +206,13 @@ class Adds(Fencing):
 
     def highest_acked(self, client: TermLike) -> Term:
         """Return the end of the longest run of entries with AQ acks each, from the client's start."""
+        return self.end_of_run(client, lambda e: self.complete(client, e))
+
+    def end_of_run(self, client: TermLike, holds: Callable[[Term], Term]) -> Term:
+        """Return the end of the longest run of entries of which `holds` is true, from the client's start."""
 
         def reached(n: Term) -> Term:
-            return forall(
-                self.entry, lambda e: implies((self.start(client) < e) & (e <= n), self.complete(client, e))
-            )
+            return forall(self.entry, lambda e: implies((self.start(client) < e) & (e <= n), holds(e)))
 
         return maximum(self.lac_value, lambda n: if_(reached(n), n, 0))
 
@@ -243,10 +271,7 @@ def add(
         client,
         bookie,
         about={"entry": entry, "fragment": fragment},
-        says={
-            "content": s.content_sent(client, entry),
-            "lac": s.pushed_lac[client, entry] if lac is None else lac,
-        },
+        says=s.add_says(client, fragment, entry, s.pushed_lac[client, entry] if lac is None else lac),
         lost=lost,
         when=when,
     )
@@ -261,7 +286,7 @@ def add_answer(
         bookie,
         client,
         about={"entry": entry, "fragment": fragment},
-        says={"fenced": refused},
+        says={"fenced": refused, **s.signature(client)},
         lost=s.add_answer_lost[client, fragment, entry, bookie],
     )
 
@@ -271,7 +296,7 @@ def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Paramete
     return [
         s.pushed_in[client, entry].set(fragment),
         s.pushed_lac[client, entry].set(s.carried_lac(client)),
-        *s.noted_when_queued(client, entry),
+        *s.noted_when_queued(client, fragment, entry),
     ]
 
 
@@ -279,7 +304,7 @@ def adds(s: Adds, client: Parameter | str, fragment: Parameter, entry: Parameter
     """Return the messages that belong to the updates of `sends`."""
 
     def sent(b: Parameter) -> Message:
-        lac, lost = s.carried_lac(client), s.add_lost[client, entry, b]
+        lac, lost = s.carried_lac(client), s.loss_of(client, fragment, entry, b, again=False)
         there = s.in_write_set_of(client, fragment, entry, b)
         return add(s, client, fragment, entry, b, lac=lac, lost=lost, when=there)
 
@@ -297,7 +322,7 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
         & s.may_queue_in(WRITER, fragment)
-        & ~s.pushed(WRITER, entry)
+        & s.may_send(WRITER, fragment, entry)
         & in_order
         & within_limit,
         then=sends(s, WRITER, fragment, entry),
@@ -331,8 +356,7 @@ def handle_add(
         then=[
             s.add_handled[index].set(True),
             s.add_refused[index].set(refused),
-            s.stored[bookie, entry].set(s.content_sent(client, entry), when=stores),
-            s.stored_lac[bookie, entry].set(s.pushed_lac[client, entry], when=stores),
+            *s.stores_add(client, entry, bookie, stores),
             *s.noted_when_added(bookie, ~refused),
         ],
         actor=bookie,

@@ -83,7 +83,7 @@ class EnsembleChanges(Adds):
             & (self.failed[client] == failed)
         )
 
-    def publishes_changes(self, client: Parameter) -> bool:
+    def publishes_changes(self, client: Parameter) -> TermLike:
         """Return whether the client's change goes to the metadata store at once.
 
         The writer's does. A recoverer publishes its changes when it closes the ledger.
@@ -92,7 +92,7 @@ class EnsembleChanges(Adds):
 
     def may_commit(self, client: Parameter) -> Term:
         """Return whether the compare-and-set on the metadata would succeed, if there is one."""
-        return self.status == Status.OPEN if self.publishes_changes(client) else TRUE
+        return self.status == Status.OPEN if client.sort is self.writer else TRUE
 
     def may_abandon(self, client: TermLike) -> Term:
         """Return whether the client may give up a change that cannot be committed."""
@@ -117,6 +117,16 @@ class EnsembleChanges(Adds):
         """
         return []
 
+    def may_resend(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry was not sent again because of that fragment."""
+        return ~self.resent[client, fragment, entry]
+
+    def noted_when_resent(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
+    ) -> list[Update]:
+        """Return the updates for an entry that is sent again."""
+        return [self.resent[client, fragment, entry].set(True, when=when)]
+
     def calls_at_commit(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Return whether a pending entry has its write set elsewhere, so that the commit acknowledges."""
         return exists(
@@ -125,8 +135,12 @@ class EnsembleChanges(Adds):
         )
 
     def first_of_new(self, client: TermLike) -> Term:
-        """Return the first entry of the new fragment: the one above the LAC."""
-        return self.lac(client) + 1
+        """Return the first entry of the new fragment: the lowest one that moves."""
+        return self.moves_above(client) + 1
+
+    def moves_above(self, client: TermLike) -> Term:
+        """Return the last entry that an ensemble change leaves where it is: the LAC."""
+        return self.lac(client)
 
     def goes_below(self, client: TermLike, fragment: TermLike) -> Term:
         """Return whether the new fragment would start below the client's last one."""
@@ -295,11 +309,12 @@ def withdraws_and_resends(
     """
     following = fragment + 1
     loses_ack = {
-        e: (s.lac(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e) for e in s.entry
+        e: (s.moves_above(client) < e) & ~s.acknowledged_in_passing(client, fragment, failed, e)
+        for e in s.entry
     }
     due = {
         e: s.pending(client, e)
-        & ~s.resent[client, following, e]
+        & s.may_resend(client, following, e)
         & s.in_write_set_of(client, fragment, e, failed)
         & when
         & s.resends_with_change()
@@ -312,11 +327,12 @@ def withdraws_and_resends(
                 for e, when in loses_ack.items()
                 for ack, at in s.withdrawn_acks(client, fragment, e, failed)
             ),
-            *(s.resent[client, following, e].set(True, when=when) for e, when in due.items()),
+            *(u for e, when in due.items() for u in s.noted_when_resent(client, following, e, when)),
         ],
         [
-            add(s, client, following, e, spare, lost=s.resend_lost[client, following, e], when=when)
+            add(s, *sent, lost=s.loss_of(*sent, again=True), when=when)
             for e, when in due.items()
+            for sent in [(client, following, e, spare)]
         ],
     )
 

@@ -6,9 +6,20 @@ from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
-from fencepost.encoding.language.sorts import BOOL, integers, members
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update, any_of, lift
+from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
+    Family,
+    Parameter,
+    Read,
+    Term,
+    TermLike,
+    Update,
+    any_of,
+    lift,
+)
 from fencepost.protocols.bookkeeper.metadata import Metadata
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Stage, Status
@@ -21,8 +32,8 @@ class Fencing(Metadata):
         """Declare the state variables."""
         super().__init__(parameters)
         # Each bookie: its entries, its fence, and whether it answers.
-        self.carried_value = integers(0, parameters.entries - 1)
-        """LACs in messages. The LAC that comes with an entry is below the entry."""
+        self.carried_value = self.carried_values()
+        """LACs in messages."""
         self.stored = family(self.lac_value, self.bookie, self.entry)
         self.stored_lac = family(self.carried_value, self.bookie, self.entry)
         self.fenced = family(BOOL, self.bookie)
@@ -45,6 +56,19 @@ class Fencing(Metadata):
         """Whether the request was lost because the bookie crashed (layers/crashes)."""
         self.fence_lost = choice(*index, fault="lost")
         self.fence_answer_lost = choice(*index, fault="lost")
+
+    def carried_values(self) -> Sort:
+        """Return the LACs in messages. The LAC that comes with an entry is below the entry."""
+        return integers(0, self.parameters.entries - 1)
+
+    def loss(self, losses: Family, *index: TermLike) -> Read | None:
+        """Return the loss of a fencing or recovery read, or of its answer, if these can be lost."""
+        return losses[index]
+
+    def arrives(self, losses: Family, *index: TermLike) -> Term:
+        """Return whether that fencing or recovery read, or its answer, is not lost."""
+        lost = self.loss(losses, *index)
+        return TRUE if lost is None else ~lost
 
     # Bookies.
 
@@ -106,7 +130,9 @@ class Fencing(Metadata):
     def fence_in_flight(self, client: TermLike, bookie: TermLike) -> Term:
         """Return whether the fencing read is on its way: it will reach the bookie and has not yet."""
         index = client, bookie
-        under_way = self.fence_sent(*index) & ~self.fence_lost[index] & ~self.fence_handled[index]
+        under_way = (
+            self.fence_sent(*index) & self.arrives(self.fence_lost, *index) & ~self.fence_handled[index]
+        )
         return under_way & ~self.fence_dropped[index]
 
     def fenced_by(self, client: TermLike, bookie: TermLike) -> Term:
@@ -147,16 +173,24 @@ class Fencing(Metadata):
 
         A recoverer starts no lower than below the first entry of the last fragment (ISSUE-2615, 4.14).
         """
-        floor, heard = self.first_of(client, self.base[client]) - 1, self.heard_lac(client)
-        return if_(lift(WRITER) == client, 0, if_(floor < heard, heard, floor))
+        return if_(lift(WRITER) == client, 0, self.no_lower_than_floor(client, self.heard_lac(client)))
+
+    def no_lower_than_floor(self, client: TermLike, heard: Term) -> Term:
+        """Return what fencing told, or the end of the fragments before the last one if that is higher."""
+        floor = self.first_of(client, self.base[client]) - 1
+        return if_(floor < heard, heard, floor)
 
     def heard_lac(self, client: TermLike) -> Term:
         """Return the highest LAC that fencing answers told the recoverer; 0 for the writer."""
-        return maximum(
-            self.bookie, lambda b: if_(self.fence_answered[client, b], self.fence_lac[client, b], 0)
-        )
+        return self.highest_answered(client, self.fence_lac)
 
-    def fence_answer_says(self, lac: TermLike, unknown: TermLike) -> dict[str, TermLike]:
+    def highest_answered(self, client: TermLike, told: Family) -> Term:
+        """Return the highest of what the answers to the client's fencing reads told; 0 without one."""
+        return maximum(self.bookie, lambda b: if_(self.fence_answered[client, b], told[client, b], 0))
+
+    def fence_answer_says(
+        self, client: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
+    ) -> dict[str, TermLike]:
         """Return the content of an answer to a fencing read."""
         return {"lac": lac}
 
@@ -181,15 +215,22 @@ def fall_silent(s: Fencing, bookie: Parameter) -> Action:
 
 def fence(s: Fencing, recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
     """Return a fencing read, which also asks for the LAC."""
-    return message("fence", recoverer, bookie, lost=s.fence_lost[recoverer, bookie], when=when)
+    lost, says = s.loss(s.fence_lost, recoverer, bookie), s.signature(recoverer)
+    return message("fence", recoverer, bookie, says=says, lost=lost, when=when)
 
 
 def fence_answer(
     s: Fencing, recoverer: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
 ) -> Message:
     """Return the answer to a fencing read, with the bookie's LAC if it knows it."""
-    lost = s.fence_answer_lost[recoverer, bookie]
-    return message("fence answer", bookie, recoverer, says=s.fence_answer_says(lac, unknown), lost=lost)
+    lost = s.loss(s.fence_answer_lost, recoverer, bookie)
+    return message(
+        "fence answer",
+        bookie,
+        recoverer,
+        says=s.fence_answer_says(recoverer, bookie, lac, unknown),
+        lost=lost,
+    )
 
 
 def begin_recovery(s: Fencing, client: Parameter) -> Action:
@@ -246,7 +287,7 @@ def receive_fence_answer(s: Fencing, client: Parameter, bookie: Parameter) -> Ac
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & s.fence_handled[index]
-        & ~s.fence_answer_lost[index]
+        & s.arrives(s.fence_answer_lost, *index)
         & ~s.fence_answered[index]
         & s.hears_fencing(client),
         then=[s.fence_answered[index].set(True)],

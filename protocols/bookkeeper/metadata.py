@@ -135,6 +135,10 @@ class Metadata(StateSpace):
             ),
         ]
 
+    def signature(self, client: TermLike) -> dict[str, TermLike]:
+        """Return what each request of a client, and each answer to it, says besides."""
+        return {}
+
     def is_deleted(self) -> Term:
         """Return whether the ledger is deleted: never, unless a layer says otherwise."""
         return FALSE

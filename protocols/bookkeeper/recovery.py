@@ -54,7 +54,8 @@ class Recovery(EnsembleChanges):
         """Return whether the recovery read is on its way: it will reach the bookie and has not yet."""
         index = client, entry, bookie
         sent = self.read_sent[client, entry] & self.read_to(*index)
-        return sent & ~self.read_lost[index] & ~self.read_handled[index] & ~self.read_dropped[index]
+        arrives = self.arrives(self.read_lost, *index)
+        return sent & arrives & ~self.read_handled[index] & ~self.read_dropped[index]
 
     def has_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the bookie answered the recovery read with the entry."""
@@ -95,6 +96,16 @@ class Recovery(EnsembleChanges):
     def may_write_back(self, client: TermLike) -> Term:
         """Return whether the recoverer may write entries back while it reads (LedgerRecoveryOp)."""
         return TRUE
+
+    def pushed_below(self, client: TermLike, entry: TermLike) -> Term:
+        """Return whether the client has sent all entries above its start and below this one."""
+        return forall(
+            self.entry, lambda e: implies((self.start(client) < e) & (e < entry), self.pushed(client, e))
+        )
+
+    def is_written_back(self, client: TermLike, entry: TermLike) -> Term:
+        """Return whether the recoverer writes the entry: one that its read found."""
+        return self.positive(client, entry)
 
     @definition
     def reading_ended(self, client: TermLike) -> Term:
@@ -149,8 +160,9 @@ def read(
     s: Recovery, recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True
 ) -> Message:
     """Return a recovery read of an entry."""
-    lost = s.read_lost[recoverer, entry, bookie]
-    return message("read", recoverer, bookie, about={"entry": entry}, lost=lost, when=when)
+    lost = s.loss(s.read_lost, recoverer, entry, bookie)
+    says = s.signature(recoverer)
+    return message("read", recoverer, bookie, about={"entry": entry}, says=says, lost=lost, when=when)
 
 
 def read_answer(
@@ -164,7 +176,7 @@ def read_answer(
         recoverer,
         about={"entry": entry},
         says={"answer": answer, "content": content},
-        lost=s.read_answer_lost[recoverer, entry, bookie],
+        lost=s.loss(s.read_answer_lost, recoverer, entry, bookie),
     )
 
 
@@ -225,7 +237,7 @@ def receive_read_answer(s: Recovery, client: Parameter, entry: Parameter, bookie
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & s.read_handled[index]
-        & ~s.read_answer_lost[index]
+        & s.arrives(s.read_answer_lost, *index)
         & ~s.read_answered[index]
         & ~s.positive(client, entry)
         & ~s.negative(client, entry),
@@ -242,13 +254,12 @@ def write_back(s: Recovery, client: Parameter, fragment: Parameter, entry: Param
 
     Code: LedgerRecoveryOp.onEntryComplete, LedgerHandle.asyncRecoveryAddEntry.
     """
-    in_order = forall(s.entry, lambda e: implies((s.start(client) < e) & (e < entry), s.pushed(client, e)))
     return Action(
         when=(s.phase[client] == Phase.ACTIVE)
         & (s.own_last_fragment[client] == fragment)
-        & s.positive(client, entry)
-        & ~s.pushed(client, entry)
-        & in_order
+        & s.is_written_back(client, entry)
+        & s.may_send(client, fragment, entry)
+        & s.pushed_below(client, entry)
         & s.may_write_back(client),
         then=sends(s, client, fragment, entry),
         actor=client,

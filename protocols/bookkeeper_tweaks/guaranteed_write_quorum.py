@@ -4,36 +4,63 @@ Besides the last add confirmed (LAC) each client counts a last add fully replica
 changes, recovery and closing use the LAFR. Thus every entry of a completed fragment, and of a closed
 ledger, is on all bookies of its write set.
 
-The rules are numbered in docs/tweaks.md. Everything else is as in the current protocol. The parts that
-unbounded ledgers use too are in replication.py.
+The proposal is today's protocol with E = WQ, three rules of published specifications, and the rules below.
+They are numbered as in docs/tweaks.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from fencepost.encoding.language.actions import Action, each, in_turn
-from fencepost.encoding.language.conditional_terms import if_, implies
-from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
-from fencepost.encoding.language.parameters import parameter, switch
-from fencepost.encoding.language.quantifiers import exists, forall, maximum
-from fencepost.encoding.language.sorts import BOOL, Sort, members
-from fencepost.encoding.language.state import family, variable
+from fencepost.encoding.language.actions import Action, Group, Schema, changed, each, in_turn
+from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.parameters import parameter, require, switch
+from fencepost.encoding.language.quantifiers import at_least, exists, maximum
+from fencepost.encoding.language.sorts import BOOL, Sort, integers
+from fencepost.encoding.language.state import choice, definition, family
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, lift
-from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
-from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger, TweakSizes
-
-# Parameters and switches. The first value of each switch is the proposal. The second is a mutant of it.
-# The second value of the last switch is a repair.
+from fencepost.encoding.language.terms import Family, Parameter, Read, Term, TermLike, Update, any_of, lift
+from fencepost.protocols.bookkeeper import adds, ensemble_change, fencing, metadata, recovery
+from fencepost.protocols.bookkeeper.layers.published import (
+    ChangesInOneStep,
+    ClosesOpenLedgersOnly,
+    begin_recovery,
+)
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.protocols.bookkeeper.values import WRITER, Phase, Status
 
 _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolWithGuaranteedWriteQuorum.tla"
 
 
 @dataclass(frozen=True)
+class TweakSizes:
+    """The numbers of bookies.
+
+    Raises BadInput unless 1 <= AQ <= WQ <= N.
+    """
+
+    bookies: int = parameter(3, "N: bookies there are")
+    write_quorum: int = parameter(2, "WQ: bookies that each entry is sent to, and the size of an ensemble")
+    ack_quorum: int = parameter(1, "AQ: acks that make an entry acknowledged")
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        require(
+            "1 <= ack_quorum <= write_quorum <= bookies",
+            1 <= self.ack_quorum <= self.write_quorum <= self.bookies,
+            {"ack_quorum": self.ack_quorum, "write_quorum": self.write_quorum, "bookies": self.bookies},
+            "for example ack_quorum=2, write_quorum=3, bookies=4",
+        )
+
+
+@dataclass(frozen=True)
 class GuaranteedParameters(TweakSizes):
-    """One instance: bookies and quorums, then the sizes and switches of this variant."""
+    """One instance: the sizes, then a switch for each rule.
+
+    The first value of each switch is the proposal, the second a mutant of it. That of the last is a repair.
+    """
 
     entries: int = parameter(2, "L: entries that the writer may push")
     recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
@@ -68,471 +95,273 @@ class GuaranteedParameters(TweakSizes):
         f"{_MODULE}; tweaks/ProtocolUnboundedLedgersAndGWQ.tla freezes them",
     )
 
+    @property
+    def today(self) -> BookKeeperParameters:
+        """Today's protocol on this instance, with three rules of the TLA+ modules."""
+        return BookKeeperParameters(
+            bookies=self.bookies,
+            ensemble=self.write_quorum,
+            write_quorum=self.write_quorum,
+            ack_quorum=self.ack_quorum,
+            entries=self.entries,
+            recoverers=self.recoverers,
+            fragments=self.fragments,
+            inflight=self.entries,
+            recovery_start="bump",
+            writer_close="open-only",
+            ensemble_change="one-step",
+            recovery_lac=self.recovery_adds,
+        )
 
-# State of the metadata store, the clients and the bookies.
 
+class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
+    """The state of one ledger, and the definitions of today's protocol that the proposal replaces."""
 
-class GuaranteedPhase(Enum):
-    """The phase of a client's work on the ledger."""
+    def __init__(self, proposal: GuaranteedParameters) -> None:
+        """Declare the adds that each client sent, with the LAC and LAFR that they carry."""
+        super().__init__(proposal.today)
+        self.proposal = proposal
+        index = self.client, self.fragment, self.entry
+        self.sent = family(BOOL, *index)
+        """Whether the entry was sent because of that fragment: no sending with one loss happens twice."""
+        self.sent_lac = family(self.lac_value, *index)
+        self.sent_lafr = family(self.lac_value, *index)
 
-    IDLE = "idle"
-    ACTIVE = "active"
-    CLOSED = "closed"
-    """The client closed the ledger."""
-    WITHDRAWN = "withdrawn"
-    """A fenced bookie refused the client, which does nothing any more."""
+    def carried_values(self) -> Sort:
+        """Return the LACs and LAFRs in messages. An entry that is sent again may be acknowledged already."""
+        return self.lac_value
 
+    def declare_losses(self) -> None:
+        """Declare the losses of adds, one for each sending."""
+        self.add_lost = choice(self.client, self.fragment, self.entry, self.bookie, fault="lost")
 
-class GuaranteedLedger(ReplicatedLedger):
-    """The state of one ledger."""
+    def loss_of(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, again: bool = False
+    ) -> Read:
+        """Return the loss of a sending."""
+        return self.add_lost[client, fragment, entry, bookie]
 
-    parameters: GuaranteedParameters
-    nothing = NOTHING
+    lost_on_the_way = loss_of
 
-    def __init__(self, p: GuaranteedParameters) -> None:
-        """Declare the state variables."""
-        recoverers = tuple(f"r{i}" for i in range(1, p.recoverers + 1))
-        super().__init__(p, Sort("client", (WRITER, *recoverers)), p.entries, p.fragments)
-        self.writer = Sort("writer", (WRITER,), part_of="client")
-        self.recoverer = Sort("recoverer", recoverers, part_of="client")
-        bookie, client = self.bookie, self.client
+    def loss(self, losses: Family, *index: TermLike) -> Read | None:
+        """Return that only adds and their answers can be lost.
 
-        # Metadata store.
-        self.status = variable(members(Status))
-        self.last_entry = variable(self.prefix)
-        self.declare_fragments()
+        Other messages overtake nothing, so a lost one is the same as one that is late for ever.
+        """
+        return None
 
-        # Bookies: the content of each entry stored, and whether the ledger is fenced.
-        self.stored = family(self.prefix, bookie, self.entry)
-        self.fenced = family(BOOL, bookie)
+    # The two prefixes of a client (rules 2, 4 and 5). Neither falls.
 
-        # Every client: its copy of the metadata, its adds with their LAC and LAFR, and the answers.
-        self.declare_clients(GuaranteedPhase)
-        self.declare_adds()
-        self.add_refused = family(BOOL, client, self.fragment, self.entry, bookie)
-        self.declare_acks()
-        self.kept_lac = family(self.prefix, client)
-        """The LAC when acks were last withdrawn. Acknowledged entries stay acknowledged."""
-
-        # Recoverers: the fencing reads and the recovery reads. (The writer's row stays as it is.)
-        self.base = family(self.fragment, client)
-        self.overtaken = family(BOOL, client)
-        """Whether a later recoverer has bumped the version, so that this one can commit nothing."""
-        self.fence_handled = family(BOOL, client, bookie)
-        self.fence_told = family(self.prefix, client, bookie)
-        self.fence_answered = family(BOOL, client, bookie)
-        # Reading goes one past the last entry: it ends at the entry that is not there.
-        self.declare_reads(self.next_entry, content=self.prefix)
-        self.found = family(self.prefix, client, self.read_entry)
-
-        self.declare_losses()
-
-    # The adds of a client, and its two prefixes (rules 2, 4 and 5). Neither prefix falls.
-
-    def content_sent(self, client: TermLike, entry: TermLike) -> Term:
-        """Return the content that the client sends: the writer its own, a recoverer what it read."""
-        return if_(lift(WRITER) == client, entry, self.found[client, entry])
-
-    def start(self, client: TermLike) -> Term:
-        """Return where both prefixes start: 0 for the writer, for a recoverer by fencing (rule 11)."""
-        return self.highest_told(client, self.fence_told)
-
+    @definition
     def lac(self, client: TermLike) -> Term:
         """Return the last add confirmed: AQ acks (rule 4).
 
-        The writer has acknowledged this entry and all entries below it.
+        Its value at the last change of the ensemble is kept: acknowledged entries stay acknowledged.
         """
-        run, kept = self.run(client, self.parameters.ack_quorum), self.kept_lac[client]
+        run, kept = self.highest_acked(client), self.frozen_lac[client]
         return if_(run < kept, kept, run)
 
+    @definition
+    def lafr(self, client: TermLike) -> Term:
+        """Return the last add fully replicated: WQ acks (rule 2)."""
+        wq = self.parameters.write_quorum
+        return self.end_of_run(
+            client, lambda e: at_least(wq, self.bookie, lambda b: self.acked[client, e, b])
+        )
+
+    @definition
+    def pending(self, client: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry was pushed or written back and is above the LAFR (rule 4)."""
+        return self.pushed(client, entry) & (self.lafr(client) < entry)
+
+    # Adds carry both prefixes, and a bookie keeps the highest of each (rules 2 and 3).
+
+    def is_frozen(self, client: TermLike) -> Term:
+        """Return whether the client's adds carry the prefixes that it started with."""
+        return (lift(WRITER) != client) & (self.proposal.recovery_adds == "frozen")
+
     def carried_lac(self, client: TermLike) -> Term:
-        """Return the LAC that an add carries if it is sent now (rule 3)."""
-        return self._carried(client, self.lac(client))
+        """Return the LAC that an add carries if it is sent now."""
+        return if_(self.is_frozen(client), self.start_lac(client), self.lac(client))
+
+    def start_lac(self, client: TermLike) -> Term:
+        """Return the LAC that a recoverer starts with: the LAFR."""
+        return self.start(client)
 
     def carried_lafr(self, client: TermLike) -> Term:
-        """Return the LAFR that an add carries if it is sent now (rule 3)."""
-        return self._carried(client, self.lafr(client))
+        """Return the LAFR that an add carries if it is sent now."""
+        return if_(self.is_frozen(client), self.start(client), self.lafr(client))
 
-    def _carried(self, client: TermLike, moving: Term) -> Term:
-        if self.parameters.recovery_adds == "moving":
-            return moving
-        return if_(lift(WRITER) == client, moving, self.start(client))
+    def is_sent(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry was sent because of that fragment, for the first time or again."""
+        return (self.pushed_in[client, entry] == fragment) | self.resent[client, fragment, entry]
 
-    # Answers of bookies, and recovery.
+    def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the client has not sent the entry yet."""
+        return ~self.sent[client, fragment, entry] & super().may_send(client, fragment, entry)
 
-    def add_stored(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """Return whether the bookie handled the add and did not refuse it."""
-        index = (client, fragment, entry, bookie)
-        return self.add_handled[index] & ~self.add_refused[index]
+    def may_resend(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the entry was not sent because of that fragment."""
+        return ~self.sent[client, fragment, entry]
 
-    def fence_sent(self, client: TermLike, bookie: TermLike) -> Term:
-        """Return whether the recoverer sent the bookie a fencing read.
+    def noted_when_resent(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
+    ) -> list[Update]:
+        """Return the updates for an entry that is sent again, with the current LAC and LAFR."""
+        again = super().noted_when_resent(client, fragment, entry, when)
+        return [*again, *self.noted_when_queued(client, fragment, entry, when)]
 
-        It sends them to the last ensemble when it begins.
-        """
-        return (self.phase[client] != GuaranteedPhase.IDLE) & self.own_member[
-            client, self.base[client], bookie
+    def noted_when_queued(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, when: TermLike = True
+    ) -> list[Update]:
+        """Return the updates for an entry that is sent with the current LAC and LAFR."""
+        index = client, fragment, entry
+        return [
+            self.sent[index].set(True, when=when),
+            self.sent_lac[index].set(self.carried_lac(client), when=when),
+            self.sent_lafr[index].set(self.carried_lafr(client), when=when),
         ]
 
-    def closed_by_another(self) -> Term:
-        """Return whether a recoverer has closed the ledger."""
-        return exists(self.recoverer, lambda c: self.phase[c] == GuaranteedPhase.CLOSED)
+    def add_says(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, lac: Term
+    ) -> dict[str, TermLike]:
+        """Return the content of an add, with the LAC and LAFR of its sending: the current ones until then."""
+        index = client, fragment, entry
+        return {
+            "content": self.content_sent(client, entry),
+            "lac": if_(self.sent[index], self.sent_lac[index], self.carried_lac(client)),
+            "lafr": if_(self.sent[index], self.sent_lafr[index], self.carried_lafr(client)),
+        }
 
+    def stores_add(self, client: TermLike, entry: TermLike, bookie: TermLike, when: Term) -> list[Update]:
+        """Return the update of a bookie that stores the entry. What it heard follows from its adds."""
+        return [self.stored[bookie, entry].set(self.content_sent(client, entry), when=when)]
 
-# Messages, as a trace shows them.
+    def heard(self, bookie: TermLike, carried: Family) -> Term:
+        """Return the highest LAC or LAFR that came with an add the bookie stored.
 
+        `carried` is `sent_lac` or `sent_lafr`.
+        """
 
-def add(
-    s: GuaranteedLedger,
-    client: TermLike,
-    fragment: TermLike,
-    entry: TermLike,
-    bookie: TermLike,
-    when: TermLike = True,
-    now: bool = False,
-) -> Message:
-    """Return the message of an add: new, of recovery, or sent again (rule 3).
+        def came(c: Term, g: Term, e: Term) -> Term:
+            index = c, g, e, bookie
+            return if_(self.add_handled[index] & ~self.add_refused[index], carried[c, g, e], 0)
 
-    The message carries the LAC and LAFR of its first sending. With `now` it is being sent and carries the
-    current ones.
-    """
-    return message(
-        "add",
-        client,
-        bookie,
-        about={"entry": entry, "fragment": fragment},
-        says={"content": s.content_sent(client, entry), **s.prefixes(client, fragment, entry, now)},
-        lost=s.add_lost[client, fragment, entry, bookie],
-        when=when,
-    )
+        return maximum(
+            self.client,
+            lambda c: maximum(self.fragment, lambda g: maximum(self.entry, lambda e: came(c, g, e))),
+        )
 
+    def told_lac(self, bookie: TermLike) -> Term:
+        """Return the LAFR that a fenced bookie tells instead of its LAC; recovery starts there (rule 11)."""
+        return self.heard(bookie, getattr(self, f"sent_{self.proposal.recovery_start}"))
 
-def add_answer(
-    s: GuaranteedLedger,
-    client: TermLike,
-    fragment: TermLike,
-    entry: TermLike,
-    bookie: TermLike,
-    refused: TermLike,
-) -> Message:
-    """Return the answer to an add: stored, or refused because the ledger is fenced."""
-    return message(
-        "add answer",
-        bookie,
-        client,
-        about={"entry": entry, "fragment": fragment},
-        says={"fenced": refused},
-        lost=s.add_answer_lost[client, fragment, entry, bookie],
-    )
+    def fence_answer_says(
+        self, client: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
+    ) -> dict[str, TermLike]:
+        """Return the content of an answer to a fencing read."""
+        return {self.proposal.recovery_start: lac}
 
+    def next_answer(
+        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: Term
+    ) -> Term:
+        """Return whether the client may receive that answer now: the bookie is in its current ensemble."""
+        current = self.own_last_fragment[client]
+        here = self.in_ensemble(client, current, bookie)
+        return here & super().next_answer(client, fragment, entry, bookie, refused)
 
-def fence(recoverer: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
-    """Return a fencing read."""
-    return message("fence", recoverer, bookie, when=when)
+    def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return that each answer that is received counts, in whichever position the bookie was."""
+        return lift(True)
 
+    # Ensemble changes (rules 6 to 9).
 
-def fence_answer(s: GuaranteedLedger, recoverer: TermLike, bookie: TermLike, told: TermLike) -> Message:
-    """Return the answer to a fencing read, which has the LAFR instead of the LAC (rule 3)."""
-    return message("fence answer", bookie, recoverer, says={s.parameters.recovery_start: told})
+    def moves_above(self, client: TermLike) -> Term:
+        """Return the last entry that an ensemble change leaves where it is: the LAFR (rules 6 and 7)."""
+        return self.lafr(client) if self.proposal.fragment_start == "lafr" else self.lac(client)
 
+    def goes_below(self, client: TermLike, fragment: TermLike) -> Term:
+        """Return that no client looks whether the new fragment starts below its last one: it never does."""
+        return lift(False)
 
-def read(recoverer: TermLike, entry: TermLike, bookie: TermLike, when: TermLike = True) -> Message:
-    """Return a recovery read of an entry."""
-    return message("read", recoverer, bookie, about={"entry": entry}, when=when)
+    def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
+        """Return whether a write to the bookie failed and the bookie is not pinned (rule 8)."""
+        change = super().about_to_change(client, fragment, failed)
+        return change & ~self.pinned(client, failed) if self.proposal.pinning == "yes" else change
 
+    def pinned(self, client: TermLike, bookie: TermLike) -> Term:
+        """Return whether the bookie has acked an entry above the LAFR and up to the LAC."""
+        return exists(
+            self.entry,
+            lambda e: (self.lafr(client) < e) & (e <= self.lac(client)) & self.acked[client, e, bookie],
+        )
 
-def read_answer(recoverer: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> Message:
-    """Return the answer to a recovery read: the entry, or NoSuchEntry."""
-    return message(
-        "read answer",
-        bookie,
-        recoverer,
-        about={"entry": entry},
-        says={"answer": if_(content == NOTHING, "NoSuchEntry", "entry"), "content": content},
-    )
+    def may_commit(self, client: Parameter) -> Term:
+        """Return whether the ledger is open to the writer's changes, or in recovery (rule 9)."""
+        return self.status == (Status.OPEN if client.sort is self.writer else Status.IN_RECOVERY)
 
+    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+        """Return the update that keeps the LAC. Without pinning, the acks alone would let it fall."""
+        return [self.frozen_lac[client].set(self.lac(client))]
 
-# The writer.
+    # Closing.
 
+    def writer_may_close(self) -> Term:
+        """Return whether the ledger is open and nothing is pending (rule 10)."""
+        at_any_time = self.proposal.writer_close == "any-time"
+        nothing_pending = ~exists(self.entry, lambda e: self.pending(WRITER, e))
+        return super().writer_may_close() & any_of(at_any_time, nothing_pending)
 
-def create_ledger(s: GuaranteedLedger) -> Action:
-    """Create the ledger, open, over the first WQ bookies (ClientCreatesLedger).
+    def written_up_to(self, client: TermLike) -> Term:
+        """Return the entry up to which a recoverer counts as written back: the LAFR (rule 12)."""
+        return self.lafr(client) if self.proposal.recovery_done == "at-wq" else self.highest_acked(client)
 
-    Any WQ bookies would do, since bookies are alike.
-    """
-    return Action(
-        when=s.status == Status.NONE,
-        then=[s.status.set(Status.OPEN), s.phase[WRITER].set(GuaranteedPhase.ACTIVE)],
-        actor=WRITER,
-        note="creates the ledger, open",
-    )
-
-
-def push(s: GuaranteedLedger, fragment: Parameter, entry: Parameter) -> Action:
-    """Send the writer's next entry to its ensemble (ClientSendsAddEntryRequests)."""
-    return Action(
-        when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
-        & s.may_send(WRITER, fragment, entry)
-        & forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e))),
-        then=s.sends(WRITER, fragment, entry),
-        actor=WRITER,
-        sent=[_adds(s, WRITER, fragment, entry)],
-    )
-
-
-def close_ledger(s: GuaranteedLedger) -> Action:
-    """Close an open ledger when no entry is pending (rule 10, ClientClosesLedgerSuccess)."""
-    nothing_pending = ~exists(s.entry, lambda e: s.pending(WRITER, e))
-    return Action(
-        when=(s.phase[WRITER] == GuaranteedPhase.ACTIVE)
-        & (s.status == Status.OPEN)
-        & (nothing_pending if s.parameters.writer_close == "at-wq" else TRUE),
-        then=[
-            s.status.set(Status.CLOSED),
-            s.last_entry.set(s.lac(WRITER)),
-            s.phase[WRITER].set(GuaranteedPhase.CLOSED),
-        ],
-        actor=WRITER,
-        note="closes the ledger at its LAC",
-    )
-
-
-# Adds and their answers: the writer's entries, a recoverer's write-backs.
-
-
-def _adds(s: GuaranteedLedger, client: Parameter | str, fragment: Parameter, entry: Parameter) -> Broadcast:
-    """Return the messages that bring the entry to the ensemble of that fragment."""
-    return s.to_ensemble(
-        client, fragment, lambda b, when: add(s, client, fragment, entry, b, when=when, now=True)
-    )
-
-
-def handle_add(
-    s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
-) -> Action:
-    """Store an entry on a bookie unless the ledger is fenced, and answer (BookieSendsAdd…Response).
-
-    A recovery add is stored even if the ledger is fenced.
-    """
-    index = (client, fragment, entry, bookie)
-    refused = s.fenced[bookie] if client.sort is s.writer else FALSE
-    return Action(
-        when=s.next_add(*index),
-        then=[
-            s.add_handled[index].set(True),
-            s.add_refused[index].set(refused),
-            s.stored[bookie, entry].set(s.content_sent(client, entry), when=~refused),
-        ],
-        actor=bookie,
-        received=add(s, *index),
-        sent=[add_answer(s, *index, refused)],
-    )
-
-
-def receive_ack(
-    s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
-) -> Action:
-    """Receive an ack of a member of the ensemble (ReceiveAddConfirmedResponse).
-
-    LAC and LAFR may move.
-    """
-    index = (client, fragment, entry, bookie)
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.next_answer(*index) & ~s.add_refused[index],
-        then=[s.add_answered[index].set(True), s.acked[client, entry, bookie].set(True)],
-        actor=client,
-        received=add_answer(s, *index, False),
-    )
-
-
-def receive_fenced(
-    s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
-) -> Action:
-    """Receive a refusal: the writer withdraws (rule 13, ClientReceivesAddFencedResponse)."""
-    index = (client, fragment, entry, bookie)
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.next_answer(*index) & s.add_refused[index],
-        then=[s.add_answered[index].set(True), s.phase[client].set(GuaranteedPhase.WITHDRAWN)],
-        actor=client,
-        received=add_answer(s, *index, True),
-        note="is fenced out, and withdraws",
-    )
-
-
-# Ensemble changes.
+    def has_recovered(self, client: Parameter, entry: Parameter) -> Term:
+        """Return whether reading ended at the entry and all entries below it are written back."""
+        active = self.phase[client] == Phase.ACTIVE
+        return active & self.negative(client, entry) & (self.written_up_to(client) + 1 == entry)
 
 
 def change_ensemble(
     s: GuaranteedLedger, client: Parameter, fragment: Parameter, failed: Parameter, spare: Parameter
 ) -> Action:
-    """Replace a bookie that failed the client from LAFR+1 on, and resend pending entries.
+    """Replace a bookie that failed the client from LAFR+1 on, and resend pending entries (ChangeEnsemble).
 
-    ChangeEnsemble. The new fragment starts at LAFR+1, and replaces the last one if both start there (rule
-    6). The old bookie loses its acks above the LAFR. Every pending entry, acknowledged or not, goes to the
-    new bookie (rule 7). A pinned bookie stays until the LAFR has passed (rule 8). The writer commits the
-    change at once, and only while the ledger is open. A recoverer keeps the change to itself (rule 9).
+    The old bookie loses its acks above the LAFR. Every pending entry, acknowledged or not, goes to the new
+    one (rule 7). The writer commits the change, a recoverer keeps it to itself (rule 9).
     """
-    following = fragment + 1
-    below = s.lafr(client) if s.parameters.fragment_start == "lafr" else s.lac(client)
-    ensemble = s.members_then(client, fragment, failed, spare)
-    resent = s.due(client, fragment, following, below)
-    is_writer = client.sort is s.writer
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE)
-        & s.replaceable(client, fragment, failed, spare)
-        & (~s.pinned(client, failed) if s.parameters.pinning == "yes" else TRUE)
-        & (s.status == (Status.OPEN if is_writer else Status.IN_RECOVERY)),
-        then=[
-            *s.installs(client, following, below + 1, ensemble),
-            *s.withdraws_acks(client, failed, below),
-            s.kept_lac[client].set(s.lac(client)),
-            *s.sends_again(client, following, resent),
-            *(s.commits(following, below + 1, ensemble) if is_writer else []),
-        ],
-        actor=client,
-        sent=[add(s, client, following, e, spare, when=when, now=True) for e, when in resent.items()],
-        note="replaces {failed} by {spare}, from its LAFR + 1 on",
-    )
+    action = ensemble_change.commit_change(s, client, fragment, failed, spare)
+    return replace(action, note="replaces {failed} by {spare}, from its LAFR + 1 on")
 
 
-# Recovery.
+def adds_and_changes(s: GuaranteedLedger, client: Sort) -> list[Schema | Group]:
+    """Return that client's actions for adds, acks and ensemble changes."""
+    index = client, s.fragment, s.entry, s.bookie
+    found: list[Schema | Group] = [each(adds.handle_add, s, *index), each(adds.receive_ack, s, *index)]
+    if s.later_fragments:
+        earlier = integers(1, len(s.later_fragments))
+        found.append(each(change_ensemble, s, client, earlier, s.bookie, s.bookie))
+    return found
 
 
-def begin_recovery(s: GuaranteedLedger, client: Parameter) -> Action:
-    """Put the ledger in recovery, and fence the last ensemble (rule 13, ClientStartsRecovery)."""
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.IDLE)
-        & ((s.status == Status.OPEN) | (s.status == Status.IN_RECOVERY)),
-        then=[
-            s.status.set(Status.IN_RECOVERY),
-            s.phase[client].set(GuaranteedPhase.ACTIVE),
-            *s.takes_metadata(client),
-            *(
-                s.overtaken[r].set(True, when=(client != r) & (s.phase[r] != GuaranteedPhase.IDLE))
-                for r in s.recoverer
-            ),
-        ],
-        actor=client,
-        sent=[to_each(s.bookie, lambda b: fence(client, b, when=s.member[s.last_fragment, b]))],
-        note="puts the ledger in recovery, anew",
-    )
+MEANINGS = {
+    "handle fence": "Fence the ledger on a bookie, and answer with the highest LAFR it received (rule 3).",
+    "receive fence answer": "Receive the LAFR of a bookie that is now fenced (rule 11).",
+    "receive ack": "Receive an ack of a member of the ensemble. LAC and LAFR may move (rule 2).",
+    "receive fenced": "Receive a refusal: the writer withdraws (rule 13).",
+    "finish recovery": "Close the ledger just below `entry`, at which reading ended, at the LAFR (rule 12).",
+    "close ledger": "Close the open ledger when no entry is pending (rule 10).",
+}
+"""The meanings of actions whose definitions the proposal replaces."""
 
 
-def handle_fence(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """Fence the ledger on a bookie, and answer with the highest LAFR it received (rule 3).
+def in_words(meanings: Mapping[str, str], *actions: Schema | Group) -> tuple[Schema | Group, ...]:
+    """Return the actions with the meanings that a proposal gives them. They stand for no code."""
 
-    BookieSendsFencingReadLafrResponse.
-    """
-    carried = s.sent_lafr if s.parameters.recovery_start == "lafr" else s.sent_lac
-    told = s.heard(bookie, carried)
-    return Action(
-        when=s.fence_sent(client, bookie) & ~s.fence_handled[client, bookie],
-        then=[
-            s.fenced[bookie].set(True),
-            s.fence_handled[client, bookie].set(True),
-            s.fence_told[client, bookie].set(told),
-        ],
-        actor=bookie,
-        received=fence(client, bookie),
-        sent=[fence_answer(s, client, bookie, told)],
-    )
+    def said(action: Schema) -> Schema:
+        return replace(action, meaning=meanings.get(action.name, action.meaning), code=())
 
-
-def receive_fence_answer(s: GuaranteedLedger, client: Parameter, bookie: Parameter) -> Action:
-    """Receive the LAFR of a fenced bookie (rules 11 and 13).
-
-    Once enough bookies are fenced, further answers are ignored.
-    """
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.fence_answer_counts(client, bookie),
-        then=[s.fence_answered[client, bookie].set(True)],
-        actor=client,
-        received=fence_answer(s, client, bookie, s.fence_told[client, bookie]),
-    )
-
-
-def send_reads(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Action:
-    """Read the entries above the recoverer's start in order (rule 12, ClientSendsRecoveryReadRequests)."""
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.may_read(client, entry),
-        then=[s.read_sent[client, entry].set(True)],
-        actor=client,
-        sent=[s.to_ensemble(client, s.base[client], lambda b, when: read(client, entry, b, when=when))],
-    )
-
-
-def handle_read(s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie: Parameter) -> Action:
-    """Fence the ledger and answer with the entry or NoSuchEntry (rule 12, BookieSendsReadResponse)."""
-    content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
-    return Action(
-        when=s.read_to(client, entry, bookie) & ~s.read_handled[client, entry, bookie],
-        then=[
-            s.fenced[bookie].set(True),
-            s.read_handled[client, entry, bookie].set(True),
-            s.read_content[client, entry, bookie].set(content),
-        ],
-        actor=bookie,
-        received=read(client, entry, bookie),
-        sent=[read_answer(client, entry, bookie, content)],
-    )
-
-
-def receive_read_answer(
-    s: GuaranteedLedger, client: Parameter, entry: Parameter, bookie: Parameter
-) -> Action:
-    """Receive the answer to a recovery read (rule 12).
-
-    Answers that arrive after the read is decided are ignored.
-    """
-    content = s.read_content[client, entry, bookie]
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE) & s.read_answer_counts(client, entry, bookie),
-        then=[
-            s.read_answered[client, entry, bookie].set(True),
-            s.found[client, entry].set(content, when=content != NOTHING),
-        ],
-        actor=client,
-        received=read_answer(client, entry, bookie, content),
-    )
-
-
-def write_back(s: GuaranteedLedger, client: Parameter, fragment: Parameter, entry: Parameter) -> Action:
-    """Write an entry that was read back to the recoverer's ensemble (rule 12, ClientWritesBackEntry)."""
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE)
-        & s.may_send(client, fragment, entry)
-        & s.positive(client, entry)
-        & s.in_order(client, entry),
-        then=s.sends(client, fragment, entry),
-        actor=client,
-        sent=[_adds(s, client, fragment, entry)],
-    )
-
-
-def finish_recovery(s: GuaranteedLedger, client: Parameter, entry: Parameter) -> Action:
-    """Close the ledger just below `entry`, at which reading ended (rule 12).
-
-    Nothing is pending. The recoverer's own fragments become the ledger's (RecoveryClientClosesLedger).
-    """
-    written = s.lafr(client) if s.parameters.recovery_done == "at-wq" else s.lac(client)
-    return Action(
-        when=(s.phase[client] == GuaranteedPhase.ACTIVE)
-        & s.negative(client, entry)
-        & (written + 1 == entry)
-        & (s.status == Status.IN_RECOVERY)
-        & ~s.overtaken[client],
-        then=[
-            s.status.set(Status.CLOSED),
-            s.last_entry.set(entry - 1),
-            s.phase[client].set(GuaranteedPhase.CLOSED),
-            *s.publishes_metadata(client),
-        ],
-        actor=client,
-        note="closes the ledger before entry {entry}, which is not there",
-    )
-
-
-# The system: every action in the order in which messages flow.
+    return tuple(changed(action, said) for action in actions)
 
 
 def ledger(parameters: GuaranteedParameters) -> System:
@@ -540,30 +369,31 @@ def ledger(parameters: GuaranteedParameters) -> System:
     s = GuaranteedLedger(parameters)
     return System(
         state=s,
-        actions=(
-            each(create_ledger, s),
+        actions=in_words(
+            MEANINGS,
+            each(metadata.create_ledger, s),
             in_turn(
                 "fragment",
-                each(push, s, s.fragment, s.entry),
-                *s.adds_and_changes(s.writer, handle_add, receive_ack, change_ensemble),
-                each(receive_fenced, s, s.writer, s.fragment, s.entry, s.bookie),
+                each(adds.push, s, s.fragment, s.entry),
+                *adds_and_changes(s, s.writer),
+                each(adds.receive_fenced, s, s.writer, s.fragment, s.entry, s.bookie),
             ),
             each(begin_recovery, s, s.recoverer),
-            each(handle_fence, s, s.recoverer, s.bookie),
-            each(receive_fence_answer, s, s.recoverer, s.bookie),
+            each(fencing.handle_fence, s, s.recoverer, s.bookie),
+            each(fencing.receive_fence_answer, s, s.recoverer, s.bookie),
             in_turn(
                 "entry",
-                each(send_reads, s, s.recoverer, s.read_entry),
-                each(handle_read, s, s.recoverer, s.read_entry, s.bookie),
-                each(receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
+                each(recovery.send_reads, s, s.recoverer, s.read_entry),
+                each(recovery.handle_read, s, s.recoverer, s.read_entry, s.bookie),
+                each(recovery.receive_read_answer, s, s.recoverer, s.read_entry, s.bookie),
             ),
             in_turn(
                 "fragment",
-                each(write_back, s, s.recoverer, s.fragment, s.entry),
-                *s.adds_and_changes(s.recoverer, handle_add, receive_ack, change_ensemble),
+                each(recovery.write_back, s, s.recoverer, s.fragment, s.entry),
+                *adds_and_changes(s, s.recoverer),
             ),
-            each(finish_recovery, s, s.recoverer, s.read_entry),
-            each(close_ledger, s),
+            each(recovery.finish_recovery, s, s.recoverer, s.read_entry),
+            each(recovery.close_ledger, s),
         ),
         caps={
             "entries": parameters.entries,

@@ -73,8 +73,8 @@ TWEAKS = {
             "pinning": ({"entries": 1, "pinning": "no"}, "acknowledged-stays-acked"),
             "fragment_start": ({"entries": 1, "fragment_start": "lac"}, "last-fragment-reaches-lafr"),
             "recovery_start": ({"entries": 1, "recovery_start": "lac"}, "lafrs-below-the-writers"),
-            "recovery_done": ({"entries": 1, "recovery_done": "at-aq"}, "closed-for-a-reason"),
-            "writer_close": ({"entries": 1, "writer_close": "any-time"}, "closed-for-a-reason"),
+            "recovery_done": ({"entries": 1, "recovery_done": "at-aq"}, "closed-at-the-lafr"),
+            "writer_close": ({"entries": 1, "writer_close": "any-time"}, "closed-at-the-lafr"),
         },
         usual={"entries": 1},
         needed={
@@ -105,7 +105,7 @@ TWEAKS = {
         needed={
             name: {**ONE_VALUE, "bookies": 3}
             for name in (
-                "ensembles-have-wq-members",
+                "bookies-stand-once",
                 "last-fragment-reaches-lafr",
                 "metadata-is-the-holders",
                 "lists-are-handed-on",

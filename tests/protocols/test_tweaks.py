@@ -11,7 +11,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
-from fencepost.protocols.bookkeeper_tweaks.replication import ReplicatedLedger
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import GuaranteedLedger
 from support.instances import built, happens, nearest_violation, number
 
 Settings = Mapping[str, object]
@@ -56,43 +56,43 @@ handle add: r1 1 2 b1"""
 Meanwhile r2 has only the answer of b2, and closes the ledger as empty.
 """
 
-TAKEN_OVER = """take over: c2
-handle fence: c2 b1
-handle fence: c2 b2
-receive fence answer: c2 b1
-receive fence answer: c2 b2
-send reads: c2 1
-handle read: c2 1 b1
-handle read: c2 1 b2
-receive read answer: c2 1 b1
-receive read answer: c2 1 b2
-write back: c2 1 1
-handle add: c2 1 1 b1
-handle add: c2 1 1 b2
-receive ack: c2 1 1 b1
-receive ack: c2 1 1 b2
-open again: c2 1
+TAKEN_OVER = """take over: r1
+handle fence: r1 b1
+handle fence: r1 b2
+receive fence answer: r1 b1
+receive fence answer: r1 b2
+send reads: r1 1
+handle read: r1 1 b1
+handle read: r1 1 b2
+receive read answer: r1 1 b1
+receive read answer: r1 1 b2
+write back: r1 1 1
+handle add: r1 1 1 b1
+handle add: r1 1 1 b2
+receive ack: r1 1 1 b1
+receive ack: r1 1 1 b2
+open again: r1 1
 """
-"""c2 fences both bookies, finds nothing to read, and writes its NoOp as entry 1."""
+"""r1 fences both bookies, finds nothing to read, and writes its NoOp as entry 1."""
 
 AT_AQ = f"""create ledger:
-{TAKEN_OVER}push: c1 1 1 v1
-handle add: c1 1 1 b3
-push: c2 1 2 v2
-handle add: c2 1 2 b2
-handle add: c2 1 2 b3"""
+{TAKEN_OVER}push: w 1 1
+handle add: w 1 1 b3
+push: r1 1 2
+handle add: r1 1 2 b2
+handle add: r1 1 2 b3"""
 """b3 never gets the NoOp of term 2, and keeps in its place the entry of the client of term 1."""
 
 NOT_TRUNCATED = f"""create ledger:
-push: c1 1 1 v1
-push: c1 1 2 v2
-handle add: c1 1 2 b2
-{TAKEN_OVER}push: c2 1 2 v3
-handle add: c2 1 2 b1
-receive ack: c2 1 2 b1
-push: c2 1 3 v4
-handle add: c2 1 3 b1
-handle add: c2 1 3 b2"""
+push: w 1 1
+push: w 1 2
+handle add: w 1 2 b2
+{TAKEN_OVER}push: r1 1 2
+handle add: r1 1 2 b1
+receive ack: r1 1 2 b1
+push: r1 1 3
+handle add: r1 1 3 b1
+handle add: r1 1 3 b2"""
 """b2 keeps entry 2 of term 1 beyond the NoOp of term 2, and never gets the entry 2 that was written later."""
 
 FOUND = [
@@ -104,7 +104,7 @@ FOUND = [
         {},
         "same-value",
         AT_AQ,
-        ("add_lost[c2, 1, 1, b3]",),
+        ("add_lost[r1, 1, 1, b3]",),
     ),
     (
         UNBOUNDED,
@@ -113,57 +113,57 @@ FOUND = [
         {},
         "same-value",
         NOT_TRUNCATED,
-        ("add_lost[c1, 1, 1, b2]", "add_lost[c2, 1, 2, b2]"),
+        ("add_lost[w, 1, 1, b2]", "add_lost[r1, 1, 2, b2]"),
     ),
 ]
 """Violations whose fewest steps take minutes to find, as they were found (docs/tweaks.md)."""
 
 
 REPLACED_TWICE = """create ledger:
-push: c1 1 1 v1
-push: c1 1 2 v2
-handle add: c1 1 2 b1
-take over: c2
-handle fence: c2 b1
-handle fence: c2 b2
-receive fence answer: c2 b1
-receive fence answer: c2 b2
-send reads: c2 1
-handle read: c2 1 b1
-handle read: c2 1 b2
-receive read answer: c2 1 b1
-receive read answer: c2 1 b2
-write back: c2 1 1
-change ensemble: c2 1 b1 b3
-handle add: c2 1 1 b2
-handle add: c2 2 1 b3
-receive ack: c2 1 1 b2
-receive ack: c2 2 1 b3
-open again: c2 1
-push: c2 2 2 v3
-change ensemble: c2 2 b2 b1
-handle add: c2 2 2 b3
-receive ack: c2 2 2 b3
+push: w 1 1
+push: w 1 2
+handle add: w 1 2 b1
+take over: r1
+handle fence: r1 b1
+handle fence: r1 b2
+receive fence answer: r1 b1
+receive fence answer: r1 b2
+send reads: r1 1
+handle read: r1 1 b1
+handle read: r1 1 b2
+receive read answer: r1 1 b1
+receive read answer: r1 1 b2
+write back: r1 1 1
+change ensemble: r1 1 b1 b3
+handle add: r1 1 1 b2
+handle add: r1 2 1 b3
+receive ack: r1 1 1 b2
+receive ack: r1 2 1 b3
+open again: r1 1
+push: r1 2 2
+change ensemble: r1 2 b2 b1
+handle add: r1 2 2 b3
+receive ack: r1 2 2 b3
 """
 """b1 has entry 2 of term 1, and is replaced before it gets the NoOp of term 2.
 
 It comes back for the later entry 2, which it never gets.
 """
 
-TWO_TOLD = f"""{REPLACED_TWICE}push: c2 3 3 v4
-handle add: c2 3 3 b1
-handle add: c2 3 3 b3"""
+TWO_TOLD = f"""{REPLACED_TWICE}push: r1 3 3
+handle add: r1 3 3 b1
+handle add: r1 3 3 b3"""
 
-WRITTEN_OVER = f"""{REPLACED_TWICE}take over: c3
-handle fence: c3 b1
-handle fence: c3 b3
-receive fence answer: c3 b1
-receive fence answer: c3 b3
-send reads: c3 2
-handle read: c3 2 b1
-receive read answer: c3 2 b1
-write back: c3 3 2
-handle add: c3 3 2 b3"""
+WRITTEN_OVER = f"""{REPLACED_TWICE}take over: r2
+handle fence: r2 b1
+handle fence: r2 b3
+receive fence answer: r2 b1
+receive fence answer: r2 b3
+send reads: r2 2
+handle read: r2 2 b1
+receive read answer: r2 2 b1
+write back: r2 3 2
+handle add: r2 3 2 b3"""
 
 OLD_ENTRIES = [
     ({"bookies": 3, "values": 4, "fragments": 3}, "same-value", TWO_TOLD),
@@ -173,10 +173,10 @@ OLD_ENTRIES = [
 
 @pytest.mark.parametrize(("instance", "prop", "steps"), OLD_ENTRIES)
 def test_a_newcomer_keeps_what_it_has_of_an_earlier_term(instance: Settings, prop: str, steps: str) -> None:
-    missed = ("add_lost[c1, 1, 1, b1]", "add_lost[c2, 1, 1, b1]", "add_lost[c2, 3, 2, b1]")
+    missed = ("add_lost[w, 1, 1, b1]", "add_lost[r1, 1, 1, b1]", "add_lost[r1, 3, 2, b1]")
     assert happens(UNBOUNDED, instance, prop, steps.splitlines(), missed)
     truncated = (*missed[:1], *missed[2:])
-    with_no_op = steps.replace("write back: c2 1 1\n", "write back: c2 1 1\nhandle add: c2 1 1 b1\n")
+    with_no_op = steps.replace("write back: r1 1 1\n", "write back: r1 1 1\nhandle add: r1 1 1 b1\n")
     assert not happens(UNBOUNDED, instance, prop, with_no_op.splitlines(), truncated)
 
 
@@ -241,11 +241,11 @@ def falls(system: System, terms: Mapping[str, Term], runs: int = 150) -> set[str
 ACKS_ALONE = "run of entries that AQ have acked, of the writer"
 
 
-def prefixes(s: ReplicatedLedger) -> dict[str, Term]:
+def prefixes(s: GuaranteedLedger) -> dict[str, Term]:
     """Return the LAC and the LAFR of each client, and the LAC that the writer's acks alone would give."""
     lacs = {f"LAC of {c}": s.lac(str(c)) for c in s.client}
     lafrs = {f"LAFR of {c}": s.lafr(str(c)) for c in s.client}
-    return lacs | lafrs | {ACKS_ALONE: s.run(str(s.client.values[0]), s.parameters.ack_quorum)}
+    return lacs | lafrs | {ACKS_ALONE: s.highest_acked(str(s.client.values[0]))}
 
 
 @pytest.mark.parametrize(
@@ -262,5 +262,5 @@ def prefixes(s: ReplicatedLedger) -> dict[str, Term]:
 def test_lac_and_lafr_never_fall(name: str, settings: Settings, fallen: set[str]) -> None:
     """The acks alone would let the LAC fall, so its value at a change of the ensemble is kept."""
     system = built(name, settings)[0]
-    assert isinstance(system.state, ReplicatedLedger)
+    assert isinstance(system.state, GuaranteedLedger)
     assert falls(system, prefixes(system.state)) == fallen

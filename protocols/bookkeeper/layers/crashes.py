@@ -32,9 +32,11 @@ class Crashes(Today):
         """
         return self.limbo[bookie] & (self.parameters.limbo == "as-coded")
 
-    def fence_answer_says(self, lac: TermLike, unknown: TermLike) -> dict[str, TermLike]:
+    def fence_answer_says(
+        self, client: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
+    ) -> dict[str, TermLike]:
         """Return the LAC, and under `limbo=as-coded` whether it is known."""
-        says = super().fence_answer_says(lac, unknown)
+        says = super().fence_answer_says(client, bookie, lac, unknown)
         return {"answer": if_(unknown, "unknown", "lac"), **says} if self.limbo_is_coded else says
 
     @property

@@ -41,7 +41,7 @@ class AddsKeepTheirEnsembles(StaleAdds):
         """Return whether a thread may have made an op with the fragment's ensemble, by now."""
         return fragment <= self.own_last_fragment[client]
 
-    def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
+    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return the update that keeps the fragment in which the entry is queued."""
         return [self.queued_in[client, entry].set(self.own_last_fragment[client])]
 
