@@ -20,9 +20,11 @@ from typing import Any
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.named_clauses import NamedClause
 from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
@@ -37,9 +39,10 @@ from fencepost.encoding.mutation.changed_systems import named_actions
 from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
+    ChangedSteps,
+    Difference,
     Graph,
     MutantStates,
-    simulated_difference,
     states_within,
 )
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_constants, mutants
@@ -62,6 +65,8 @@ class Unchanged:
     results: tuple[Result, ...]
     graph: Graph
     proof: KeptProof | None = None
+    kept: Kept | None = None
+    """The clauses of a proof, asked again for each mutant that the cheap questions leave open."""
     seconds: float = 0.0
 
     @property
@@ -116,8 +121,7 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
         if isinstance(message, tuple) and message[1]:
             known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
     if is_proved and known.graph.states is None:
-        clauses = tuple(dict.fromkeys(clause for r in inductive for clause in r.found))
-        proving = system, known.clean, clauses, limits
+        proving = system, known.clean, _clauses(inductive), limits
         for message in _messages([Worker("invariants", kept_proof, *proving, gib=limits.memory)], gone):
             if isinstance(message, KeptProof):
                 known = replace(known, proof=message)
@@ -140,11 +144,17 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
         else:
             del left[found.mutant]
             yield found
-    for number, (mutant, found) in enumerate(left.items()):
+    if left and known.clean:
+        half = max(until - time.perf_counter(), 0.0) / 2
+        known = replace(known, kept=_kept(known, replace(limits, gone=0.0, timeout=half)))
+    for number, (mutant, cheap) in enumerate(left.items()):
         rest = (until - time.perf_counter()) / (len(left) - number)
+        found = _undecided(mutant, time_out(limits.timeout)) if known.clean else cheap
         if rest > 0 and known.clean:
-            one = replace(limits, gone=0.0, timeout=rest)
-            found = _explained(known, mutant, _checked(known, mutant, one))
+            found = _checked(known, mutant, replace(limits, gone=0.0, timeout=rest))
+        if found.outcome is MutantOutcome.UNNOTICED and cheap.why is not None:
+            reason = cheap.reason if cheap.why is Why.UNREAD else found.reason
+            found = replace(found, why=cheap.why, shown=cheap.shown, reason=reason)
         yield found
 
 
@@ -227,7 +237,7 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
     number = amount(len(after), "state")
     if before == after:
         found = MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=f"it reaches the same {number}")
-        return replace(found, why=Why.IDLE if states.other is None else Why.PROGRESS)
+        return replace(found, why=Why.IDLE if states.changed.other is None else Why.PROGRESS)
     found = _unnoticed(mutant, f"no property is violated in its {number}")
     if (unread := _unread(known, mutant, system)) is not None:
         return replace(found, why=Why.UNREAD, reason=unread)
@@ -281,27 +291,26 @@ def _simulated(known: Unchanged, mutant: Mutant, system: System, kept: bool = Fa
     """Return the finding from random simulations; it lives if the proof is `kept` and witnesses are seen."""
     names = [prop.name for prop in known.clean]
     properties = [prop for prop in system.properties if prop.name in names]
-    found = simulate(system, known.instance.subject, properties, SIMULATIONS, seed=1, first=True)
+    subject = known.instance.subject
+    steps = ChangedSteps(known.graph, system, mutant.action, subject)
+    found = simulate(system, subject, properties, SIMULATIONS, seed=1, first=True, visit=steps.visit)
     if found.traces:
         return _noticed(mutant, {name: len(trace.steps) for name, trace in found.traces.items()}, ())
     if not kept or any(not found.witnessing[name] for name in known.exercised):
-        return _undecided(mutant, "the invariants of the unchanged system do not decide it")
+        reason = "the invariants of the unchanged system do not decide it"
+        return replace(_undecided(mutant, reason), **_explained(known, mutant, system, steps.other))
     alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
-    return _explained(known, mutant, alive)
+    return replace(alive, **_explained(known, mutant, system, steps.other))
 
 
-def _explained(known: Unchanged, mutant: Mutant, found: MutantFinding) -> MutantFinding:
-    """Return the finding with an explanation, if the mutant lives and its states are too many."""
-    if found.outcome is not MutantOutcome.UNNOTICED or found.why is not None:
-        return found
-    system = _system(known, mutant)
+def _explained(known: Unchanged, mutant: Mutant, system: System, other: Difference | None) -> dict[str, Any]:
+    """Return the explanation if the mutant lives, as fields of its finding."""
     if (unread := _unread(known, mutant, system)) is not None:
-        return replace(found, why=Why.UNREAD, reason=unread)
-    other = simulated_difference(known.graph, system, mutant.action)
+        return {"why": Why.UNREAD, "reason": unread}
     if other is None:
-        return found
+        return {}
     why = Why.PROGRESS if other.after is None else Why.DIFFERS
-    return replace(found, why=why, shown=other.lines(system))
+    return {"why": why, "shown": other.lines(system)}
 
 
 def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | None:
@@ -329,6 +338,20 @@ def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | 
 # The engines of `check`.
 
 
+def _clauses(results: Sequence[Result]) -> tuple[NamedClause, ...]:
+    return tuple(dict.fromkeys(clause for result in results for clause in result.found))
+
+
+def _kept(known: Unchanged, limits: Limits) -> Kept:
+    """Return the clauses of a proof of the unchanged system, known or found now. Raises KeyboardInterrupt."""
+    if known.proof is not None:
+        return Kept(known.proof.clauses, {})
+    outcome = check(known.instance, known.clean, replace(limits, engines=("induction", "ic3")))
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return Kept(_clauses(outcome.results), {})
+
+
 @dataclass(frozen=True)
 class _Changed:
     """A changed system under the names of the instance that it comes from."""
@@ -344,7 +367,7 @@ def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     try:
         system = _system(known, mutant)
         properties = [prop for prop in system.properties if prop.name in names]
-        outcome = check(_Changed(system, known.instance.subject), properties, one)
+        outcome = check(_Changed(system, known.instance.subject), properties, one, kept=known.kept)
     except ModelError as error:
         return _refused(mutant, error)
     if outcome.interrupted:
