@@ -188,7 +188,7 @@ def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
     if not known.clean:
         return _undecided(mutant, "no property is known to hold without the change")
     try:
-        system, shares = _system(known, mutant), keeps_constants(known.folding, mutant)
+        system, shares = changed_system(known, mutant), keeps_constants(known.folding, mutant)
         sent_at_most_once(system)
         if known.graph.states is None:
             return _proved(known, mutant, system) if shares else _simulated(known, mutant, system)
@@ -200,7 +200,7 @@ def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
         return _refused(mutant, error)
 
 
-def _system(known: Unchanged, mutant: Mutant) -> System:
+def changed_system(known: Unchanged, mutant: Mutant) -> System:
     """Return the system of a mutant, folded. Only the changed action is folded again, if that is enough."""
     if keeps_constants(known.folding, mutant):
         schema = replace(mutant.schema, action=known.folding.action(mutant.schema.action))
@@ -365,7 +365,7 @@ def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     one = replace(limits, minimize=Minimize.NONE, one_is_enough=True, enumeration_first=True)
     names = [prop.name for prop in known.clean]
     try:
-        system = _system(known, mutant)
+        system = changed_system(known, mutant)
         properties = [prop for prop in system.properties if prop.name in names]
         outcome = check(_Changed(system, known.instance.subject), properties, one, kept=known.kept)
     except ModelError as error:

@@ -219,7 +219,7 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
             fits.add(MutantOutcome.UNNOTICED)
         assert found.outcome in fits, found
         seen[found.outcome] += 1
-        kept, _same = proof.question(instance.system, weakening._system(known, mutant), (), QUICK)
+        kept, _same = proof.question(instance.system, weakening.changed_system(known, mutant), (), QUICK)
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
 
@@ -379,6 +379,20 @@ def test_a_living_mutant_is_explained(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["tell", "s.told[n].set(True)", "skipped"]["outcome"] == "noticed"
     again = found["tell", "~s.noted", "left out"]
     assert (again["outcome"], again["why"]) == ("equivalent", Why.PROGRESS.value)
+
+
+def test_the_size_at_which_a_change_makes_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log gets as long as `most`, two conjuncts ask for less. Planted: the size itself is compared."""
+    text = WRITTEN.replace("(s.log.length < 1)", "(s.log.length < s.most) & (s.log.length < 9)")
+    text = text.replace("self.node =", "self.most = p.most\n        self.node =").replace(
+        "(s.unread < 2) & ~s.done", "(s.unread < 2) & (s.log.length <= 2)"
+    )
+    document = weakened(capsys, written(tmp_path, text), code=1)
+    reasons = {m["text"]: m["reason"] for m in document["mutants"] if m["why"] == Why.IDLE.value}
+    assert reasons["s.log.length <= 2"].endswith("it makes one with most=3")
+    assert reasons["s.log.length < 9"].endswith("simulations meet none with most=3 or most=4 either")
 
 
 class Two(StateSpace):
