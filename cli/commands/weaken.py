@@ -229,6 +229,10 @@ class WeakenReport:
         parts = [heading(self.instance, Limits()), f"{total}: {_counts(self.listed)}"]
         if self.proposal is not None:
             parts.append(f"Violated without a change; try --set {self.proposal}, with which this is proved")
+        if self.instance.written.within:
+            parts.append(
+                "The constraint is part of each guard. Each change of it is made in one guard at a time."
+            )
         for outcome in MutantOutcome:
             if lines := [line for found in self.listed for line in self._lines(found, outcome)]:
                 parts.append("\n".join([outcome.value, *lines]))

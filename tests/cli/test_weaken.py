@@ -381,6 +381,17 @@ def test_a_living_mutant_is_explained(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (again["outcome"], again["why"]) == ("equivalent", Why.PROGRESS.value)
 
 
+def test_a_constraint_is_changed_in_each_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted once: conjuncts that `build` made count as not written."""
+    text = WRITTEN.replace("(right,),\n", "(right,), constraint=(s.unread < 2) & (s.log.length <= 1),\n")
+    assert run(["weaken", written(tmp_path, text)]) == 1
+    out = capsys.readouterr().out
+    assert "The constraint is part of each guard." in out
+    for action in ("tell", "count", "append"):
+        for position, conjunct in ((1, "s.unread < 2"), (2, "s.log.length <= 1")):
+            assert f"{action}, conjunct {position} of 4, left out: {conjunct}\n" in out
+
+
 def test_the_size_at_which_a_change_makes_a_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
