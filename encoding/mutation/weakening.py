@@ -20,8 +20,7 @@ from typing import Any
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.named_clauses import NamedClause
-from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
@@ -36,7 +35,7 @@ from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
-from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.kept_proofs import KeptProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
     ChangedSteps,
@@ -65,8 +64,6 @@ class Unchanged:
     results: tuple[Result, ...]
     graph: Graph
     proof: KeptProof | None = None
-    kept: Kept | None = None
-    """The clauses of a proof, asked again for each mutant that the cheap questions leave open."""
     seconds: float = 0.0
 
     @property
@@ -114,18 +111,13 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
         raise KeyboardInterrupt
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
     known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
-    inductive = [r for r in outcome.results if r.basis is Basis.INDUCTION]
-    is_proved = len(inductive) == len(known.clean) > 0
+    proof = proof_of(outcome.results)
+    is_proved = bool(known.clean) and {prop.name for prop in known.clean} <= proof.claims
     most = FEW_STATES if is_proved else MOST_STATES
     for message in _messages([Worker("states", states_within, system, most, gib=limits.memory)], gone):
         if isinstance(message, tuple) and message[1]:
             known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
-    if is_proved and known.graph.states is None:
-        proving = system, known.clean, _clauses(inductive), limits
-        for message in _messages([Worker("invariants", kept_proof, *proving, gib=limits.memory)], gone):
-            if isinstance(message, KeptProof):
-                known = replace(known, proof=message)
-    return known
+    return replace(known, proof=proof) if is_proved else known
 
 
 def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
@@ -144,9 +136,12 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
         else:
             del left[found.mutant]
             yield found
-    if left and known.clean:
-        half = max(until - time.perf_counter(), 0.0) / 2
-        known = replace(known, kept=_kept(known, replace(limits, gone=0.0, timeout=half)))
+    if left and known.clean and known.proof is None:
+        half = replace(limits, gone=0.0, timeout=max(until - time.perf_counter(), 0.0) / 2)
+        outcome = check(known.instance, known.clean, replace(half, engines=("induction", "ic3")))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        known = replace(known, proof=proof_of(outcome.results))
     for number, (mutant, cheap) in enumerate(left.items()):
         rest = (until - time.perf_counter()) / (len(left) - number)
         found = _undecided(mutant, time_out(limits.timeout)) if known.clean else cheap
@@ -278,7 +273,7 @@ def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
 def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
     """Return the finding from the proof of the unchanged system, and from random simulations."""
     kept = same = False
-    if known.proof is not None and {prop.name for prop in known.clean} <= known.proof.claims:
+    if known.proof is not None:
         slots = known.graph.slots(mutant.action)
         kept, same = known.proof.question(known.instance.system, system, slots, Limits())
     if same:
@@ -338,20 +333,6 @@ def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | 
 # The engines of `check`.
 
 
-def _clauses(results: Sequence[Result]) -> tuple[NamedClause, ...]:
-    return tuple(dict.fromkeys(clause for result in results for clause in result.found))
-
-
-def _kept(known: Unchanged, limits: Limits) -> Kept:
-    """Return the clauses of a proof of the unchanged system, known or found now. Raises KeyboardInterrupt."""
-    if known.proof is not None:
-        return Kept(known.proof.clauses, {})
-    outcome = check(known.instance, known.clean, replace(limits, engines=("induction", "ic3")))
-    if outcome.interrupted:
-        raise KeyboardInterrupt
-    return Kept(_clauses(outcome.results), {})
-
-
 @dataclass(frozen=True)
 class _Changed:
     """A changed system under the names of the instance that it comes from."""
@@ -367,7 +348,8 @@ def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     try:
         system = changed_system(known, mutant)
         properties = [prop for prop in system.properties if prop.name in names]
-        outcome = check(_Changed(system, known.instance.subject), properties, one, kept=known.kept)
+        kept = None if known.proof is None else Kept(known.proof.clauses, {})
+        outcome = check(_Changed(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
         return _refused(mutant, error)
     if outcome.interrupted:

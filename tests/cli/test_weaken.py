@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -29,7 +30,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.changed_systems import flattened, named_actions
-from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
@@ -205,8 +206,8 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
         system = instance.written
     states = {visit.state for visit in explore(instance.system)}
     results = unchanged(instance, instance.properties(), QUICK).results
-    asked = instance.system, instance.properties(), (), QUICK
-    (proof,) = (message for message in kept_proof(*asked) if isinstance(message, KeptProof))
+    by_induction = replace(QUICK, engines=("induction",))
+    proof = proof_of(check(instance, instance.properties(), by_induction).results)
     assert proof.claims >= {"told", "told-first"}
     known = Unchanged(instance, results, Graph(instance.system, {}, None), proof)
     seen: Counter[MutantOutcome] = Counter()
@@ -222,6 +223,18 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
         kept, _same = proof.question(instance.system, weakening.changed_system(known, mutant), (), QUICK)
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
+
+
+@pytest.mark.parametrize("engine", ["induction", "ic3"])
+def test_the_claims_of_a_proof_are_inductive_together(engine: str, tmp_path: Path) -> None:
+    """Planted: the invariants that a proof rests on are left out, or the clauses that were found."""
+    instance = load(Path(written(tmp_path))).instance(drop_declared=engine == "ic3")
+    outcome = check(instance, instance.properties(), replace(QUICK, engines=(engine,)))
+    proof, system = proof_of(outcome.results), instance.system
+    everything = range(len(system.ground_actions))
+    assert proof.question(system, system, everything, QUICK) == (True, True)
+    less = replace(proof, claims=frozenset({"told-first"}), clauses=())
+    assert less.question(system, system, everything, QUICK) == (False, True)
 
 
 def _named_rightly(found: MutantFinding, violated: Mapping[str, bool]) -> None:
