@@ -117,8 +117,15 @@ class ChangedSteps:
         return self._actions[number].schema.action.received is not None
 
     def visit(self, path: Sequence[GroundAction], first: State, state: State) -> None:
-        """Compare the steps in a state of a simulation from `first`. Raises ModelError."""
+        """Compare the steps in a state of a simulation from `first`. Raises ModelError.
+
+        A step that only the mutant takes is noted in place of one that it does not take.
+        """
+        earlier = self.other
+        if earlier is not None and earlier.after is None:
+            self.other = None
         self.compare(state, lambda: (tuple(path), Beginnings(self.replayer.concrete).of(first)))
+        self.other = self.other or earlier
 
     def compare(self, state: State, way: Callable[[], Way]) -> None:
         """Compare the steps in a state. Raises ModelError for a message that is not under way."""
@@ -207,7 +214,8 @@ class MutantStates:
     def _after(self, state: State) -> Iterator[tuple[int, State]]:
         self.changed.compare(state, lambda: self._way(state))
         yield from (pair for pair in self._graph.after(state) if pair[0] not in self.changed.old)
-        yield from ((n, after) for n, step in self.changed.new.items() for after in step.successors(state))
+        enabled = ((n, step) for n, step in self.changed.new.items() if step.possible(state))
+        yield from ((n, after) for n, step in enabled for after in step.successors(state))
 
     def _way(self, state: State) -> Way:
         """Return the actions to a state, and its beginning."""

@@ -304,7 +304,7 @@ def _explained(known: Unchanged, mutant: Mutant, system: System, other: Differen
         return {"why": Why.UNREAD, "reason": unread}
     if other is None:
         return {}
-    why = Why.PROGRESS if other.after is None else Why.DIFFERS
+    why = Why.PROGRESS if other.after is None else Why.DIFFERS  # as far as simulations go
     return {"why": why, "shown": other.lines(system)}
 
 
