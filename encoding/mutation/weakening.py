@@ -4,7 +4,7 @@ A mutant is noticed if a property is violated that holds without the change, if 
 if the changed system is badly defined. It is equivalent if it reaches the same states. Nothing is noticed
 then, because properties are about states. The cheap questions are asked of all mutants first: its states, if
 the unchanged system has few; random simulations; the invariants of the unchanged system. The engines of
-`check` then share the time that is left.
+`check` then share the time that is left; they are given the clauses of a proof of the unchanged system.
 """
 
 from __future__ import annotations
