@@ -18,12 +18,15 @@ from functools import cached_property
 from typing import Any
 
 from fencepost.encoding.check import check
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
+from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
@@ -64,6 +67,8 @@ class Unchanged:
     results: tuple[Result, ...]
     graph: Graph
     proof: KeptProof | None = None
+    paths: tuple[FoundPath, ...] = ()
+    """An execution to each witness, if the invariants are asked: most mutants can take the same steps."""
     seconds: float = 0.0
 
     @property
@@ -117,7 +122,11 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     for message in _messages([Worker("states", states_within, system, most, gib=limits.memory)], gone):
         if isinstance(message, tuple) and message[1]:
             known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
-    return replace(known, proof=proof) if is_proved else known
+    if not is_proved:
+        return known
+    reaching = Worker("witnesses", directed_simulation.simulate, system, known.clean, (), gib=limits.memory)
+    paths = tuple(message for message in _messages([reaching], gone) if isinstance(message, FoundPath))
+    return replace(known, proof=proof, paths=paths)
 
 
 def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
@@ -291,11 +300,22 @@ def _simulated(known: Unchanged, mutant: Mutant, system: System, kept: bool = Fa
     found = simulate(system, subject, properties, SIMULATIONS, seed=1, first=True, visit=steps.visit)
     if found.traces:
         return _noticed(mutant, {name: len(trace.steps) for name, trace in found.traces.items()}, ())
-    if not kept or any(not found.witnessing[name] for name in known.exercised):
+    missing = [p for p in properties if p.name in known.exercised and not found.witnessing[p.name]]
+    if not kept or not all(_reaches(known, steps.replayer, prop) for prop in missing):
         reason = "the invariants of the unchanged system do not decide it"
         return replace(_undecided(mutant, reason), **_explained(known, mutant, system, steps.other))
     alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
     return replace(alive, **_explained(known, mutant, system, steps.other))
+
+
+def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
+    """Return whether a mutant reaches a witness by the steps that reach it without the change."""
+    for path in known.paths:
+        if path.property == prop.name:
+            with suppress(NotAnExecution):
+                replayer.reach(prop.name, prop.witness, *path.execution(replayer.system))
+                return True
+    return False
 
 
 def _explained(known: Unchanged, mutant: Mutant, system: System, other: Difference | None) -> dict[str, Any]:

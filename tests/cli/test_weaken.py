@@ -20,6 +20,7 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.origins import origins_recorded
@@ -223,6 +224,32 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
         kept, _same = proof.question(instance.system, weakening.changed_system(known, mutant), (), QUICK)
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_steps_to_a_witness_are_tried_in_a_mutant(
+    is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulations see no witness here. Planted: a witness counts as reached without these steps."""
+    instance = load(Path(written(tmp_path))).instance()
+    by_induction = check(instance, instance.properties(), replace(QUICK, engines=("induction",)))
+    paths = tuple(simulate(instance.system, instance.properties(), ())) if is_known else ()
+    proof, graph = proof_of(by_induction.results), Graph(instance.system, {}, None)
+    known = Unchanged(instance, by_induction.results, graph, proof, paths)
+    monkeypatch.setattr(weakening, "SIMULATIONS", 0)
+    found = {
+        (m.mutant.action, m.mutant.part): m for m in (weakening.finding(known, m) for m in _guards(known))
+    }
+    expected = MutantOutcome.UNNOTICED if is_known else MutantOutcome.UNDECIDED
+    assert found["count", "conjunct"].outcome is expected
+    assert found["append", "update"].outcome is MutantOutcome.UNDECIDED
+
+
+def _guards(known: Unchanged) -> list[Mutant]:
+    """Return a mutant that takes the steps to the witness, and one that does not reach it."""
+    made = mutants(known.instance.written)
+    wanted = [("count", "conjunct", "left out"), ("append", "update", "skipped")]
+    return [[m for m in made if (m.action, m.part, m.change) == one][-1] for one in wanted]
 
 
 @pytest.mark.parametrize("engine", ["induction", "ic3"])
