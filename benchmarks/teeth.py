@@ -20,7 +20,7 @@ from typing import Any
 TWO_OF_ONE = ("bookies=2", "ensemble=2", "write_quorum=2", "ack_quorum=1")
 INSTANCES: dict[str, tuple[str, ...]] = {
     "bookkeeper": TWO_OF_ONE,
-    "bookkeeper-no-journal": TWO_OF_ONE,
+    "bookkeeper-no-journal": (),
     "bookkeeper-4.13": ("recovery_reads_fence=yes",),
     "ledger-chain": ("clients=2", "elections=2"),
     "ledger-copies": (),
@@ -45,18 +45,8 @@ def result(preset: str, settings: tuple[str, ...], folder: Path, seconds: float)
     file = folder / f"{preset}.json"
     if not file.exists() and seconds:
         options = [word for setting in settings for word in ("--set", setting)]
-        asked = [
-            "weaken",
-            preset,
-            *options,
-            "--timeout",
-            f"{seconds:g}",
-            "--format",
-            "json",
-            "--output",
-            file,
-        ]
-        subprocess.run([Path(sys.executable).with_name("fencepost"), *asked], check=False)
+        asked = ["weaken", preset, *options, f"--timeout={seconds:g}", "--format=json", f"--output={file}"]
+        subprocess.run([str(Path(sys.executable).with_name("fencepost")), *asked], check=False)
     document: dict[str, Any] | None = json.loads(file.read_text("utf-8")) if file.exists() else None
     return document
 
