@@ -1,29 +1,66 @@
-"""The conjuncts of guards as `guards.py` studies them: texts, and one system for all that are left out."""
+"""The conjuncts of guards as `guards.py` studies them: systems with one left out, texts, and one for all.
+
+A guard that is too weak allows an action that should not happen. So each conjunct should have a reason:
+without it, a property is violated. Systems are not simplified, because constants may change.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
-from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE, Family, Quantified, Term, all_of, any_of
-from fencepost.encoding.mutation.changed_systems import (
-    Conjunct,
-    conjuncts,
-    exchanged,
-    flattened,
-    named_actions,
-    split,
-    without,
-)
+from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """A conjunct of a guard by its position, the same in every instance whose guard has as many."""
+
+    action: str
+    """The action, with an index set if others have its name: `handle add (writer)`."""
+    position: int
+    """The position, from 1."""
+    of: int
+    """The number of conjuncts of the guard."""
+
+    def __str__(self) -> str:
+        """Return the action and the position."""
+        return f"{self.action}, {self.position} of {self.of}"
+
+
+def conjuncts(system: System) -> dict[Conjunct, Term]:
+    """Return every conjunct of every guard, in the order of the actions."""
+    found: dict[Conjunct, Term] = {}
+    for name, schema in named_actions(system).items():
+        parts = flattened(schema.action.when)
+        found |= {Conjunct(name, number, len(parts)): part for number, part in enumerate(parts, 1)}
+    return found
+
+
+def without(system: System, conjunct: Conjunct) -> System:
+    """Return the system with that conjunct left out of its guard."""
+    schema = named_actions(system)[conjunct.action]
+    rest, _ = split(schema, conjunct)
+    weakened = replace(schema, action=replace(schema.action, when=rest))
+    return replace(system, actions=tuple(exchanged(a, schema, weakened) for a in system.actions))
+
+
+def split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
+    """Return the guard without the conjunct, and the conjunct."""
+    parts = flattened(schema.action.when)
+    assert len(parts) == conjunct.of, f"{conjunct}: the guard has {len(parts)} conjuncts"
+    left_out = conjunct.position - 1
+    return all_of(*parts[:left_out], *parts[left_out + 1 :]), parts[left_out]
 
 
 def described(systems: Iterable[System]) -> dict[Conjunct, str]:

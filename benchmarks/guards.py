@@ -19,7 +19,7 @@ from enum import Enum
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
-from guard_conjuncts import described, needed, oversteps, relaxed
+from guard_conjuncts import Conjunct, conjuncts, described, needed, oversteps, relaxed, without
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
@@ -30,7 +30,6 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import all_of
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.mutation.changed_systems import Conjunct, conjuncts, without
 from fencepost.encoding.rounds.round_solver import RoundSolver
 from fencepost.encoding.rounds.search import executed
 from fencepost.encoding.solving.solvers import Progress

@@ -20,13 +20,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from guard_conjuncts import fingerprint
+from guard_conjuncts import Conjunct, fingerprint
 from guard_instances import GUARD_INSTANCES
 
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.mutation.changed_systems import Conjunct
 from fencepost.encoding.versions import version
 from fencepost.properties.catalogue import find
 from guards import Effort, Finding, Instance, Known, Outcome, classify

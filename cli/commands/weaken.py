@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from fencepost.encoding.language.origins import origins_recorded
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.mutation.accepted import Accepted, read_accepted
+from fencepost.encoding.mutation.larger_sizes import at_larger_sizes
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutants import PARTS, Mutant, brief, mutants
 from fencepost.encoding.mutation.weakening import Unchanged, proposal, unchanged, weaken
@@ -137,6 +139,8 @@ def command(
             for found in weaken(known, replace(limits, timeout=timeout, gone=elapsed())):
                 report.findings[found.mutant] = found
                 progress.show(f"{len(report.findings)} of {len(made)} mutants: {_counts(report.listed)}")
+            until = time.perf_counter() + timeout - elapsed()
+            report.findings |= {f.mutant: f for f in at_larger_sizes(instance, report.listed, until)}
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(timeout))
@@ -225,6 +229,10 @@ class WeakenReport:
         parts = [heading(self.instance, Limits()), f"{total}: {_counts(self.listed)}"]
         if self.proposal is not None:
             parts.append(f"Violated without a change; try --set {self.proposal}, with which this is proved")
+        if self.instance.written.within:
+            parts.append(
+                "The constraint is part of each guard. Each change of it is made in one guard at a time."
+            )
         for outcome in MutantOutcome:
             if lines := [line for found in self.listed for line in self._lines(found, outcome)]:
                 parts.append("\n".join([outcome.value, *lines]))

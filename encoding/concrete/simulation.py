@@ -111,11 +111,13 @@ def simulate(
     longest: int = 1000,
     first: bool = False,
     keep_on: Callable[[], bool] = lambda: True,
+    visit: Callable[[Sequence[GroundAction], State, State], None] = lambda path, first, state: None,
 ) -> Simulation:
     """Run `count` random simulations, each of `PASSES` passes through all actions, or of `longest` steps.
 
     Every other simulation from an initial state makes each choice true with a probability of one in eight.
     The call ends early if `keep_on()` is false, and with `first` as soon as every property is violated.
+    `visit` is called with the path to each state, the state in which it begins, and the state itself.
     """
     concrete, replayer = Concrete(system), Replayer(system, subject)
     beginnings = Beginnings(concrete)
@@ -135,6 +137,7 @@ def simulate(
         for action, after in _with_steps(moves(concrete, state, chance), path):
             if action is not None:
                 path.append(action)
+            visit(path, origin, after)
             seen.update(name for name, holds in witness.items() if name not in seen and holds(after))
             bad = [name for name, holds in violated.items() if holds(after)]
             met.update(bad)
@@ -153,7 +156,7 @@ def simulate(
     by_name = {p.name: p for p in properties}
     traces = {
         name: replayer.spare_faults(
-            by_name[name], actions, _true_choices(system, state), beginnings.of(origin)
+            by_name[name], actions, true_choices(system, state), beginnings.of(origin)
         )
         for name, (actions, origin, state) in shortest.items()
     }
@@ -209,5 +212,6 @@ def _with_steps(found: Iterator[Move], path: Sequence[GroundAction]) -> Iterator
         yield from found
 
 
-def _true_choices(system: System, state: State) -> list[str]:
+def true_choices(system: System, state: State) -> list[str]:
+    """Return the names of the choices that are true in a state."""
     return [v.name for v in system.choices if state[v.place] == 1]

@@ -1,34 +1,14 @@
-"""Systems with one conjunct of a guard left out, and the names of actions and conjuncts.
-
-A guard that is too weak allows an action that should not happen. So each conjunct should have a reason:
-without it, a property is violated. Systems are not simplified, because constants may change.
-"""
+"""The actions of a system by unique names, the conjuncts of guards, and the exchange of one action."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fencepost.encoding.language.actions import Group, Schema
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import AllOf, Term, all_of
-
-
-@dataclass(frozen=True)
-class Conjunct:
-    """A conjunct of a guard by its position, the same in every instance whose guard has as many."""
-
-    action: str
-    """The action, with an index set if others have its name: `handle add (writer)`."""
-    position: int
-    """The position, from 1."""
-    of: int
-    """The number of conjuncts of the guard."""
-
-    def __str__(self) -> str:
-        """Return the action and the position."""
-        return f"{self.action}, {self.position} of {self.of}"
+from fencepost.encoding.language.terms import AllOf, Term
 
 
 def flattened(guard: Term) -> tuple[Term, ...]:
@@ -39,31 +19,6 @@ def flattened(guard: Term) -> tuple[Term, ...]:
     if isinstance(guard, AllOf):
         return tuple(part for operand in guard.operands for part in flattened(operand))
     return (guard,)
-
-
-def conjuncts(system: System) -> dict[Conjunct, Term]:
-    """Return every conjunct of every guard, in the order of the actions."""
-    found: dict[Conjunct, Term] = {}
-    for name, schema in named_actions(system).items():
-        parts = flattened(schema.action.when)
-        found |= {Conjunct(name, number, len(parts)): part for number, part in enumerate(parts, 1)}
-    return found
-
-
-def without(system: System, conjunct: Conjunct) -> System:
-    """Return the system with that conjunct left out of its guard."""
-    schema = named_actions(system)[conjunct.action]
-    rest, _ = split(schema, conjunct)
-    weakened = replace(schema, action=replace(schema.action, when=rest))
-    return replace(system, actions=tuple(exchanged(a, schema, weakened) for a in system.actions))
-
-
-def split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
-    """Return the guard without the conjunct, and the conjunct."""
-    parts = flattened(schema.action.when)
-    assert len(parts) == conjunct.of, f"{conjunct}: the guard has {len(parts)} conjuncts"
-    left_out = conjunct.position - 1
-    return all_of(*parts[:left_out], *parts[left_out + 1 :]), parts[left_out]
 
 
 def exchanged(item: Schema | Group, old: Schema, new: Schema) -> Schema | Group:

@@ -6,15 +6,15 @@ one question about each of its ground actions. The other actions have the same t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.engine.clauses import Clause, with_found
+from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.named_clauses import NamedClause, clauses_of
+from fencepost.encoding.engine.verdicts import Basis, Result
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
-from fencepost.encoding.ic3.judge import settled
 from fencepost.encoding.induction.proof_obligations import (
     WELL_DEFINED,
     Asked,
@@ -24,7 +24,7 @@ from fencepost.encoding.induction.proof_obligations import (
 )
 from fencepost.encoding.induction.withdrawal import ObligationSolver, StillInductive, finished
 from fencepost.encoding.language.carried_invariants import carrying
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.logic import FALSE, TRUE, Formula, conj, disj, iff, named, neg
 from fencepost.encoding.solving.solvers import backend
 
@@ -41,9 +41,8 @@ class KeptProof:
 
     def carried(self, system: System) -> System:
         """Return the system with the invariants that are left as its own."""
-        found: tuple[Clause, ...] = clauses_of(system, self.clauses)
-        more = with_found(system, found)
-        return carrying(more, (one for one in more.invariants if one.name in self.claims))
+        own = carrying(system, (one for one in system.invariants if one.name in self.claims))
+        return with_found(own, clauses_of(system, self.clauses))
 
     def question(
         self, before: System, system: System, action: Collection[int], limits: Limits
@@ -102,14 +101,11 @@ def _differs(old: Symbolic, before: int | None, new: Symbolic, after: int | None
     return disj((neg(iff(one.guard, two.guard)), changes))
 
 
-def kept_proof(
-    system: System, properties: Sequence[Property], clauses: Sequence[NamedClause], limits: Limits
-) -> Iterator[KeptProof]:
-    """Yield the claims that are inductive together without a change."""
-    judging = settled(with_found(system, clauses_of(system, clauses)), properties, limits)
-    while True:
-        try:
-            next(judging)
-        except StopIteration as end:
-            yield KeptProof(end.value.proved, tuple(clauses))
-            return
+def proof_of(results: Sequence[Result]) -> KeptProof:
+    """Return all claims and clauses of the proofs by induction over one action.
+
+    Each proof has all that it rests on, so the claims of all of them are inductive together.
+    """
+    inductive = [result for result in results if result.basis is Basis.INDUCTION]
+    claims = frozenset(name for r in inductive for name in (r.property, *r.invariants))
+    return KeptProof(claims, tuple(dict.fromkeys(clause for r in inductive for clause in r.found)))

@@ -5,7 +5,6 @@ A mutant changes one action, so in each state only the steps of this action are 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,10 +12,9 @@ from functools import cached_property
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.random_executions import some_choices
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.concrete.simulation import moves
-from fencepost.encoding.concrete.steps import UNDECIDED, State, decided
+from fencepost.encoding.concrete.simulation import true_choices
+from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step, decided
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import System
@@ -24,8 +22,6 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
 
 Successors = tuple[tuple[int, State], ...]
-SIMULATIONS = 40
-"""The simulations that look for a step of a mutant that the unchanged system does not take."""
 
 
 class Graph:
@@ -98,40 +94,107 @@ class Difference:
         return tuple(steps)
 
 
+Way = tuple[Sequence[GroundAction], Beginning]
+"""The actions that lead to a state, and the beginning of the execution."""
+
+
+class ChangedSteps:
+    """The steps of the changed action without and with the change, compared in states that a mutant reaches.
+
+    `other` is the first step that differs. A step that only the mutant takes must receive what was sent. So
+    must the same step once more: an update that is skipped may be the one that marks a message as received.
+    """
+
+    def __init__(self, graph: Graph, system: System, action: str, subject: Subject) -> None:
+        """Compare nothing yet. `action` is the changed one."""
+        self.replayer, self._actions = Replayer(system, subject), system.ground_actions
+        self.old = {n: graph.concrete.steps[n] for n in graph.slots(action)}
+        self.new = {n: self.replayer.concrete.step(self._actions[n]) for n in self.old}
+        self._unjudged = {(n, times) for n in self.old for times in (1, 2) if self._receives(n)}
+        self.other: Difference | None = None
+
+    def _receives(self, number: int) -> bool:
+        return self._actions[number].schema.action.received is not None
+
+    def visit(self, path: Sequence[GroundAction], first: State, state: State) -> None:
+        """Compare the steps in a state of a simulation from `first`. Raises ModelError.
+
+        A step that only the mutant takes is noted in place of one that it does not take.
+        """
+        earlier = self.other
+        if earlier is not None and earlier.after is None:
+            self.other = None
+        self.compare(state, lambda: (tuple(path), Beginnings(self.replayer.concrete).of(first)))
+        self.other = self.other or earlier
+
+    def compare(self, state: State, way: Callable[[], Way]) -> None:
+        """Compare the steps in a state. Raises ModelError for a message that is not under way."""
+        for number in self.old if self.other is None else {n for n, _ in self._unjudged}:
+            old, new = self.old[number], self.new[number]
+            if old.possible(state) or new.possible(state):
+                places = {place for place in (*old.choices, *new.choices) if state[place] == UNDECIDED}
+                for chosen in decided(state, sorted(places)):
+                    before, after = _after(old, chosen), _after(new, chosen)
+                    if before != after:
+                        self._differs(number, chosen, before, after, *way())
+
+    def _differs(
+        self,
+        number: int,
+        state: State,
+        before: State | None,
+        after: State | None,
+        path: Sequence[GroundAction],
+        beginning: Beginning,
+    ) -> None:
+        action = self._actions[number]
+        self.other = self.other or Difference(path, action, before, after)
+        if after is None:
+            return
+        again = _after(self.new[number], after) is not None
+        was_again = before is not None and _after(self.old[number], before) is not None
+        judged = number, 2 if again else 1
+        if judged in self._unjudged and (before is None or (again and not was_again)):
+            self._unjudged.discard(judged)
+            actions, choices = [*path, *judged[1] * [action]], true_choices(self.replayer.system, state)
+            with suppress(NotAnExecution):
+                self.replayer.record("receipts", actions, choices, beginning)
+
+
+def _after(step: Step, state: State) -> State | None:
+    return next(step.successors(state), None)
+
+
 class MutantStates:
     """The reachable states of a mutant, breadth first.
 
     `violated` has the steps of a replayed counterexample by property, `unreached` the exercised properties
-    whose witness is not reached. `new` is the first step to a state that the unchanged system does not reach,
-    `other` the first step that it does not take in that state, or that the mutant does not take.
+    whose witness is not reached. `new` is the first step to a state that the unchanged system does not reach.
     """
 
     def __init__(self, graph: Graph, system: System, action: str, subject: Subject) -> None:
         """Visit nothing yet. `action` is the changed one."""
-        self._graph, self._replayer = graph, Replayer(system, subject)
-        actions = system.ground_actions
-        self._old = graph.slots(action)
-        self._steps = {n: self._replayer.concrete.step(actions[n]) for n in self._old}
-        self._received = {n for n in self._old if actions[n].schema.action.received is not None}
+        self._graph, self.changed = graph, ChangedSteps(graph, system, action, subject)
         self.parents: dict[State, tuple[State, int] | None] = {}
         self.violated: dict[str, int] = {}
         self.unreached: dict[str, Callable[[State], bool]] = {}
         self.new: Difference | None = None
-        self.other: Difference | None = None
         self.is_over = False
 
     def visit(self, clean: Sequence[str], exercised: Sequence[str], most: int) -> None:
         """Visit states until each property is violated, or `most` are entered. Raises ModelError."""
-        concrete, actions = self._graph.concrete, self._replayer.system.ground_actions
-        claims = {prop.name: prop for prop in self._replayer.system.properties}
+        concrete, replayer = self._graph.concrete, self.changed.replayer
+        actions = replayer.system.ground_actions
+        claims = {prop.name: prop for prop in replayer.system.properties}
         holds = {name: concrete.predicate(claims[name].holds) for name in clean}
         self.unreached = {name: concrete.predicate(claims[name].witness) for name in exercised}
         self.parents = dict.fromkeys(Beginnings(concrete).states())
         waiting = list(self.parents)
         for state in waiting:
             for name in [name for name in holds if not holds[name](state)]:
-                trace = self._replayer.replay(claims[name], *self._way(state))
-                self.violated[name] = len(trace.steps)
+                path, beginning = self._way(state)
+                choices = true_choices(replayer.system, state)
+                self.violated[name] = len(replayer.replay(claims[name], path, choices, beginning).steps)
                 del holds[name]
             for name in [name for name, reached in self.unreached.items() if reached(state)]:
                 del self.unreached[name]
@@ -145,90 +208,19 @@ class MutantStates:
                     known = self._graph.states
                     if self.new is None and known is not None and after not in known:
                         old = dict(self._graph.after(state)).get(number)
-                        self.new = Difference(self._path(state), actions[number], old, after)
+                        self.new = Difference(self._way(state)[0], actions[number], old, after)
         self.is_over = True
 
-    def _after(self, state: State) -> list[tuple[int, State]]:
-        old = self._graph.after(state)
-        enabled = ((n, step) for n, step in self._steps.items() if step.possible(state))
-        new = [(n, after) for n, step in enabled for after in step.successors(state)]
-        before = [pair for pair in old if pair[0] in self._steps]
-        if self.other is None or self._received:
-            for number in dict.fromkeys(n for n, _ in (*new, *before)):
-                one, two = ([s for n, s in pairs if n == number] for pairs in (before, new))
-                if set(one) != set(two):
-                    self._differs(state, number, next(iter(one), None), next(iter(two), None))
-        return [*(pair for pair in old if pair[0] not in self._steps), *new]
+    def _after(self, state: State) -> Iterator[tuple[int, State]]:
+        self.changed.compare(state, lambda: self._way(state))
+        yield from (pair for pair in self._graph.after(state) if pair[0] not in self.changed.old)
+        enabled = ((n, step) for n, step in self.changed.new.items() if step.possible(state))
+        yield from ((n, after) for n, step in enabled for after in step.successors(state))
 
-    def _differs(self, state: State, number: int, before: State | None, after: State | None) -> None:
-        """Note the first step that differs. One that only the mutant takes must receive what was sent.
-
-        So must a second one: an update that is skipped may be the one that marks a message as received.
-        """
-        action = self._replayer.system.ground_actions[number]
-        if self.other is None:
-            self.other = Difference(self._path(state), action, before, after)
-        if number not in self._received:
-            return
-        if before is None:
-            self._received.discard(number)
-            self._receives(state, number, 1)
-        elif after is not None and self._is_again(number, after) and not self._was_again(number, before):
-            self._received.discard(number)
-            self._receives(state, number, 2)
-
-    def _is_again(self, number: int, state: State) -> bool:
-        return next(self._steps[number].successors(state), None) is not None
-
-    def _was_again(self, number: int, state: State) -> bool:
-        return any(n == number for n, _ in self._graph.after(state))
-
-    def _receives(self, state: State, number: int, times: int) -> None:
-        """Take the step so many times in a row. Raises ModelError for a message that is not under way."""
-        action = self._replayer.system.ground_actions[number]
-        for chosen in decided(state, [p for p in self._steps[number].choices if state[p] == UNDECIDED]):
-            if next(self._steps[number].successors(chosen), None) is not None:
-                actions, names, beginning = self._way(state, chosen)
-                with suppress(NotAnExecution):
-                    self._replayer.record("receipts", [*actions, *times * [action]], names, beginning)
-                return
-
-    def _path(self, state: State) -> list[GroundAction]:
-        actions, found = self._replayer.system.ground_actions, list[GroundAction]()
+    def _way(self, state: State) -> Way:
+        """Return the actions to a state, and its beginning."""
+        actions, found = self.changed.replayer.system.ground_actions, list[GroundAction]()
         while (parent := self.parents[state]) is not None:
             found.append(actions[parent[1]])
             state = parent[0]
-        return found[::-1]
-
-    def _way(
-        self, state: State, chosen: State | None = None
-    ) -> tuple[list[GroundAction], list[str], tuple[int, ...]]:
-        """Return the actions to a state, the names of the choices that are true in it, and its beginning."""
-        first = state
-        while (parent := self.parents[first]) is not None:
-            first = parent[0]
-        concrete = self._graph.concrete
-        names = [v.name for v in concrete.system.choices if (chosen or state)[v.place] == 1]
-        return self._path(state), names, Beginnings(concrete).of(first)
-
-
-def simulated_difference(graph: Graph, system: System, action: str) -> Difference | None:
-    """Return a step that only one of the systems takes, found by simulations of the mutant; None if none."""
-    concrete, chance = Concrete(system), random.Random(1)
-    pairs = [
-        (graph.concrete.step(one), concrete.step(system.ground_actions[n]))
-        for n, one in graph.slots(action).items()
-    ]
-    for number in range(SIMULATIONS):
-        losing = (
-            some_choices(system, chance) if number % 2 else dict.fromkeys(some_choices(system, chance), False)
-        )
-        path: list[GroundAction] = []
-        for moved, state in moves(concrete, Beginnings(concrete).draw(chance, losing), chance):
-            for before, after in pairs:
-                one, two = next(before.successors(state), None), next(after.successors(state), None)
-                if one != two:
-                    return Difference([*path, moved] if moved else path, after.action, one, two)
-            if moved is not None:
-                path.append(moved)
-    return None
+        return found[::-1], Beginnings(self._graph.concrete).of(state)

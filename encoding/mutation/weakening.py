@@ -4,7 +4,7 @@ A mutant is noticed if a property is violated that holds without the change, if 
 if the changed system is badly defined. It is equivalent if it reaches the same states. Nothing is noticed
 then, because properties are about states. The cheap questions are asked of all mutants first: its states, if
 the unchanged system has few; random simulations; the invariants of the unchanged system. The engines of
-`check` then share the time that is left.
+`check` then share the time that is left; they are given the clauses of a proof of the unchanged system.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from functools import cached_property
 from typing import Any
 
 from fencepost.encoding.check import check
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
+from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.ic3.kept_proof import Kept
+from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
@@ -34,12 +38,13 @@ from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
-from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.kept_proofs import KeptProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
+    ChangedSteps,
+    Difference,
     Graph,
     MutantStates,
-    simulated_difference,
     states_within,
 )
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_constants, mutants
@@ -62,6 +67,8 @@ class Unchanged:
     results: tuple[Result, ...]
     graph: Graph
     proof: KeptProof | None = None
+    paths: tuple[FoundPath, ...] = ()
+    """An execution to each witness, if the invariants are asked: most mutants can take the same steps."""
     seconds: float = 0.0
 
     @property
@@ -109,19 +116,17 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
         raise KeyboardInterrupt
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
     known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
-    inductive = [r for r in outcome.results if r.basis is Basis.INDUCTION]
-    is_proved = len(inductive) == len(known.clean) > 0
+    proof = proof_of(outcome.results)
+    is_proved = bool(known.clean) and {prop.name for prop in known.clean} <= proof.claims
     most = FEW_STATES if is_proved else MOST_STATES
     for message in _messages([Worker("states", states_within, system, most, gib=limits.memory)], gone):
         if isinstance(message, tuple) and message[1]:
             known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
-    if is_proved and known.graph.states is None:
-        clauses = tuple(dict.fromkeys(clause for r in inductive for clause in r.found))
-        proving = system, known.clean, clauses, limits
-        for message in _messages([Worker("invariants", kept_proof, *proving, gib=limits.memory)], gone):
-            if isinstance(message, KeptProof):
-                known = replace(known, proof=message)
-    return known
+    if not is_proved:
+        return known
+    reaching = Worker("witnesses", directed_simulation.simulate, system, known.clean, (), gib=limits.memory)
+    paths = tuple(message for message in _messages([reaching], gone) if isinstance(message, FoundPath))
+    return replace(known, proof=proof, paths=paths)
 
 
 def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
@@ -140,11 +145,20 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
         else:
             del left[found.mutant]
             yield found
-    for number, (mutant, found) in enumerate(left.items()):
+    if left and known.clean and known.proof is None:
+        half = replace(limits, gone=0.0, timeout=max(until - time.perf_counter(), 0.0) / 2)
+        outcome = check(known.instance, known.clean, replace(half, engines=("induction", "ic3")))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        known = replace(known, proof=proof_of(outcome.results))
+    for number, (mutant, cheap) in enumerate(left.items()):
         rest = (until - time.perf_counter()) / (len(left) - number)
+        found = _undecided(mutant, time_out(limits.timeout)) if known.clean else cheap
         if rest > 0 and known.clean:
-            one = replace(limits, gone=0.0, timeout=rest)
-            found = _explained(known, mutant, _checked(known, mutant, one))
+            found = _checked(known, mutant, replace(limits, gone=0.0, timeout=rest))
+        if found.outcome is MutantOutcome.UNNOTICED and cheap.why is not None:
+            reason = cheap.reason if cheap.why is Why.UNREAD else found.reason
+            found = replace(found, why=cheap.why, shown=cheap.shown, reason=reason)
         yield found
 
 
@@ -178,7 +192,7 @@ def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
     if not known.clean:
         return _undecided(mutant, "no property is known to hold without the change")
     try:
-        system, shares = _system(known, mutant), keeps_constants(known.folding, mutant)
+        system, shares = changed_system(known, mutant), keeps_constants(known.folding, mutant)
         sent_at_most_once(system)
         if known.graph.states is None:
             return _proved(known, mutant, system) if shares else _simulated(known, mutant, system)
@@ -190,7 +204,7 @@ def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
         return _refused(mutant, error)
 
 
-def _system(known: Unchanged, mutant: Mutant) -> System:
+def changed_system(known: Unchanged, mutant: Mutant) -> System:
     """Return the system of a mutant, folded. Only the changed action is folded again, if that is enough."""
     if keeps_constants(known.folding, mutant):
         schema = replace(mutant.schema, action=known.folding.action(mutant.schema.action))
@@ -227,7 +241,7 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
     number = amount(len(after), "state")
     if before == after:
         found = MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=f"it reaches the same {number}")
-        return replace(found, why=Why.IDLE if states.other is None else Why.PROGRESS)
+        return replace(found, why=Why.IDLE if states.changed.other is None else Why.PROGRESS)
     found = _unnoticed(mutant, f"no property is violated in its {number}")
     if (unread := _unread(known, mutant, system)) is not None:
         return replace(found, why=Why.UNREAD, reason=unread)
@@ -268,7 +282,7 @@ def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
 def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
     """Return the finding from the proof of the unchanged system, and from random simulations."""
     kept = same = False
-    if known.proof is not None and {prop.name for prop in known.clean} <= known.proof.claims:
+    if known.proof is not None:
         slots = known.graph.slots(mutant.action)
         kept, same = known.proof.question(known.instance.system, system, slots, Limits())
     if same:
@@ -281,27 +295,37 @@ def _simulated(known: Unchanged, mutant: Mutant, system: System, kept: bool = Fa
     """Return the finding from random simulations; it lives if the proof is `kept` and witnesses are seen."""
     names = [prop.name for prop in known.clean]
     properties = [prop for prop in system.properties if prop.name in names]
-    found = simulate(system, known.instance.subject, properties, SIMULATIONS, seed=1, first=True)
+    subject = known.instance.subject
+    steps = ChangedSteps(known.graph, system, mutant.action, subject)
+    found = simulate(system, subject, properties, SIMULATIONS, seed=1, first=True, visit=steps.visit)
     if found.traces:
         return _noticed(mutant, {name: len(trace.steps) for name, trace in found.traces.items()}, ())
-    if not kept or any(not found.witnessing[name] for name in known.exercised):
-        return _undecided(mutant, "the invariants of the unchanged system do not decide it")
+    missing = [p for p in properties if p.name in known.exercised and not found.witnessing[p.name]]
+    if not kept or not all(_reaches(known, steps.replayer, prop) for prop in missing):
+        reason = "the invariants of the unchanged system do not decide it"
+        return replace(_undecided(mutant, reason), **_explained(known, mutant, system, steps.other))
     alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
-    return _explained(known, mutant, alive)
+    return replace(alive, **_explained(known, mutant, system, steps.other))
 
 
-def _explained(known: Unchanged, mutant: Mutant, found: MutantFinding) -> MutantFinding:
-    """Return the finding with an explanation, if the mutant lives and its states are too many."""
-    if found.outcome is not MutantOutcome.UNNOTICED or found.why is not None:
-        return found
-    system = _system(known, mutant)
+def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
+    """Return whether a mutant reaches a witness by the steps that reach it without the change."""
+    for path in known.paths:
+        if path.property == prop.name:
+            with suppress(NotAnExecution):
+                replayer.reach(prop.name, prop.witness, *path.execution(replayer.system))
+                return True
+    return False
+
+
+def _explained(known: Unchanged, mutant: Mutant, system: System, other: Difference | None) -> dict[str, Any]:
+    """Return the explanation if the mutant lives, as fields of its finding."""
     if (unread := _unread(known, mutant, system)) is not None:
-        return replace(found, why=Why.UNREAD, reason=unread)
-    other = simulated_difference(known.graph, system, mutant.action)
+        return {"why": Why.UNREAD, "reason": unread}
     if other is None:
-        return found
-    why = Why.PROGRESS if other.after is None else Why.DIFFERS
-    return replace(found, why=why, shown=other.lines(system))
+        return {}
+    why = Why.PROGRESS if other.after is None else Why.DIFFERS  # as far as simulations go
+    return {"why": why, "shown": other.lines(system)}
 
 
 def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | None:
@@ -342,9 +366,10 @@ def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     one = replace(limits, minimize=Minimize.NONE, one_is_enough=True, enumeration_first=True)
     names = [prop.name for prop in known.clean]
     try:
-        system = _system(known, mutant)
+        system = changed_system(known, mutant)
         properties = [prop for prop in system.properties if prop.name in names]
-        outcome = check(_Changed(system, known.instance.subject), properties, one)
+        kept = None if known.proof is None else Kept(known.proof.clauses, {})
+        outcome = check(_Changed(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
         return _refused(mutant, error)
     if outcome.interrupted:

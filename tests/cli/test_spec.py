@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guard_conjuncts import conjuncts, without
 
 from fencepost.answers.action_spec import Spec, spec
 from fencepost.answers.spelled_terms import grouped
@@ -21,7 +22,7 @@ from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE
-from fencepost.encoding.mutation.changed_systems import conjuncts, named_actions, without
+from fencepost.encoding.mutation.changed_systems import named_actions
 from fencepost.encoding.mutation.mutants import changed, is_idle, mutants
 from fencepost.properties.catalogue import find
 

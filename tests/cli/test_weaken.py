@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.origins import origins_recorded
@@ -29,7 +31,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.changed_systems import flattened, named_actions
-from fencepost.encoding.mutation.kept_proofs import KeptProof, kept_proof
+from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
@@ -141,8 +143,6 @@ def test_an_engine_decides_what_has_too_many_states() -> None:
         expected = {outcome}
         if outcome is MutantOutcome.EQUIVALENT:
             expected.add(MutantOutcome.UNNOTICED)
-        if "receives" in (found.reason or ""):
-            expected.add(MutantOutcome.UNNOTICED)  # only an enumeration looks at what a step receives
         assert by_engines[mutant] in expected, mutant
 
 
@@ -207,8 +207,8 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
         system = instance.written
     states = {visit.state for visit in explore(instance.system)}
     results = unchanged(instance, instance.properties(), QUICK).results
-    asked = instance.system, instance.properties(), (), QUICK
-    (proof,) = (message for message in kept_proof(*asked) if isinstance(message, KeptProof))
+    by_induction = replace(QUICK, engines=("induction",))
+    proof = proof_of(check(instance, instance.properties(), by_induction).results)
     assert proof.claims >= {"told", "told-first"}
     known = Unchanged(instance, results, Graph(instance.system, {}, None), proof)
     seen: Counter[MutantOutcome] = Counter()
@@ -221,9 +221,47 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
             fits.add(MutantOutcome.UNNOTICED)
         assert found.outcome in fits, found
         seen[found.outcome] += 1
-        kept, _same = proof.question(instance.system, weakening._system(known, mutant), (), QUICK)
+        kept, _same = proof.question(instance.system, weakening.changed_system(known, mutant), (), QUICK)
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_steps_to_a_witness_are_tried_in_a_mutant(
+    is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulations see no witness here. Planted: a witness counts as reached without these steps."""
+    instance = load(Path(written(tmp_path))).instance()
+    by_induction = check(instance, instance.properties(), replace(QUICK, engines=("induction",)))
+    paths = tuple(simulate(instance.system, instance.properties(), ())) if is_known else ()
+    proof, graph = proof_of(by_induction.results), Graph(instance.system, {}, None)
+    known = Unchanged(instance, by_induction.results, graph, proof, paths)
+    monkeypatch.setattr(weakening, "SIMULATIONS", 0)
+    found = {
+        (m.mutant.action, m.mutant.part): m for m in (weakening.finding(known, m) for m in _guards(known))
+    }
+    expected = MutantOutcome.UNNOTICED if is_known else MutantOutcome.UNDECIDED
+    assert found["count", "conjunct"].outcome is expected
+    assert found["append", "update"].outcome is MutantOutcome.UNDECIDED
+
+
+def _guards(known: Unchanged) -> list[Mutant]:
+    """Return a mutant that takes the steps to the witness, and one that does not reach it."""
+    made = mutants(known.instance.written)
+    wanted = [("count", "conjunct", "left out"), ("append", "update", "skipped")]
+    return [[m for m in made if (m.action, m.part, m.change) == one][-1] for one in wanted]
+
+
+@pytest.mark.parametrize("engine", ["induction", "ic3"])
+def test_the_claims_of_a_proof_are_inductive_together(engine: str, tmp_path: Path) -> None:
+    """Planted: the invariants that a proof rests on are left out, or the clauses that were found."""
+    instance = load(Path(written(tmp_path))).instance(drop_declared=engine == "ic3")
+    outcome = check(instance, instance.properties(), replace(QUICK, engines=(engine,)))
+    proof, system = proof_of(outcome.results), instance.system
+    everything = range(len(system.ground_actions))
+    assert proof.question(system, system, everything, QUICK) == (True, True)
+    less = replace(proof, claims=frozenset({"told-first"}), clauses=())
+    assert less.question(system, system, everything, QUICK) == (False, True)
 
 
 def _named_rightly(found: MutantFinding, violated: Mapping[str, bool]) -> None:
@@ -383,6 +421,31 @@ def test_a_living_mutant_is_explained(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (again["outcome"], again["why"]) == ("equivalent", Why.PROGRESS.value)
 
 
+def test_a_constraint_is_changed_in_each_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Planted once: conjuncts that `build` made count as not written."""
+    text = WRITTEN.replace("(right,),\n", "(right,), constraint=(s.unread < 2) & (s.log.length <= 1),\n")
+    assert run(["weaken", written(tmp_path, text)]) == 1
+    out = capsys.readouterr().out
+    assert "The constraint is part of each guard." in out
+    for action in ("tell", "count", "append"):
+        for position, conjunct in ((1, "s.unread < 2"), (2, "s.log.length <= 1")):
+            assert f"{action}, conjunct {position} of 4, left out: {conjunct}\n" in out
+
+
+def test_the_size_at_which_a_change_makes_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log gets as long as `most`, two conjuncts ask for less. Planted: the size itself is compared."""
+    text = WRITTEN.replace("(s.log.length < 1)", "(s.log.length < s.most) & (s.log.length < 9)")
+    text = text.replace("self.node =", "self.most = p.most\n        self.node =").replace(
+        "(s.unread < 2) & ~s.done", "(s.unread < 2) & (s.log.length <= 2)"
+    )
+    document = weakened(capsys, written(tmp_path, text), code=1)
+    reasons = {m["text"]: m["reason"] for m in document["mutants"] if m["why"] == Why.IDLE.value}
+    assert reasons["s.log.length <= 2"].endswith("it makes one with most=3")
+    assert reasons["s.log.length < 9"].endswith("simulations meet none with most=3 or most=4 either")
+
+
 class Two(StateSpace):
     """A flag that no action sets, one that copies it, and one that says that a step has happened."""
 
@@ -525,17 +588,35 @@ PROTOCOL = Protocol("post", "Letters.", Parameters(), build)
 '''
 
 
-def test_a_message_received_twice_is_badly_defined_whichever_part_allows_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_engines", [False, True])
+def test_a_message_received_twice_is_badly_defined_whichever_part_allows_it(
+    by_engines: bool, tmp_path: Path
+) -> None:
     """Without the guard's part and without the mark, one message is received twice.
 
-    Planted: receipts are looked at for conjuncts only.
+    Planted: receipts are looked at for conjuncts only, or by the enumeration only.
     """
     file = tmp_path / "post.py"
     file.write_text(LETTERS, encoding="utf-8")
     instance = load(file).instance()
     known = unchanged(instance, instance.properties(), QUICK)
+    if by_engines:
+        known = replace(known, graph=Graph(instance.system, {}, None))
     found = {str(f.mutant): f for f in weaken(known, QUICK)}
     for part in ("recv, conjunct 2 of 2", "recv, update 1 of 2"):
         assert found[part].outcome is MutantOutcome.NOTICED, found[part]
         assert (found[part].reason or "").endswith("which has been received before")
     assert found["recv, update 2 of 2"].outcome is MutantOutcome.NOTICED
+
+
+@pytest.mark.parametrize("by_engines", [False, True])
+def test_a_lost_message_that_is_received_is_badly_defined(by_engines: bool, tmp_path: Path) -> None:
+    """Planted: a step is judged with the choices that the mutant reads, so the message is not lost."""
+    file = tmp_path / "post.py"
+    file.write_text(LETTERS.replace('about={"letter"', 'lossy=True, about={"letter"'), encoding="utf-8")
+    instance = load(file).instance()
+    known = unchanged(instance, instance.properties(), QUICK)
+    if by_engines:
+        known = replace(known, graph=Graph(instance.system, {}, None))
+    reasons = [f.reason or "" for f in weaken(known, QUICK) if f.mutant.action == "recv"]
+    assert any(reason.endswith("which is lost") for reason in reasons), reasons

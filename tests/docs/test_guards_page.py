@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from guard_conjuncts import described, fingerprint
+from guard_conjuncts import Conjunct, described, fingerprint
 from guard_instances import GUARD_INSTANCES
 from weakening import LETTERS, Study, page
 
-from fencepost.encoding.mutation.changed_systems import Conjunct
 from fencepost.properties.catalogue import find
 from guards import Effort, Finding, Instance, Outcome, classify
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from guard_conjuncts import conjuncts, without
 
 from fencepost.answers.requests import AskedRequests, ask_all, request_of, small_instances
 from fencepost.encoding.check import check
@@ -18,7 +19,6 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.mutation.changed_systems import conjuncts, without
 from fencepost.properties import catalogue
 from fencepost.properties.catalogue import FAMILIES, find
 from fencepost.properties.instances import INSTANCES

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from guard_conjuncts import Conjunct, without
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System, choose
-from fencepost.encoding.mutation.changed_systems import Conjunct, without
 from fencepost.properties.expectations import (
     TABLES,
     Expectation,

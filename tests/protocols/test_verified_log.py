@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from guard_conjuncts import conjuncts, without
 
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.encoding.concrete.replay import Replayer
@@ -18,7 +19,6 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
-from fencepost.encoding.mutation.changed_systems import conjuncts, without
 from fencepost.properties.expectations import TABLES, Expectation, differs, read
 from fencepost.protocols.verified_log.state import ProducerPhase
 from support.instances import built, checked, checked_all, happens, nearest_violation, simulations

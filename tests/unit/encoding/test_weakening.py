@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from guard_conjuncts import needed
+from guard_conjuncts import Conjunct, needed, without
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import UNDECIDED
@@ -23,7 +23,6 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Parameter, Term, all_of, any_of
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.mutation.changed_systems import Conjunct, without
 from guards import Effort, Instance, Outcome, classify
 from support.exploration import explore
 from support.generated import Cells, generate
