@@ -35,6 +35,7 @@ from fencepost.encoding.language.quantifiers import (
 )
 from fencepost.encoding.language.queues import queues
 from fencepost.encoding.language.record_values import Record, Records, records
+from fencepost.encoding.language.refined_systems import refines
 from fencepost.encoding.language.sets import (
     Subset,
     full,
@@ -57,6 +58,7 @@ from fencepost.encoding.language.sorts import (
     subsets,
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
+from fencepost.encoding.language.step_properties import StepProperty, always_step
 from fencepost.encoding.language.system import Invariant, Liveness, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
@@ -79,6 +81,7 @@ __all__ = [
     "Sequences",
     "Sort",
     "StateSpace",
+    "StepProperty",
     "Subset",
     "Subsets",
     "System",
@@ -87,6 +90,7 @@ __all__ = [
     "Trace",
     "all_of",
     "always_eventually",
+    "always_step",
     "any_of",
     "anything",
     "at",
@@ -126,6 +130,7 @@ __all__ = [
     "parameter",
     "queues",
     "records",
+    "refines",
     "require",
     "rest",
     "sequence_of",
