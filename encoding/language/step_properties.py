@@ -79,7 +79,7 @@ class StepProperty(Property):
         state = extended(system.state, f"{self.name} is broken", broken)
         holds = ~broken[()]
         if self.at_first is not TRUE:
-            must_be_of_state(f"{self.name}: the initial states", self.at_first)
+            must_be_of_state(f"{self.name}: the mapping of initial states", self.at_first)
             holds = all_of(holds, implies(_is_initial(system), self.at_first))
         made = replace(self, of_step=None, step=total(step), before=before, holds=holds)
         if self.witness is TRUE:
