@@ -25,11 +25,10 @@ from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
 from fencepost.encoding.language.queued import Queued, queue_changes
 from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
-from fencepost.encoding.language.state import StateSpace
+from fencepost.encoding.language.state import Broken, StateSpace
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
-    Broken,
     Family,
     Parameter,
     Quantified,

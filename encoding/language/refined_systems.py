@@ -20,13 +20,12 @@ from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.patterns import is_within
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sets import is_one_of
-from fencepost.encoding.language.state import StateSpace
+from fencepost.encoding.language.state import Broken, StateSpace
 from fencepost.encoding.language.step_properties import StepProperty, value_after
 from fencepost.encoding.language.structure import replaced
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     TRUE,
-    Broken,
     Family,
     Parameter,
     Quantified,

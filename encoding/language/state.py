@@ -78,6 +78,10 @@ def named(family: Family | Composite[Family], index: tuple[object, ...]) -> str:
     return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
 
 
+class Broken(Family):
+    """A variable that an action sets if its step violates a property of steps."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """One member of a family, with its place in the state."""

@@ -22,7 +22,7 @@ from fencepost.encoding.language.fairness import changes
 from fencepost.encoding.language.fold import is_true, simplified
 from fencepost.encoding.language.patterns import families_read, rebuilt
 from fencepost.encoding.language.sorts import BOOL
-from fencepost.encoding.language.state import StateSpace, extended, primed
+from fencepost.encoding.language.state import Broken, StateSpace, extended, primed
 from fencepost.encoding.language.structure import key, replaced
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import (
@@ -30,7 +30,6 @@ from fencepost.encoding.language.terms import (
     TRUE,
     AllOf,
     AnyOf,
-    Broken,
     Equal,
     Family,
     If,
@@ -188,13 +187,12 @@ def _tidy(term: Term) -> Term:
 
 
 def _settled(term: Term) -> Term:
-    match term:
-        case Equal(left=left, right=right) | Less(left=left, right=right) if key(left) == key(right):
-            return TRUE if isinstance(term, Equal) else FALSE
-        case AllOf(operands=operands) | AnyOf(operands=operands):
-            keys = set(map(key, operands))
-            if any(key(~operand) in keys for operand in operands):
-                return FALSE if isinstance(term, AllOf) else TRUE
+    if isinstance(term, Equal | Less) and key(term.left) == key(term.right):
+        return TRUE if isinstance(term, Equal) else FALSE
+    if isinstance(term, AllOf | AnyOf):
+        keys = set(map(key, term.operands))
+        if any(key(~operand) in keys for operand in term.operands):
+            return FALSE if isinstance(term, AllOf) else TRUE
     return term
 
 

@@ -142,10 +142,6 @@ class Family(Declaration):
         return Read(self.domain.type, self, tuple(as_value(i, sort, self.name) for i, sort in pairs))
 
 
-class Broken(Family):
-    """A variable that an action sets if its step violates a property of steps."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Read(Term):
     """The value of a state variable or a choice at an index."""
