@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fencepost.encoding.concrete.receipts import is_as_sent
-from fencepost.encoding.forms.falsified import Falsified, falsified
+from fencepost.encoding.forms.falsified import Falsified, falsified, value_in
 from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.patterns import families_read, same_place
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Variable
+from fencepost.encoding.language.step_properties import StepProperty
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Update
 from fencepost.encoding.language.traces import (
@@ -69,8 +70,30 @@ class Counterexample:
 
     @cached_property
     def explanation(self) -> str:
-        """The property's explanation, and what goes on for ever; empty if there is neither."""
-        return " ".join(filter(None, [explained(self.prop, self.trace), self.forever]))
+        """The property's explanation, and what goes on for ever or elsewhere; empty if there is none."""
+        return " ".join(filter(None, [explained(self.prop, self.trace), self.forever, self.elsewhere]))
+
+    @cached_property
+    def elsewhere(self) -> str:
+        """The state of the other system that a refinement compares with, before and after the last step."""
+        if not isinstance(self.prop, StepProperty) or not self.prop.there:
+            return ""
+        last = len(self.trace.steps)
+        is_step = self.prop.is_broken_in(self.trace)
+        changes, stays = [], []
+        for name, term in self.prop.there.items():
+            value = show(value_in(term, self.trace, last))
+            was = show(value_in(term, self.trace, last - 1)) if is_step else value
+            if was == value:
+                stays.append(f"{name} = {value}")
+            else:
+                changes.append(f"{name}: {was} → {value}")
+        if not is_step:
+            return f"No initial state of the other system has {', '.join(stays)}."
+        kept = f", and keeps {', '.join(stays)}" if stays else ""
+        return (
+            f"In the other system step {last} changes {', '.join(changes)}{kept}. No action there does this."
+        )
 
     @cached_property
     def forever(self) -> str:

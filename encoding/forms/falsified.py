@@ -14,6 +14,7 @@ from itertools import chain
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.state import StateSpace
+from fencepost.encoding.language.step_properties import StepProperty
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import (
     AllOf,
@@ -112,9 +113,14 @@ def _since(step: int | None) -> str:
 
 def falsified(prop: Property, trace: Trace, state: StateSpace) -> Falsified:
     """Return the values that make a property false in the last state of a trace that violates it."""
-    found = _Descent(trace).find(prop.holds, {})
+    before: Mapping[Family, Family] = {}
+    if isinstance(prop, StepProperty) and not prop.there and prop.is_broken_in(trace):
+        before = prop.before
+        found = _Descent(trace, before, len(trace.steps) - 1).find(prop.step, {})
+    else:
+        found = _Descent(trace).find(prop.holds, {})
     bound = (Bound(_sort_name(parameter.sort, state), plain(value)) for parameter, value in found.bound)
-    values = (held(family, index, trace) for family, index in found.places)
+    values = (_held(family, index, trace, before) for family, index in found.places)
     return Falsified(tuple(dict.fromkeys(bound)), tuple(dict.fromkeys(values)))
 
 
@@ -124,6 +130,18 @@ def held(family: Family, index: tuple[Value, ...], trace: Trace) -> Held:
     steps = (step.index for step in reversed(trace.steps) if name in step.changes)
     value = trace.states[-1].get(name) if whole is not None else None
     return Held(name, plain(trace.value(family, *index)) if value is None else value, next(steps, None))
+
+
+def _held(family: Family, index: tuple[Value, ...], trace: Trace, before: Mapping[Family, Family]) -> Held:
+    """Return a variable as `held` does; for a property of steps one after the last step, or before it."""
+    if family in before:
+        return replace(held(before[family], index, trace), variable=shown_name(family, index))
+    return held(family, index, trace if not before else replace(trace, steps=trace.steps[:-1]))
+
+
+def value_in(term: Term, trace: Trace, after: int) -> Json:
+    """Return the value of a term after a step of a trace."""
+    return plain(_Descent(trace, {}, after).find(term, {}).value)
 
 
 def _sort_name(sort: Sort, state: StateSpace) -> str:
@@ -154,9 +172,14 @@ def _without_bound(found: _Found) -> _Found:
 
 @dataclass(frozen=True)
 class _Descent:
-    """A reading of terms in the last state of a trace. It reads parts in the order of `concrete`."""
+    """A reading of terms in a state of a trace, the last one unless `after` is given.
+
+    It reads parts in the order of `concrete`. The families of `primed` stand for others in the last state.
+    """
 
     trace: Trace
+    primed: Mapping[Family, Family] = field(default_factory=dict)
+    after: int | None = None
     known: dict[tuple[int, tuple[Value, ...]], _Found] = field(default_factory=dict)
 
     def find(self, term: Term, environment: Environment) -> _Found:
@@ -178,7 +201,9 @@ class _Descent:
             case Read(family=family, index=terms):
                 parts = tuple(map(of, terms))
                 index = tuple(part.value for part in parts)
-                return _from(self.trace.value(family, *index), parts, ((family, index),))
+                after = None if family in self.primed else self.after
+                value = self.trace.value(self.primed.get(family, family), *index, after=after)
+                return _from(value, parts, ((family, index),))
             case Not(operand=operand):
                 found = of(operand)
                 return replace(found, value=not found.value)

@@ -8,6 +8,7 @@ from fencepost.encoding.language.bounded_sequences import (
     Sequence,
     Sequences,
     at,
+    insert,
     is_prefix,
     last,
     length,
@@ -35,6 +36,7 @@ from fencepost.encoding.language.quantifiers import (
 )
 from fencepost.encoding.language.queues import queues
 from fencepost.encoding.language.record_values import Record, Records, records
+from fencepost.encoding.language.refined_systems import refines
 from fencepost.encoding.language.sets import (
     Subset,
     full,
@@ -57,6 +59,7 @@ from fencepost.encoding.language.sorts import (
     subsets,
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
+from fencepost.encoding.language.step_properties import StepProperty, always_step
 from fencepost.encoding.language.system import Invariant, Liveness, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
@@ -79,6 +82,7 @@ __all__ = [
     "Sequences",
     "Sort",
     "StateSpace",
+    "StepProperty",
     "Subset",
     "Subsets",
     "System",
@@ -87,6 +91,7 @@ __all__ = [
     "Trace",
     "all_of",
     "always_eventually",
+    "always_step",
     "any_of",
     "anything",
     "at",
@@ -107,6 +112,7 @@ __all__ = [
     "if_",
     "implies",
     "in_turn",
+    "insert",
     "integers",
     "is_in",
     "is_one_of",
@@ -126,6 +132,7 @@ __all__ = [
     "parameter",
     "queues",
     "records",
+    "refines",
     "require",
     "rest",
     "sequence_of",

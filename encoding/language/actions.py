@@ -26,7 +26,7 @@ from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
 from fencepost.encoding.language.queued import Queued, queue_changes
 from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
-from fencepost.encoding.language.state import StateSpace
+from fencepost.encoding.language.state import Broken, StateSpace
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
@@ -293,6 +293,12 @@ class Group:
 
     by: str
     members: tuple[Schema | Group, ...]
+
+
+def unjudged(schema: Schema) -> Schema:
+    """Return the action as its author wrote it, without the updates that judge its steps."""
+    written = tuple(u for u in schema.action.then if not isinstance(u.target.family, Broken))
+    return replace(schema, action=replace(schema.action, then=written))
 
 
 def changed(item: Schema | Group, change: Callable[[Schema], Schema]) -> Schema | Group:

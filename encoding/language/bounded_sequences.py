@@ -206,6 +206,29 @@ def rest(of: Sequence) -> Sequence:
     return without(of, 1)
 
 
+def insert(of: Sequence, position: TermLike, item: TermLike | Record) -> Sequence:
+    """Return the sequence with an item put in at a position, from 1 to one after the last item.
+
+    At another position it is not defined. A state variable must have room for one item more.
+    """
+    _must_be_one("insert(…)", of)
+    term, kind = as_type(position, "int"), Sequences(of.kind.of, of.kind.most + 1)
+    new, filler = fitting(item, kind.of, f"insert({of.name}, …)"), _filler(kind.of)
+    reason = f"puts an item into {of.name} at a position that it does not have"
+    longer = Partial("int", all_of(term >= 1, term <= of.length + 1), of.length + 1, ZERO, reason)
+    parts = new.terms.values() if isinstance(new, Record) else [new]
+    old = [(number, of.item(lift(number))) for number in range(1, of.kind.most + 1)]
+
+    def moved(i: Term) -> Any:
+        after = _select(i, ((number + 1, own) for number, own in old), filler)
+        return fieldwise(partial(if_, i < term), _select(i, old, filler), after)
+
+    def put(i: Term) -> Any:
+        return fieldwise(partial(if_, i == term), new, moved(i))
+
+    return Sequence(kind, strict(longer, *parts), put, of.name)
+
+
 def _partial(of: Sequence, inside: Term, position: Term, where: str) -> Item:
     filler, positions = _filler(of.kind.of), of.kind.positions
     if is_within(position, positions):

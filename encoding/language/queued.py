@@ -48,13 +48,13 @@ class _Changes:
         if not self.added:
             return lift(True)
         entering = sum((if_(message.enters, 1, 0) for message in self.added), lift(0))
-        fit = _length(self._left) + entering <= len(self._left)
+        fit = number_in(self._left) + entering <= len(self._left)
         return any_of(all_of(*(~message.enters for message in self.added)), fit) if is_partial(fit) else fit
 
     @property
     def updates(self) -> Iterator[Update]:
         """The updates of the queue. Messages enter it in the order in which the step names them."""
-        end, filled = _length(self._left), [FALSE for _ in self._left]
+        end, filled = number_in(self._left), [FALSE for _ in self._left]
         for message in self.added:
             for number, place in enumerate(message.places):
                 here = message.enters & (end == number)
@@ -80,7 +80,8 @@ def queue_changes(received: Queued | None, sent: Sequence[Queued]) -> Iterator[t
         yield changes.fit, changes.updates
 
 
-def _length(places: Sequence[Term]) -> Term:
+def number_in(places: Sequence[Term]) -> Term:
+    """Return how many of the places of a queue have a message."""
     length: Term = lift(0)
     for number, place in enumerate(places, 1):
         length = if_(place == 0, length, number)

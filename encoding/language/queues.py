@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.channels import Channel, Process
-from fencepost.encoding.language.conditional_terms import if_
-from fencepost.encoding.language.queued import Queued
+from fencepost.encoding.language.conditional_terms import if_, undefined
+from fencepost.encoding.language.queued import Queued, number_in
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, integers
 from fencepost.encoding.language.terms import (
     FALSE,
     Family,
     Parameter,
+    Read,
     Term,
     TermLike,
     all_of,
     any_of,
     as_type,
+    assigned,
     lift,
 )
 from fencepost.encoding.language.wholes import Composite
@@ -58,7 +61,7 @@ class Queues(RefusesPython, Composite[Family]):
 
     def form(self, index: tuple[Value, ...]) -> Term:
         """Return the condition that the messages stand first, and are those of their receiver."""
-        places = [self.families[0][(*index, place)] for place in self._places]
+        places = self._reads(index)
         in_front = (any_of(one != 0, other == 0) for one, other in itertools.pairwise(places))
         return all_of(*in_front, *(place < self._following[index[-1]] for place in places))
 
@@ -67,13 +70,34 @@ class Queues(RefusesPython, Composite[Family]):
         """The bound on executions: how many messages a queue holds."""
         return {self.name: len(self._places)}
 
+    def length(self, *queue: TermLike) -> Term:
+        """Return the number of messages in a queue: of a process, or of a sender and a receiver."""
+        return number_in(self._reads(queue))
+
+    def drop(self, *queue_and_place: TermLike) -> Any:
+        """Return the updates that take the message at a place, from 1, out of a queue: one item of `then`.
+
+        The message is never received then. A step that drops where there is none is badly defined.
+        """
+        *queue, given = queue_and_place
+        places, place = self._reads(queue), as_type(given, "int")
+        there = all_of(place >= 1, place <= number_in(places))
+        moved = zip(places, [*places[1:], lift(0)], self._places, strict=True)
+        return (
+            undefined(f"drops a message that {self.name} does not have", ~there),
+            *(assigned(own, following, place <= number) for own, following, number in moved),
+        )
+
+    def _reads(self, queue: Sequence[TermLike]) -> tuple[Read, ...]:
+        return tuple(self.families[0][(*queue, place)] for place in self._places)
+
     def _queued_of(self, channel: Channel) -> Callable[[tuple[TermLike, ...], Term], Queued]:
         """Return the function from a message, and the condition that it arrives, to its entry in a queue."""
 
         def queued(index: tuple[TermLike, ...], arrives: Term) -> Queued:
             receiver = as_type(channel.receiver.of(*index), self._process.type)
             queue = (channel.sender.of(*index), receiver) if self._by_link else (receiver,)
-            places = tuple(self.families[0][(*queue, place)] for place in self._places)
+            places = self._reads(queue)
             gone = FALSE if self._gone is None else as_type(self._gone(receiver), "bool")
             return Queued(places, self._number(channel, index), arrives & ~gone)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial, update_wrapper, wraps
 from types import MappingProxyType
@@ -77,6 +78,10 @@ def named(family: Family | Composite[Family], index: tuple[object, ...]) -> str:
     return f"{family.name}[{', '.join(map(show, index))}]" if index else family.name
 
 
+class Broken(Family):
+    """A variable that an action sets if its step violates a property of steps."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """One member of a family, with its place in the state."""
@@ -122,6 +127,7 @@ class _Frozen(ABCMeta):
             if name not in ("_families", "_definitions"):
                 state.__dict__[name] = _fixed(value)
         state.__dict__["_is_frozen"] = True
+        state.__dict__["_made_by"] = partial(cls, *arguments, **named)
         state.__dict__["is_guarded"] = runs_guarded()
         return state
 
@@ -229,6 +235,34 @@ class StateSpace(metaclass=_Frozen):
     def places(self) -> dict[tuple[Family, tuple[Value, ...]], Variable]:
         """The variables by family and index values."""
         return {(v.family, v.index): v for v in self.variables}
+
+
+def primed(state: StateSpace) -> StateSpace:
+    """Return a state space made as this one was, whose variables stand for those after a step.
+
+    Variables that were added to the state space are left out. Raises ModelError.
+    """
+    after: StateSpace = state.__dict__["_made_by"]()
+    for own, family in zip(state.families, after.families, strict=False):
+        if (own.name, own.domain, own.over) != (family.name, family.domain, family.over):
+            raise ModelError(
+                f"{own.name}: the state differs when it is made again with the same arguments; "
+                "let its __init__ read nothing else"
+            )
+        object.__setattr__(family, "name", f"{own.name}'")
+        if family.whole is not None and own.whole is not None:
+            family.whole.name = f"{own.whole.name}'"
+    return after
+
+
+def extended(state: StateSpace, name: str, family: Family) -> StateSpace:
+    """Return the state space with one more family."""
+    found = copy(state)
+    for made in ("variables", "places"):
+        found.__dict__.pop(made, None)
+    found.__dict__["_families"] = list(state.families)
+    found._declare(name, family)
+    return found
 
 
 _RESERVED = {name for name in vars(StateSpace) if not name.startswith("__")} - {"stores"}

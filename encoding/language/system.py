@@ -9,7 +9,15 @@ from functools import cached_property, wraps
 from typing import ParamSpec
 
 from fencepost.encoding.errors import BadInput, ModelError, unknown_name
-from fencepost.encoding.language.actions import GroundAction, Group, Schema, changed, leaves, slots
+from fencepost.encoding.language.actions import (
+    GroundAction,
+    Group,
+    Schema,
+    changed,
+    leaves,
+    slots,
+    unjudged,
+)
 from fencepost.encoding.language.author_errors import (
     check_claim,
     count_combinations,
@@ -76,6 +84,15 @@ class Property:
         for trap, condition in self.traps.items():
             must_be_condition(f"{self.name}: traps=: {trap}", condition)
         object.__setattr__(self, "traps", {trap: total(condition) for trap, condition in self.traps.items()})
+
+    def entered(self, system: System) -> tuple[Property, StateSpace, tuple[Schema | Group, ...]]:
+        """Return the property as a system has it, with the state and the actions that it needs."""
+        return self, system.state, system.actions
+
+    @property
+    def written(self) -> tuple[Term, ...]:
+        """The terms of the property as its author wrote them."""
+        return (self.holds, self.witness, *self.traps.values())
 
 
 @dataclass(frozen=True)
@@ -209,6 +226,11 @@ class System:
             object.__setattr__(self, "beginning", total(self.beginning))
         if constraint is not None:
             self._stay_within(constraint)
+        for prop in safety:
+            entered, state, actions = prop.entered(self)
+            properties = tuple(entered if p is prop else p for p in self.properties)
+            for name, made in (("properties", properties), ("state", state), ("actions", actions)):
+                object.__setattr__(self, name, made)
         claims = [p.name for p in (*self.properties, *self.liveness)] + [i.name for i in self.invariants]
         must_be_distinct("properties or invariants", claims)
         check_consistency(self.state.families, self._terms_by_name)
@@ -257,8 +279,10 @@ class System:
 
         The system must be as its author wrote it: folding narrows the values of a term.
         """
-        read = ((schema.name, (t for _, terms in schema.scopes for t in terms)) for schema in self.schemas)
-        check_comparisons(self.state.families, [*read, *self._claims_by_name])
+        schemas = map(unjudged, self.schemas)
+        read = ((schema.name, (t for _, terms in schema.scopes for t in terms)) for schema in schemas)
+        steps = ((prop.name, prop.written) for prop in self.properties)
+        check_comparisons(self.state.families, [*read, *steps, *self._claims_by_name])
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:

@@ -15,12 +15,13 @@ from pathlib import PurePath
 from textwrap import shorten
 from typing import Any, TypeVar
 
-from fencepost.encoding.language.actions import Action, Schema
+from fencepost.encoding.language.actions import Action, Schema, unjudged
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
 from fencepost.encoding.language.patterns import rebuilt, same, subterms
 from fencepost.encoding.language.printer import line
+from fencepost.encoding.language.step_properties import judged
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -83,8 +84,8 @@ def mutants(system: System) -> list[Mutant]:
     return [
         Mutant(name, c.part, c.position, c.of, _text(c.item), c.change, _file(c.item), made)
         for name, schema in named_actions(system).items()
-        for c in _changes(schema.action)
-        for made in [replace(schema, action=c.action)]
+        for c in _changes(unjudged(schema).action)
+        for made in [judged(system, replace(schema, action=c.action))]
     ]
 
 

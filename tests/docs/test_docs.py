@@ -44,6 +44,7 @@ SMALL = Path("examples/lease_lock.py")
 CRITICAL = Path("examples/ricart_agrawala.py")
 VOICES = Path("examples/two_voices.py")
 RING = Path("examples/ring_leader.py")
+ABSTRACT, SAFRA = Path("examples/corpus/async_termination.py"), Path("examples/corpus/ewd998.py")
 SETS = Path("examples/two_phase_commit_sets.py")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -77,7 +78,7 @@ class Transcript:
     @property
     def example(self) -> Path:
         """Return the first example that its commands name, to which its changes apply."""
-        named = re.search(r"examples/\w+\.py", self.text)
+        named = re.search(r"examples/[\w/]+\.py", self.text)
         return Path(named[0]) if named else EXAMPLE
 
     def commands(self) -> Iterator[tuple[str, list[str]]]:
@@ -123,7 +124,7 @@ def printed_as_shown(shown: list[str], printed: str) -> bool:
 
 
 def test_the_code_in_the_tutorial_is_that_of_the_examples() -> None:
-    files = (SMALL, EXAMPLE, ENDLESS, VOICES, SETS, RING, CRITICAL)
+    files = (SMALL, EXAMPLE, ENDLESS, VOICES, SETS, RING, CRITICAL, ABSTRACT, SAFRA)
     small, *others = ((ROOT / file).read_text(encoding="utf-8") for file in files)
     whole, *parts = [*blocks(OWN, "python"), *blocks(LANGUAGE, "python")]
     assert whole == small, "the first Python block of the tutorial must be the whole file"
@@ -150,6 +151,8 @@ class AtAGlance(authors.StateSpace):
         self.r = authors.family(authors.BOOL, self.acceptor, self.acceptor)
         self.q = authors.variable(authors.sequences(self.few, most=3))
         self.now = authors.variable(self.acceptor)
+        told = authors.channel("told", self.few, self.few)
+        self.n, self.i, self.queue = 1, 1, authors.queues(self.few, [told], room=2)
         self.quorum = authors.variable(authors.subsets(self.few))
         self.entry = authors.records(term=self.few, value=self.few)
 

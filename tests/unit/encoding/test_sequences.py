@@ -32,6 +32,7 @@ from fencepost.encoding.language import (
     each,
     exists,
     family,
+    insert,
     integers,
     is_prefix,
     labels,
@@ -132,6 +133,16 @@ def some_claim(chance: random.Random) -> tuple[Term, Callable[[Items, Items], bo
                 lambda a, b: len(a) >= number and a[: number - 1] + a[number:] == tuple(items[1:]),
             ),
             (
+                (length(one) >= number - 1) & (insert(one, number, entry) == sequence_of(S.entry, *items)),
+                lambda a, b: (
+                    len(a) >= number - 1 and (*a[: number - 1], entry, *a[number - 1 :]) == tuple(items)
+                ),
+            ),
+            (
+                (length(one) >= number) & (at(insert(one, number, entry), number + 1) == last(one)),
+                lambda a, b: len(a) >= number and a[number - 1] == a[-1],
+            ),
+            (
                 (length(one) > 1) & (at(without(one, length(one)), 1) == entry),
                 lambda a, b: len(a) > 1 and a[0] == entry,
             ),
@@ -186,6 +197,10 @@ def without_the_next_one(of: Sequence, position: TermLike) -> Sequence:
     return bounded_sequences.without(of, lift(position) + 1)
 
 
+def inserted_one_later(of: Sequence, position: TermLike, item: TermLike) -> Sequence:
+    return bounded_sequences.insert(of, lift(position) + 1, item)
+
+
 def length_of_one_more(of: Sequence) -> Term:
     return of.length + 1
 
@@ -201,6 +216,7 @@ def prefix_without_its_length(one: Sequence, other: Sequence) -> Term:
     [
         ("at", at_one_too_far),
         ("without", without_the_next_one),
+        ("insert", inserted_one_later),
         ("length", length_of_one_more),
         ("is_prefix", prefix_without_its_length),
     ],
@@ -245,22 +261,33 @@ def test_updates_are_those_of_python_along_random_executions() -> None:
                 assert shown["seen"] == logs[who][-1]
 
 
-def test_an_item_leaves_a_sequence_at_any_position() -> None:
+def test_an_item_leaves_and_enters_a_sequence_at_any_position() -> None:
+    def put(s: Logs, server: Parameter, position: Parameter, entry: Parameter) -> Action:
+        when = (position <= length(s.log[server]) + 1) & (length(s.log[server]) < MOST)
+        return Action(when=when, then=[s.log[server].set(insert(s.log[server], position, entry))])
+
     def lose(s: Logs, server: Parameter, position: Parameter) -> Action:
         when = position <= length(s.log[server])
         return Action(when=when, then=[s.log[server].set(without(s.log[server], position))])
 
-    losing = System(S, (each(lose, S, S.server, integers(1, MOST)), *ACTIONS))
+    losing = System(
+        S,
+        (
+            each(lose, S, S.server, integers(1, MOST)),
+            each(put, S, S.server, integers(1, MOST), S.entry),
+            *ACTIONS,
+        ),
+    )
     concrete, replayer = Concrete(losing), Replayer(losing, Subject("logs", {}, {}))
-    assert not any(wrong is not FALSE for wrong in (e.wrong for e in Symbolic(losing).effects[:2]))
+    assert not any(wrong is not FALSE for wrong in (e.wrong for e in Symbolic(losing).effects[:18]))
     for seed in range(60):
         state, *logs = some_state(random.Random(seed))
         for step in concrete.steps:
             who, *given = map(str, step.action.arguments)
-            if step.action.schema.name != "lose" or not step.enabled(state):
+            if step.action.schema.name not in ("lose", "put") or not step.enabled(state):
                 continue
             at_first, place = logs[S.server.values.index(who)], int(given[0])
-            left = at_first[: place - 1] + at_first[place:]
+            left = (*at_first[: place - 1], *given[1:], *at_first[place - (len(given) > 1) :])
             words = ", ".join(f"{i}:{entry}" for i, entry in enumerate(left, 1))
             assert replayer.shown(step.after(state))[f"log[{who}]"] == f"[{words}]", (seed, step.action.name)
 
@@ -312,6 +339,10 @@ BAD: dict[str, tuple[Guard, str]] = {
     "last in a condition": (
         lambda s, n: (True, [s.seen.set("e2", when=last(s.log[n]) == "e1")]),
         "at its end",
+    ),
+    "insert beyond the end": (
+        lambda s, n: (True, [s.log[n].set(insert(s.log[n], 2, "e1"))]),
+        "puts an item into log at a position that it does not have",
     ),
     "without a missing one": (
         lambda s, n: (True, [s.log[n].set(rest(s.log[n]))]),
