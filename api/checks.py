@@ -94,7 +94,7 @@ def count(
     symmetry: bool = False,
     states: int | None = None,
 ) -> StateCount:
-    """Count the reachable states of a protocol, as `fencepost count` does.
+    """Count the reachable states of a protocol, as `fencepost check --engine states` does.
 
     With `symmetry`, states that differ in a renaming only are visited once. `states` limits the states
     visited: then `is_complete` is false. Raises BadInput.

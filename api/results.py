@@ -44,7 +44,7 @@ class CheckedTrace:
         return in_form(self._shown, "html")
 
     def to_json(self) -> dict[str, object]:
-        """Return the document `fencepost.trace/2`, which `fencepost trace` reads from a file."""
+        """Return the document `fencepost.trace/2`, which `fencepost export` reads from a file."""
         return self._shown.trace.to_json()
 
     def to_dataframe(self) -> Any:

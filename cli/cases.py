@@ -143,6 +143,8 @@ def _options(limits: Limits, system: System) -> Iterator[str]:
             continue
         if option.name == "budgets":
             yield from (f"--budget={fault}={most}" for fault, most in value.items())
+        elif option.name == "rounds" and value != defaults.rounds:
+            yield f"--bound=rounds={value}"
         elif value != getattr(defaults, option.name):
             yield f"--{option.name}={value}"
 

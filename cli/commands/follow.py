@@ -31,7 +31,7 @@ from fencepost.encoding.logs.following import Fit, FittingExecution, LogAnswer, 
 STEP_EVENTS = k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step")
 
 EXECUTION = k.keys(
-    path=k.one(PATH, "the execution, as `fencepost trace` reads it"),
+    path=k.one(PATH, "the execution, as `fencepost export` reads it"),
     lines=STEP_EVENTS,
     names=k.table(str, "an object: the values of the protocol that were found for names of the log"),
 )

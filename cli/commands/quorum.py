@@ -13,7 +13,6 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.options.sizes import files_option, sizes_options
-from fencepost.cli.process.handover import outer_timeout_option
 from fencepost.cli.rendering.output import emit, form_option_of, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
 )
 @form_option_of(("text", "csv", "json"))
 @output_option
-@outer_timeout_option
 def command(
     ensemble: int | None,
     write_quorum: int | None,

@@ -1,4 +1,4 @@
-"""The report of `fencepost check` and `simulate`: as text, as JSON and as files."""
+"""The report of `fencepost check`: as text, as JSON and as files."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _results(request: ReportedRequest) -> list[dict[str, Any]]:
 
 
 def trace_files(folder: Path, request: ReportedRequest, form: str) -> Iterator[tuple[str, str]]:
-    """Yield path and text of the files of each counterexample: for `fencepost trace`, and in that form."""
+    """Yield path and text of the files of each counterexample: for `fencepost export`, and in that form."""
     protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.checked.request.instance.protocol.name)
     for one in request.results:
         for number, counterexample in enumerate(one.counterexamples, 1):

@@ -1,4 +1,4 @@
-"""`fencepost trace --eval` and `--diff`: values along a trace, and the differences of two traces."""
+"""`fencepost export --eval` and `--diff`: values along a trace, and the differences of two traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fencepost known --bookkeeper`: the known bugs on the real code of releases, as a matrix."""
+"""`fencepost reproduce [BUG]...`: the known bugs on the real code of releases, as a matrix."""
 
 from __future__ import annotations
 
