@@ -18,7 +18,7 @@ from fencepost.answers.witness_hints import with_hints
 from fencepost.arguments import number, texts
 from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
 from fencepost.cli.options.settings import budgets as read_budgets
-from fencepost.cli.rendering.check_report import reported
+from fencepost.cli.rendering.check_report import CheckReport
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome
@@ -82,7 +82,7 @@ def check(
     asked = AskedRequests(request)
     ask_all(asked, small, limits, _ask, says_nothing)
     asked.outcome = with_hints(asked)
-    return Checked(reported(asked.checked()))
+    return Checked(CheckReport(asked.checked()))
 
 
 def count(

@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.rendering.check_text import counterexample_text, heading, verdict_line, verdict_sentence
+from fencepost.cli.rendering.check_text import counterexample_text, heading
+from fencepost.cli.rendering.verdict_text import verdict_line, verdict_sentence
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput

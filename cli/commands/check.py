@@ -48,13 +48,13 @@ from fencepost.cli.options.settings import (
 )
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_report import Wanted, reported, together
+from fencepost.cli.rendering.check_report import CheckReport, Wanted
 from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
 from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
-from fencepost.cli.rendering.undecided import SIMULATION
+from fencepost.cli.rendering.verdict_text import SIMULATION
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
@@ -267,7 +267,7 @@ def command(
     progress = CheckProgress(verbose)
     asked = AskedRequests(request, elapsed=elapsed)
     lacking = None
-    with keeping(lambda: wanted.so_far(reported(_so_far(asked, progress)))) as progress.announcing:
+    with keeping(lambda: wanted.so_far(CheckReport(_so_far(asked, progress)))) as progress.announcing:
         with progress:
             others = small if certificates is None else {}  # a certificate is of one instance
             try:
@@ -287,11 +287,11 @@ def command(
             elsewhere = {name: show_all(family.exercised[name]) for name in small}
             reasons = uncertified(checked[0].outcome, lacking, elsewhere)
             checked = [replace(checked[0], uncertified=reasons)]
-        results = reported(checked)
-        conclusion = wanted.conclusion(results)
+        report = CheckReport(checked)
+        conclusion = wanted.conclusion(report)
     code = conclude(conclusion)
     if verbose:
-        tell_spent(together(results, known_as_expected).spent)
+        tell_spent(report.outcome().spent)
     return code
 
 

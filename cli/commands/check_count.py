@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
@@ -96,8 +96,8 @@ def _table(title: str, numbers: Mapping[str, int]) -> str:
     return "\n".join([title, *(f"  {line}" for line in columns(rows, right=[1]))])
 
 
-def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
-    content = k.from_record(
+def _json(instance: Instance, counted: StateCount, reason: str | None) -> dict[str, Any]:
+    return k.from_record(
         COUNT_OF_STATES,
         counted,
         **instance.subject.to_json(),
@@ -107,4 +107,3 @@ def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
         interrupted=reason == INTERRUPTED,
         seconds=elapsed(),
     )
-    return json.dumps(content, indent=2)

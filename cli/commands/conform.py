@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -103,7 +102,7 @@ def command(
         ground = grounds(protocol, given, storage, lib.release)
         found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))
         _taken(found, ground, lib, timeout, log)
-    emit(json.dumps(as_json(found), indent=2) if form == "json" else as_text(found), output)
+    emit(as_json(found) if form == "json" else as_text(found), output)
     return int(_exit_code(found))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,7 +158,7 @@ REPLAY = k.keys(
 REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for each trace in the file"))
 
 
-def _json(replays: Sequence[Replay]) -> str:
+def _json(replays: Sequence[Replay]) -> dict[str, Any]:
     traces = [
         k.from_record(
             REPLAY,
@@ -171,7 +170,7 @@ def _json(replays: Sequence[Replay]) -> str:
         )
         for replay in replays
     ]
-    return json.dumps(k.headed(REPLAYS, {"traces": traces}), indent=2)
+    return k.headed(REPLAYS, {"traces": traces})
 
 
 def _false_because(replay: Replay) -> dict[str, object] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -233,9 +232,9 @@ def _violations_text(violations: Violations) -> Iterator[str]:
         yield from _steps(violations.violating)
 
 
-def _json(found: LogAnswer) -> str:
+def _json(found: LogAnswer) -> dict[str, Any]:
     refusal = found.refusal
-    content = k.from_record(
+    return k.from_record(
         FOLLOW,
         found,
         **found.instance.subject.to_json(),
@@ -251,7 +250,6 @@ def _json(found: LogAnswer) -> str:
         reached=[event.where for event in found.reached],
         seconds=elapsed(),
     )
-    return json.dumps(content, indent=2)
 
 
 def _execution_json(execution: FittingExecution) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -19,18 +18,15 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.refused import refuse
-from fencepost.cli.options.search import (
-    jobs_option,
-    memory_option,
-    verbose_option,
-)
+from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
-from fencepost.cli.rendering.check_text import sentence, text_width, verdict_line
+from fencepost.cli.rendering.check_text import sentence, text_width
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
+from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
@@ -290,10 +286,9 @@ NUMBERS = ("steps", "seconds")
 # JSON.
 
 
-def _json(report: KnownReport) -> str:
+def _json(report: KnownReport) -> dict[str, object]:
     results = [_object(row) for row in report.rows]
-    content = k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
-    return json.dumps(content, indent=2)
+    return k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
 
 
 def _object(row: KnownRow) -> dict[str, object]:

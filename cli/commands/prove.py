@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -119,7 +118,7 @@ def command(
         verdict = "undecided"
     last = summary(results, seconds, len(lemmas), cut_short)
     if form == "json":
-        emit(json.dumps(object_of(results, verdict, up_to, seconds, cut_short), indent=2), output)
+        emit(object_of(results, verdict, up_to, seconds, cut_short), output)
     elif streams:
         say(last + "\n")
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
 from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT, file_of, log_option, release_option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
+from fencepost.cli.rendering.output import Result, emit, form_option_of, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.reproduction import as_json, as_text, with_observations
 from fencepost.encoding.errors import BadInput
@@ -205,9 +204,9 @@ def _played(counterexample: Counterexample, playback: Path) -> Reproduction:
         ) from error
 
 
-def _written(run: Reproduction, counterexample: Counterexample, form: str) -> str:
+def _written(run: Reproduction, counterexample: Counterexample, form: str) -> Result:
     if form == "json":
-        return json.dumps(as_json(run), indent=2)
+        return as_json(run)
     if form == "html":
         return in_form(with_observations(run, counterexample), "html").rstrip("\n")
     return as_text(run, counterexample)

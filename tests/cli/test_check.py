@@ -15,8 +15,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.rendering.check_text import verdict_line
-from fencepost.cli.rendering.undecided import try_next
+from fencepost.cli.rendering.verdict_text import try_next, verdict_line
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
