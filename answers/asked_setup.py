@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from fencepost.answers.advice import Advice, Ignored
 from fencepost.answers.asked_release import AskedRelease, asked_pulsar, asked_release
@@ -20,12 +19,14 @@ from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, STORAGES_READ, newest_read
 from fencepost.quorums.deployment import Client, Deployment
+from fencepost.quorums.files.asked_values import AskedValues
 from fencepost.quorums.files.images import Image
 from fencepost.quorums.files.joined_files import Files, read_files
-from fencepost.quorums.files.setters import DEFAULT, Setter
-from fencepost.quorums.files.settings import QUORUMS
+from fencepost.quorums.files.setters import DEFAULT
 from fencepost.quorums.storages import STORAGES
-from fencepost.quorums.stripes import Configuration
+
+SIZES = "-e, -w, -a and -n"
+"""The options without which a setup is not known."""
 
 
 def asked_setup(
@@ -57,36 +58,18 @@ def asked_setup(
         pulsar, release = _of_image(image)
     given = None if release is None else asked_release(release)
     given = given if pulsar is None else asked_pulsar(pulsar)
-    set_by: dict[str, Setter] = {}
-
-    def value(name: str, flag: str, option: object, default: object) -> Any:
-        found, set_by[name] = said.chosen(name, flag, option, default)
-        return found
-
-    def size(name: str, flag: str, option: int | None) -> int:
-        found = value(name, flag, option, None)
-        if found is None and said.sources and name != "bookies":
-            raise BadInput(
-                f"{said.without(QUORUMS[name])}; give -e, -w, -a and -n, or --from FILE that has them"
-            )
-        if found is None:
-            raise BadInput(
-                f"no {flag}: give -e, -w, -a and -n, or --from FILE that has them (a broker.conf has no -n)"
-            )
-        return int(found)
-
-    configuration = Configuration(
-        size("ensemble", "-e", ensemble),
-        size("write_quorum", "-w", write_quorum),
-        size("ack_quorum", "-a", ack_quorum),
-    )
-    number = size("bookies", "-n", bookies)
+    values = AskedValues(said)
+    value, set_by = values.value, values.set_by
+    configuration = values.sizes(ensemble, write_quorum, ack_quorum, SIZES)
+    number = value("bookies", "-n", bookies)
+    if number is None:
+        raise BadInput(f"no -n: give {SIZES}, or --from FILE that has them (a broker.conf has no -n)")
     flag = "--release" if pulsar is None else "--pulsar"
     value("release", flag, None if given is None else given.bookkeeper, NEWEST)
     if image and set_by["release"] != DEFAULT:
         set_by["release"] = of_image
     asked = given or AskedRelease(NEWEST)
-    said = said.known_to(asked.bookkeeper)
+    values.said = said = said.known_to(asked.bookkeeper)
     of_pulsar = said.pulsar or asked.pulsar is not None
     setup = Setup(
         configuration,

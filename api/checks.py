@@ -18,7 +18,7 @@ from fencepost.answers.witness_hints import with_hints
 from fencepost.arguments import number, texts
 from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
 from fencepost.cli.options.settings import budgets as read_budgets
-from fencepost.cli.rendering.check_report import reported
+from fencepost.cli.rendering.check_report import CheckReport
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome
@@ -82,7 +82,7 @@ def check(
     asked = AskedRequests(request)
     ask_all(asked, small, limits, _ask, says_nothing)
     asked.outcome = with_hints(asked)
-    return Checked(reported(asked.checked()))
+    return Checked(CheckReport(asked.checked()))
 
 
 def count(
@@ -94,7 +94,7 @@ def count(
     symmetry: bool = False,
     states: int | None = None,
 ) -> StateCount:
-    """Count the reachable states of a protocol, as `fencepost count` does.
+    """Count the reachable states of a protocol, as `fencepost check --engine states` does.
 
     With `symmetry`, states that differ in a renaming only are visited once. `states` limits the states
     visited: then `is_complete` is false. Raises BadInput.

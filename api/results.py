@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from fencepost.cli.rendering.check_report import ReportedRequest, ReportedResult, as_json, as_text
-from fencepost.cli.rendering.check_text import counterexample_text, verdict_sentence
+from fencepost.cli.rendering.check_report import CheckReport, ReportedResult
+from fencepost.cli.rendering.check_text import counterexample_text
+from fencepost.cli.rendering.verdict_text import verdict_sentence
 from fencepost.encoding.engine.verdicts import worst
 from fencepost.encoding.errors import unknown_name
 from fencepost.encoding.forms import in_form
@@ -44,7 +45,7 @@ class CheckedTrace:
         return in_form(self._shown, "html")
 
     def to_json(self) -> dict[str, object]:
-        """Return the document `fencepost.trace/2`, which `fencepost trace` reads from a file."""
+        """Return the document `fencepost.trace/2`, which `fencepost export` reads from a file."""
         return self._shown.trace.to_json()
 
     def to_dataframe(self) -> Any:
@@ -110,26 +111,26 @@ class CheckedProperty:
 class Checked(Sequence[CheckedProperty]):
     """The results of a check in the order of the properties. A name or a number selects one."""
 
-    _requests: list[ReportedRequest]
+    _report: CheckReport
     _results: list[CheckedProperty] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make a result for each property."""
-        found = [_result(one) for request in self._requests for one in request.results]
+        found = [_result(one) for one in self._report.results]
         object.__setattr__(self, "_results", found)
 
     @property
     def verdict(self) -> str:
         """The worst verdict."""
-        return worst(one.result.verdict for request in self._requests for one in request.results).value
+        return worst(one.result.verdict for one in self._report.results).value
 
     def text(self) -> str:
         """Return what `fencepost check` prints."""
-        return as_text(self._requests)
+        return self._report.text()
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `fencepost check --format json` prints."""
-        document: dict[str, Any] = json.loads(as_json(self._requests))
+        document: dict[str, Any] = json.loads(json.dumps(self._report.document()))
         return document
 
     def __getitem__(self, key: Any) -> Any:
@@ -151,7 +152,7 @@ class Checked(Sequence[CheckedProperty]):
 
     def __repr__(self) -> str:
         """Return the lines of the verdicts."""
-        return "\n".join(line for one in self._requests for line in one.lines)
+        return "\n".join(self._report.lines)
 
     def _repr_html_(self) -> str:
         """Return the verdicts as a table, which notebooks show."""

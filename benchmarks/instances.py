@@ -62,7 +62,7 @@ def larger() -> Iterator[Row]:
     yield from cold_and_warm("today-n4-proof", "today N=4, inflight 1, proof", *today, "--set", "inflight=1")
     striped = ("--set", "ensemble=5", "--set", "bookies=5", "--set", "entries=2")
     yield from cold_and_warm("today-5-3-2-proof", "today 5/3/2 L=2, proof", *today, *striped)
-    bounded = (*subject, *FIXED, *N4, *L2, "--rounds", "10")
+    bounded = (*subject, *FIXED, *N4, *L2, "--bound", "rounds=10")
     yield Row("4.13-n4-l2-ten-rounds-warm", "4.13 N=4 L=2, ten rounds", bounded, warm=True)
 
 

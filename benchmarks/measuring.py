@@ -144,7 +144,7 @@ def measure(row: Row, runs: int) -> list[Run]:
     found: list[Run] = []
     with tempfile.TemporaryDirectory() as folder:
         if row.warm:
-            run_once((*row.arguments, "--rounds", "1"), Path(folder))
+            run_once((*row.arguments, "--bound", "rounds=1"), Path(folder))
         while len(found) < runs and not (found and found[-1].seconds > LONG):
             cache = Path(folder) if row.warm else Path(folder, f"run-{len(found)}")
             found.append(run_once(row.arguments, cache))

@@ -79,7 +79,7 @@ def command(way: str, grid: Path, out: Path) -> list[str]:
     if way == "loop":
         return [sys.executable, "-c", LOOP, str(grid)]
     options = [str(out), "--master", way]
-    return [sys.executable, "-m", "fencepost.cli", "sweep", "run", str(grid), *options]
+    return [sys.executable, "-m", "fencepost.cli", "sweep", str(grid), *options]
 
 
 def measure(text: str, runs: int) -> dict[str, list[float]]:

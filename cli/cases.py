@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.rendering.check_text import counterexample_text, heading, verdict_line, verdict_sentence
+from fencepost.cli.rendering.check_text import counterexample_text, heading
+from fencepost.cli.rendering.verdict_text import verdict_line, verdict_sentence
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
@@ -143,6 +144,8 @@ def _options(limits: Limits, system: System) -> Iterator[str]:
             continue
         if option.name == "budgets":
             yield from (f"--budget={fault}={most}" for fault, most in value.items())
+        elif option.name == "rounds" and value != defaults.rounds:
+            yield f"--bound=rounds={value}"
         elif value != getattr(defaults, option.name):
             yield f"--{option.name}={value}"
 

@@ -13,6 +13,7 @@ from click.shell_completion import add_completion_class, shell_complete
 
 from fencepost.cli.error_document import error_document, wants_json
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.old_names import new_command
 from fencepost.cli.process.handover import nothing_printed, say_error
 from fencepost.encoding.errors import BadInput, InternalError, did_you_mean
 from fencepost.encoding.safe_text import defused, one_line
@@ -22,12 +23,9 @@ TASKS = {
     "Explore a protocol": {
         "protocols": "List the protocols that can be checked, or describe one.",
         "explore": "Step through a protocol by hand, and ask the solver from there.",
-        "count": "Count the reachable states, and what happens in them.",
-        "simulate": "Look for violations in random executions, without a solver.",
     },
     "Check a protocol": {
         "check": "Search for violations of properties, or prove that there are none.",
-        "trace": "Replay and show a saved counterexample.",
         "follow": "Say whether a log of a real system is an execution of a protocol.",
         "weaken": "Change the protocol in one place at a time: which property notices?",
         "known": "Check that known bugs are found, and are gone once mended.",
@@ -35,7 +33,7 @@ TASKS = {
     "Prove and certify": {
         "invariants": "Show which invariants are inductive and what breaks the others, or find some.",
         "certify": "Check a certificate without the solver that made it.",
-        "export": "Write a query for other solvers, or a circuit for model checkers.",
+        "export": "Show a saved trace or a sweep in other forms; write a query for solvers.",
         "prove": "Prove the quorum lemmas for configurations of all sizes.",
     },
     "BookKeeper configurations and releases": {
@@ -44,11 +42,11 @@ TASKS = {
         "releases": "List the known bugs by release.",
     },
     "The real code": {
-        "reproduce": "Drive the real BookKeeper through a saved counterexample.",
+        "reproduce": "Drive the real BookKeeper through a counterexample or known bugs.",
         "conform": "Compare random executions of a model with the real BookKeeper.",
     },
     "Sweeps": {
-        "sweep": "Check a grid of instances on Spark, and report the results.",
+        "sweep": "Check a grid of instances on Spark.",
     },
     "Other programs": {
         "serve": "Answer programs that write protocols (Model Context Protocol).",
@@ -80,6 +78,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the arguments name, and the rest of them; fail with one that is like it."""
         name = args[0]
+        if new := new_command(args):
+            ctx.fail(new)
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command {name!r}{did_you_mean(name, COMMANDS)}; valid: {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)

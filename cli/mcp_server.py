@@ -1,4 +1,4 @@
-"""The tools of `fencepost serve --mcp`. Each runs one command of Fencepost in a process of its own.
+"""The tools of `fencepost serve`. Each runs one command of Fencepost in a process of its own.
 
 A program that connects chooses names and numbers, never a whole command line. Each value stands behind the
 name of its option, so no value is read as an option.
@@ -198,7 +198,7 @@ class Tools:
                 return found
             source = [f"--protocol={name}"] if name.endswith(".py") else []
             shown = [f"--eval={expression}" for expression in values]
-            along = await self.door.answer("trace", str(traces[0]), *source, *shown, self.limit)
+            along = await self.door.answer("export", str(traces[0]), *source, *shown, self.limit)
             return bounded(f"{found}\n\n{along}")
 
     async def replay(self, trace: str, protocol: str | None = None, values: list[str] | None = None) -> str:
@@ -208,7 +208,7 @@ class Tools:
         """
         source = [] if protocol is None else [f"--protocol={self.door.protocol(protocol)}"]
         shown = [f"--eval={expression}" for expression in values or ()]
-        return await self.door.answer("trace", str(self.door.inside(trace)), *source, *shown, self.limit)
+        return await self.door.answer("export", str(self.door.inside(trace)), *source, *shown, self.limit)
 
     async def count(
         self,
@@ -219,7 +219,8 @@ class Tools:
     ) -> str:
         """Count the reachable states, how often each action fires, and where each witness is true."""
         words = [*instance_words(settings or {}, release), *(["--symmetry"] if symmetry else [])]
-        return await self.door.answer("count", self.door.protocol(protocol), *words, self.limit)
+        words += ["--engine=states"]
+        return await self.door.answer("check", self.door.protocol(protocol), *words, self.limit)
 
     async def find_invariants(
         self, protocol: str, settings: Settings | None = None, properties: list[str] | None = None

@@ -34,7 +34,7 @@ from fencepost.realcode.transcripts import (
 )
 
 SCHEMA = "fencepost.runs/4"
-HINT = "give what `conform --transcript` wrote"
+HINT = "give what `conform` wrote under FENCEPOST_TRANSCRIPT"
 
 KEYS = HEAD | k.keys(seed=k.whole(least=-(10**18) + 1, most=10**18 - 1))
 RUN = k.keys(

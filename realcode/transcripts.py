@@ -33,7 +33,7 @@ from fencepost.realcode.library import RUN_AS
 from fencepost.realcode.reproduction import Reproduction, Setting
 
 SCHEMA = "fencepost.transcript/3"
-HINT = "give what `reproduce --transcript` wrote"
+HINT = "give what `reproduce` wrote under FENCEPOST_TRANSCRIPT"
 
 HEAD = k.keys(
     schema=k.text(),

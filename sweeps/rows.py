@@ -1,6 +1,6 @@
 """Rows: a case and its answer, as typed columns for Arrow, Spark and Parquet.
 
-A row is a dictionary with a value, or None, for each column. Traces are JSON text, as `fencepost trace`
+A row is a dictionary with a value, or None, for each column. Traces are JSON text, as `fencepost export`
 reads it.
 """
 

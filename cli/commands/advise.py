@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import click
@@ -16,48 +16,18 @@ from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_c
 from fencepost.cli.options.sizes import files_option, sizes_options
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.check_text import WIDTH, text_width
-from fencepost.cli.rendering.output import emit, form_option_of, output_option
+from fencepost.cli.rendering.output import Result, emit, form_option_of, output_option
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST
 from fencepost.quorums.storages import STORAGES
 
-
-def as_json(advice: Advice) -> str:
-    """Return the JSON document."""
-    from fencepost.cli.rendering.advice_document import as_json
-
-    return as_json(advice)
-
-
-def as_sarif(advice: Advice) -> str:
-    """Return the SARIF document."""
-    from fencepost.cli.rendering.advice_document import as_sarif
-
-    return as_sarif(advice)
-
-
-def page(advice: Advice) -> str:
-    """Return the page."""
-    from fencepost.cli.rendering.advice_page import page
-
-    return page(advice)
-
-
-def as_rules(advice: Advice) -> str:
-    """Return the alert rules as YAML."""
-    from fencepost.cli.rendering.advice_rules import as_rules
-
-    return as_rules(advice)
-
-
-FORMS: Mapping[str, Callable[[Advice], str]] = {
-    "text": as_text,
-    "json": as_json,
-    "sarif": as_sarif,
-    "html": page,
-    "prometheus-rules": as_rules,
+FORMS = {
+    "json": "advice_document.document",
+    "sarif": "advice_document.as_sarif",
+    "html": "advice_page.page",
+    "prometheus-rules": "advice_rules.as_rules",
 }
-"""The forms of the result, by the names that `--format` takes."""
+"""The functions that write the forms besides text, each imported when it is asked for."""
 
 
 @grouped_command(example="fencepost advise -e 3 -w 3 -a 2 -n 4 --release 4.17.3")
@@ -90,7 +60,7 @@ FORMS: Mapping[str, Callable[[Advice], str]] = {
     group=CONFIGURATION,
     help="How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
 )
-@form_option_of(tuple(FORMS))
+@form_option_of(("text", *FORMS))
 @output_option
 @option("--all", "whole", is_flag=True, help="Print the steps too, by who does them and when.")
 @option(
@@ -128,8 +98,14 @@ def command(
         raise BadInput(f"--all: --format {form} has all of it anyway; leave it out")
     advice = asked_setup(journal=_on(journal), sync=_on(sync), checks=_on(checks), **asked)
     width = text_width() if output is None else WIDTH
-    emit(as_text(advice, whole, width) if form == "text" else FORMS[form](advice), output)
+    emit(as_text(advice, whole, width) if form == "text" else _in_form(advice, form), output)
     return int(ExitCode.VIOLATED if advice.fails_on(fail_on) else ExitCode.SUCCESS)
+
+
+def _in_form(advice: Advice, form: str) -> Result:
+    module, name = FORMS[form].split(".")
+    result: Result = getattr(import_module(f"fencepost.cli.rendering.{module}"), name)(advice)
+    return result
 
 
 def _on(option: str | None) -> bool | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,7 +106,7 @@ def command(
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun
-    emit(json.dumps(_json(report), indent=2) if form == "json" else _text(report), output)
+    emit(_json(report) if form == "json" else _text(report), output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 
 

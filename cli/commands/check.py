@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,9 +26,12 @@ from fencepost.cli.commands.check_certificates import (
     uncertified,
     with_certificates,
 )
+from fencepost.cli.commands.check_count import count
+from fencepost.cli.commands.check_simulation import RUNS, met_no_witness, simulated
 from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
-from fencepost.cli.options.protocols import find_protocol, instance_options
+from fencepost.cli.options.protocols import asked_instance, find_protocol, instance_options
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import (
     drop_declared_option,
     jobs_option,
@@ -44,12 +48,13 @@ from fencepost.cli.options.settings import (
 )
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_report import Wanted, reported, together
+from fencepost.cli.rendering.check_report import CheckReport, Wanted
 from fencepost.cli.rendering.check_text import instance_line
 from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
-from fencepost.cli.rendering.output import output_option, prepare_folder
+from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
+from fencepost.cli.rendering.verdict_text import SIMULATION
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
@@ -58,6 +63,29 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.liveness.live_check import check_all
+
+STATES = "states"
+ALONE = (SIMULATION, STATES)
+"""The engines that decide nothing or prove nothing, so no other one is asked beside them."""
+
+FOR_VERDICTS = (
+    *("budget", "bound", "minimize", "count", "drop_declared", "solver", "jobs"),
+    *("certificates", "since", "require_proof"),
+)
+NOT_OF = {
+    SIMULATION: (*FOR_VERDICTS, "memory", "symmetry"),
+    STATES: (*FOR_VERDICTS, "seed", "traces", "sarif", "expect", "known_as_expected", "verbose", "runs"),
+}
+"""The parameters of the command that mean nothing to these engines."""
+
+
+def bound(text: str | Mapping[str, int]) -> Mapping[str, int]:
+    """Return the limit that `--bound` gives: on steps, or on rounds."""
+    if not isinstance(text, str):
+        return text
+    number = text.removeprefix("rounds=")
+    return {"bound": STEPS(number)} if number == text else {"rounds": ROUNDS(number)}
+
 
 PATIENCE: Patience | None = Patience()
 """How long a counterexample is made smaller if `--minimize` is not given."""
@@ -69,13 +97,13 @@ PATIENCE: Patience | None = Patience()
 @instance_options
 @properties_option
 @budget_option
-@option("--bound", type=STEPS, metavar="K", group=SEARCH, help="Search executions of at most K steps.")
 @option(
-    "--rounds",
-    type=ROUNDS,
-    metavar="R",
+    "--bound",
+    type=bound,
+    metavar="K|rounds=R",
+    default={},
     group=SEARCH,
-    help="Search at most R rounds.  [default: until decided]",
+    help="Search executions of at most K steps, or at most R rounds.  [default: until decided]",
 )
 @option(
     "--minimize",
@@ -97,11 +125,26 @@ PATIENCE: Patience | None = Patience()
 @option(
     "--engine",
     "engines",
-    type=Choice(ENGINES),
+    type=Choice((*ENGINES, *ALONE)),
     metavar="NAME",
     multiple=True,
     group=SEARCH,
-    help=f"Engine (repeatable): {', '.join(ENGINES)}.  [default: by protocol]",
+    help=f"Engine (repeatable): {', '.join(ENGINES)}; or {' or '.join(ALONE)}, alone.",
+)
+@option(
+    "--runs",
+    type=COUNT,
+    default=RUNS,
+    show_default=True,
+    metavar="N",
+    group=SEARCH,
+    help="With --engine simulation: simulate N random executions.",
+)
+@option(
+    "--symmetry",
+    is_flag=True,
+    group=SEARCH,
+    help="With --engine states: visit one of the states that differ in a renaming only.",
 )
 @drop_declared_option
 @solver_option
@@ -161,6 +204,9 @@ def command(
     drop_declared: bool,
     verbose: bool,
     minimize: str | None,
+    bound: dict[str, Any],
+    runs: int,
+    symmetry: bool,
     **limits: Any,
 ) -> int:
     """Search PROTOCOL, or the one in FILE.py, for violations of its properties, and for proofs.
@@ -170,7 +216,19 @@ def command(
     needs and that the protocol does not declare are looked for (the engine ic3). Exits with 0 if all
     properties are proved, or hold up to the bound given; 1 if one is violated; 3 if one is undecided or
     vacuous.
+
+    Random executions (the engine simulation) need no solver and prove nothing. The engine states only
+    counts: the reachable states, how often each action leads from one to another, and in how many the
+    witness of each property is true. It exits with 0 if all were counted, else with 3.
     """
+    alone = _alone(limits["engines"])
+    if alone == STATES:
+        if form not in FORMATS:
+            raise BadInput(f"--format {form}: --engine {STATES} finds none; valid: {', '.join(FORMATS)}")
+        instance = asked_instance(protocol, settings, release)
+        counted = instance.properties(*names)
+        return count(instance, counted, symmetry, limits["timeout"], limits["memory"], form, output)
+    limits["engines"] = () if alone else limits["engines"]
     if known_as_expected and expect is not None:
         raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
     made = settings_of(settings)
@@ -178,12 +236,15 @@ def command(
         budgets=budgets(budget),
         enumeration_first=certificates is None and since is None,  # it gives none, and needs no clauses
         **_minimizing(minimize),
+        **bound,
         **limits,
     )
     if sarif is not None:
         refuse_sarif(sarif, protocol, output)
     family = find_protocol(protocol)
     request = request_of(family, made, names, release, limits_asked, drop_declared)
+    if alone == SIMULATION:
+        request = replace(request, properties=request.instance.properties(*names))
     small = small_instances(family, made, request)
     if traces is not None:
         prepare_folder(Path(traces))
@@ -200,17 +261,21 @@ def command(
         sarif,
         protocol,
     )
-    refuse_uncheckable(request.system, request.limits)
+    if not alone:
+        refuse_uncheckable(request.system, request.limits)
     kept = None if since is None else kept_of(Path(since), request.instance)
     progress = CheckProgress(verbose)
     asked = AskedRequests(request, elapsed=elapsed)
     lacking = None
-    with keeping(lambda: wanted.so_far(reported(_so_far(asked, progress)))) as progress.announcing:
+    with keeping(lambda: wanted.so_far(CheckReport(_so_far(asked, progress)))) as progress.announcing:
         with progress:
             others = small if certificates is None else {}  # a certificate is of one instance
             try:
-                ask_all(asked, others, limits_asked, partial(_ask, progress, kept), says_nothing)
-                asked.outcome = with_hints(asked)
+                if alone == SIMULATION:
+                    ask_all(asked, others, limits_asked, partial(simulated, runs=runs), met_no_witness)
+                else:
+                    ask_all(asked, others, limits_asked, partial(_ask, progress, kept), says_nothing)
+                    asked.outcome = with_hints(asked)
             except KeyboardInterrupt:
                 asked.interrupt()
             if certificates is not None:
@@ -222,12 +287,24 @@ def command(
             elsewhere = {name: show_all(family.exercised[name]) for name in small}
             reasons = uncertified(checked[0].outcome, lacking, elsewhere)
             checked = [replace(checked[0], uncertified=reasons)]
-        results = reported(checked)
-        conclusion = wanted.conclusion(results)
+        report = CheckReport(checked)
+        conclusion = wanted.conclusion(report)
     code = conclude(conclusion)
     if verbose:
-        tell_spent(together(results, known_as_expected).spent)
+        tell_spent(report.outcome().spent)
     return code
+
+
+def _alone(engines: Sequence[str]) -> str | None:
+    """Return the engine that is asked alone, if one is; raises BadInput for what means nothing to it."""
+    alone = next((name for name in engines if name in ALONE), None)
+    if alone is None:
+        refuse("an engine that decides", "runs", "symmetry")
+    elif len(set(engines)) > 1:
+        raise BadInput(f"--engine {alone}: is asked alone; leave the other engines out")
+    else:
+        refuse(f"--engine {alone}", *NOT_OF[alone])
+    return alone
 
 
 def _minimizing(asked: str | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +13,13 @@ from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.realcode import (
+    PLAYBACK,
+    TRANSCRIPT,
+    file_of,
     library_option,
     log_option,
-    playback_option,
     release_option,
     storage_option,
-    transcript_option,
 )
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import setting, settings_option
@@ -57,7 +57,6 @@ TOLD = 50
 @library_option
 @release_option
 @storage_option
-@playback_option("the runs and the answers")
 @log_option
 @option(
     "--runs",
@@ -71,7 +70,6 @@ TOLD = 50
 @timeout_option(default=None)
 @form_option
 @output_option
-@transcript_option
 def command(
     protocol: str | None,
     folder: Path | None,
@@ -81,8 +79,6 @@ def command(
     storage: str | None,
     settings: tuple[str, ...],
     timeout: float,
-    transcript: str | None,
-    playback: Path | None,
     log: Path | None,
     form: str,
     output: str | None,
@@ -92,15 +88,12 @@ def command(
     Exits with 0 if the code does what the model says in all runs, 1 if it departs in one, 3 if there were
     fewer runs than asked for, because of the time or because the harness failed.
     """
-    if playback is not None:
-        of_runs = "protocol", "folder", "release", "asked", "seed", "storage", "settings", "transcript", "log"
-        refuse("--playback", *of_runs)
+    if (playback := file_of(PLAYBACK)) is not None:
+        refuse(PLAYBACK, "protocol", "folder", "release", "asked", "seed", "storage", "settings", "log")
         found = _checked_again(playback)
     elif protocol is None or folder is None:
         what = "PROTOCOL" if protocol is None else "--bookkeeper"
-        raise BadInput(
-            f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB, or --playback FILE"
-        )
+        raise BadInput(f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB")
     else:
         storage, seed, asked = storage or DEFAULT, seed if seed is not None else 1, asked or RUNS
         defaults_of(protocol)  # the protocol is refused before the library
@@ -108,8 +101,8 @@ def command(
         lib = with_rules(library(folder, release))
         ground = grounds(protocol, given, storage, lib.release)
         found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))
-        _taken(found, ground, lib, timeout, transcript, log)
-    emit(json.dumps(as_json(found), indent=2) if form == "json" else as_text(found), output)
+        _taken(found, ground, lib, timeout, log)
+    emit(as_json(found) if form == "json" else as_text(found), output)
     return int(_exit_code(found))
 
 
@@ -118,11 +111,11 @@ def _taken(
     ground: Sequence[Ground],
     lib: Library,
     timeout: float,
-    transcript: str | None,
     log: Path | None,
 ) -> None:
     """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
+    transcript = file_of(TRANSCRIPT)
 
     def keep(ground: Ground, run: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
         if transcript is not None:
@@ -144,7 +137,7 @@ def _taken(
     found.seconds = time.monotonic() - begun
     if transcript is not None:
         file = RunFile(found.setting, today(), found.protocol, found.seed, tuple(kept), found.asked)
-        write_whole(Path(transcript), file.to_json_lines())
+        write_whole(transcript, file.to_json_lines())
 
 
 def _checked_again(path: Path) -> Conformance:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import webbrowser
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,7 +12,6 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import LIMITS, grouped_command, option
 from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
 from fencepost.cli.options.protocols import find_protocol, instance_options
-from fencepost.cli.options.search import memory_option, solver_option
 from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.handover import say
 from fencepost.encoding.documents import read_json
@@ -45,7 +43,6 @@ HINT = "give a trace that `check --traces` or an exploration wrote"
     "--port", type=PORT, default=0, metavar="N", group=START, help="Port of the page.  [default: a free one]"
 )
 @option("--no-browser", is_flag=True, group=START, help="Print the address of the page and open no browser.")
-@solver_option
 @option(
     "--timeout-per-question",
     "timeout",
@@ -55,7 +52,6 @@ HINT = "give a trace that `check --traces` or an exploration wrote"
     group=LIMITS,
     help="Time for each question to the solver.  [default: 60]",
 )
-@memory_option
 def command(
     protocol: str,
     settings: tuple[str, ...],
@@ -64,7 +60,7 @@ def command(
     step: int | None,
     port: int,
     no_browser: bool,
-    **limits: Any,
+    timeout: float,
 ) -> int:
     """Step through PROTOCOL, or the one in FILE.py, by hand, in the browser.
 
@@ -77,7 +73,7 @@ def command(
     explorer = Explorer(_instance(protocol, settings, release, saved))
     path = ExplorerPath() if file is None else opened(explorer, saved, file, step)
     explorer.at(path)
-    return _serve(explorer, SolverDesk(explorer, Limits(**limits)), path, port, no_browser)
+    return _serve(explorer, SolverDesk(explorer, Limits(timeout=timeout)), path, port, no_browser)
 
 
 def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:

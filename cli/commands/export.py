@@ -1,49 +1,80 @@
-"""`fencepost export`: write a query for other solvers, or a circuit for model checkers."""
+"""`fencepost export`: a protocol as a query or a circuit, a saved trace, or the results of a sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from fencepost.cli.options.completion import property_names
+from fencepost.cli.commands.export_query import QUERIES, QUERY_FORMS, write_query
+from fencepost.cli.commands.export_sweep import SWEEP_FORMS, write_row, write_sweep
+from fencepost.cli.commands.export_trace import TRACE_FORMS, replays_in, write_replays
+from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.completion import property_names, protocol_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.protocols import asked_instance
 from fencepost.cli.options.refused import refuse
-from fencepost.cli.options.settings import budget_option, budgets
+from fencepost.cli.options.saved import source_option
+from fencepost.cli.options.settings import budget_option, budgets, release_option, settings_option
 from fencepost.cli.process.handover import outer_timeout_option
-from fencepost.cli.rendering.output import emit, output_option, write_whole
-from fencepost.encoding.engine.clauses import with_found
-from fencepost.encoding.engine.limits import known_faults
-from fencepost.encoding.engine.named_clauses import NotAClauseError, clauses_of
+from fencepost.cli.rendering.output import output_option
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.evidence.manifests import read_manifest
-from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep, steps
-from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Kind, Query
-from fencepost.encoding.evidence.question_files import Asking, Question, remarks
-from fencepost.encoding.formulas.aiger import CircuitBuilder, circuit_remarks
-from fencepost.encoding.language.protocol import Instance
-from fencepost.encoding.language.system import System
-from fencepost.encoding.versions import version
+from fencepost.encoding.evidence.queries import Kind
 
-CIRCUIT = "aiger"
-"""The form that has the whole instance, not a query."""
+FORMS = tuple(dict.fromkeys((*TRACE_FORMS, *SWEEP_FORMS, *QUERY_FORMS)))
 
-FORMATS = ("smt2", CIRCUIT)
+OF_QUERIES = ("settings", "release", "budget", "what", "rounds", "action", "folder")
+OF_TRACES = ("source", "expressions", "other")
+"""The parameters that mean something for a protocol alone, and for a trace alone."""
 
-QUERY = "Query"
-
-ACTION = "action"
-"""The query about the actions of one name, which `--action` gives."""
-
-QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGINNING, ACTION)
-"""The queries that can be exported. A certificate has the one of completeness."""
+QUERY, TRACE, SWEEP = "Of a protocol", "Of a trace", "Of a sweep"
 
 
-@grouped_command(example="fencepost export bookkeeper-4.13 --property no-divergence --rounds 2 --format smt2")
-@instance_options
+@grouped_command(example="fencepost export found/bookkeeper-4.13.no-divergence.json --format html -o it.html")
+@click.argument("protocol", metavar="PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
+@option(
+    "--format",
+    "form",
+    type=Choice(FORMS),
+    default="text",
+    show_default=True,
+    metavar="FORM",
+    help="Form of the result, one of those above.",
+)
+@output_option
+@option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=property_names,
+    help="The property of the query, or of the traces (repeatable).",
+)
+@outer_timeout_option
+@source_option
+@option(
+    "--eval",
+    "expressions",
+    multiple=True,
+    metavar="EXPR",
+    group=TRACE,
+    help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
+)
+@option(
+    "--diff",
+    "other",
+    type=click.Path(),
+    metavar="OTHER",
+    group=TRACE,
+    help="Show how another trace differs from this one.",
+)
+@option("--row", metavar="ID", group=SWEEP, help="Write the counterexample of this row, as a saved trace.")
+@settings_option
+@release_option
 @budget_option
 @option(
     "--what",
@@ -53,15 +84,6 @@ QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGI
     show_default=True,
     group=QUERY,
     help=f"Query: {', '.join(QUERIES)}.",
-)
-@option(
-    "--property",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=property_names,
-    group=QUERY,
-    help="The property of the query (repeatable with --what beginning or action, and with aiger).",
 )
 @option("--rounds", type=ROUNDS, metavar="R", group=QUERY, help="The number of rounds of the query.")
 @option("--action", metavar="NAME", group=QUERY, help="With --what action: its name, such as 'handle add'.")
@@ -73,124 +95,75 @@ QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGI
     group=QUERY,
     help="With --what beginning or action: the claims of this certificate, and its found clauses.",
 )
-@option(
-    "--format",
-    "form",
-    type=Choice(FORMATS),
-    metavar="FORM",
-    required=True,
-    help="Form of the result: smt2 for SMT solvers, aiger for model checkers.",
-)
-@output_option
-@outer_timeout_option
 def command(
     protocol: str,
+    form: str,
+    output: str | None,
+    names: tuple[str, ...],
+    source: str | None,
+    expressions: tuple[str, ...],
+    other: str | None,
+    row: str | None,
     settings: tuple[str, ...],
     release: str | None,
+    budget: tuple[str, ...],
     what: str,
-    names: tuple[str, ...],
     rounds: int | None,
     action: str | None,
     folder: str | None,
-    budget: tuple[str, ...],
-    form: str,
-    output: str | None,
-) -> None:
-    """Write a query about PROTOCOL, or the one in FILE.py, for other solvers.
+) -> int:
+    """Write a saved trace, the results of a sweep, or a query about a protocol in another form.
 
-    With --format aiger it writes the whole instance, with all properties or those named, as a circuit for
-    hardware model checkers (AIGER 1.9, binary, to a file).
+    FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
+    is replayed, or a script of your own. It is replayed step by step on plain values. Exits with 1 if a step
+    is impossible, if it does not change what FILE says, or if nothing is violated at the end. The forms:
+    text, json, itf, mermaid, sequencediagram, html.
 
-    The file of a query says what the answers sat and unsat mean. Queries about executions of up to R rounds:
-    can the property be false after one (property), can its witness be true after one (witness), is a step
-    badly defined (well-defined). Induction over one action: can an invariant be false at first (beginning),
-    or after an action (action).
+    DIR is the folder or the address of a sweep. Its rows are shown by property, by E/WQ/AQ, and one by one.
+    Exits with 3 if some cases have no row. The forms: text, csv, markdown, html (one page that loads nothing;
+    its cells lead to counterexamples and certificates).
+
+    PROTOCOL, or the one in FILE.py, is written as a query for SMT solvers (smt2), or as a circuit for
+    hardware model checkers (aiger: AIGER 1.9, binary, to a file). The file of a query says what the answers
+    sat and unsat mean. Queries about executions of up to R rounds: can the property be false after one
+    (property), can its witness be true after one (witness), is a step badly defined (well-defined).
+    Induction over one action: can an invariant be false at first (beginning), or after an action (action).
     """
-    limits = budgets(budget)
-    instance = asked_instance(protocol, settings, release)
-    system = instance.system
-    known_faults(system, limits)
-    if form == CIRCUIT:
-        if what != Kind.PROPERTY.value:
-            raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
-        refuse(f"--format {CIRCUIT}", "rounds", "action", "budget", "folder")
-        _write_circuit(instance, names, output)
-        return
-    if what in (BEGINNING, ACTION):
-        refuse(f"--what {what}", "rounds", "budget")
-        if folder is not None:
-            refuse("--certificate", "names")
-            system, claims = _certified(Path(folder), instance)
-        else:
-            claims = _declared(instance, what, names)
-        query: Question = _step(system, what, claims, action)
-    else:
-        refuse(f"--what {what}", "action", "folder")
-        query = _query(Kind(what), rounds, names)
-    asking = Asking(system, instance.properties(*names) if names else [], limits)
-    said = [
-        f"Fencepost {version()}: a query for other solvers",
-        *remarks(query, instance.subject, limits),
-    ]
-    emit(asking.smtlib(query, said).rstrip("\n"), output)
+    if form in QUERY_FORMS or _is_protocol(protocol):
+        _require(form, "a protocol", QUERY_FORMS)
+        refuse("a protocol", *OF_TRACES, "row")
+        limits = budgets(budget)
+        instance = asked_instance(protocol, settings, release)
+        asked: dict[str, Any] = {
+            "what": what,
+            "names": names,
+            "rounds": rounds,
+            "action": action,
+            "folder": folder,
+        }
+        write_query(instance, form, output, limits=limits, **asked)
+        return int(ExitCode.SUCCESS)
+    if os.path.isdir(protocol) or "://" in protocol:
+        refuse("the results of a sweep", *OF_QUERIES, *OF_TRACES, "names")
+        if row is not None:
+            refuse("--row", "form")
+            return int(write_row(protocol, row, output))
+        _require(form, "the results of a sweep", SWEEP_FORMS)
+        return int(write_sweep(protocol, form, output))
+    refuse("a saved trace", *OF_QUERIES, "row")
+    _require(form, "a saved trace", TRACE_FORMS)
+    replays = replays_in(Path(protocol), source, names)
+    others = replays_in(Path(other), source, names) if other is not None else []
+    return int(write_replays(replays, others, protocol, form, output, expressions))
 
 
-def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | None) -> None:
-    """Write the instance as a circuit. Raises BadInput without a file, because the form is binary."""
-    if output is None:
-        raise BadInput(f"--format {CIRCUIT}: is binary; say to which file with --output FILE.aig")
-    properties = instance.properties(*names)
-    builder = CircuitBuilder(instance.system, properties)
-    varied = dict.fromkeys(v.family.name for v in instance.system.varied)
-    remarks = circuit_remarks(instance.subject, properties, builder.constant, list(varied))
-    said = [f"Fencepost {version()}: an instance for model checkers", *remarks]
-    write_whole(Path(output), builder.circuit().aiger(said))
+def _is_protocol(name: str) -> bool:
+    from fencepost.properties.catalogue import FAMILIES
+
+    return name in FAMILIES or name.endswith(".py")
 
 
-def _declared(instance: Instance, what: str, names: tuple[str, ...]) -> list[str]:
-    """Return the names of the declared invariants and of these properties."""
-    asked = instance.properties(*names) if names else []
-    claims = [*(i.name for i in instance.system.invariants), *(prop.name for prop in asked)]
-    if not claims:
-        raise BadInput(
-            f"--what {what}: no invariants are declared here; say which property with --property NAME"
-        )
-    return claims
-
-
-def _certified(folder: Path, instance: Instance) -> tuple[System, list[str]]:
-    """Return the system with the clauses of a certificate, and the names of the claims in it."""
-    found = read_manifest(folder)
-    if found.subject != instance.subject:
-        raise BadInput(f"--certificate {folder}: is of another instance; give the settings that it names")
-    try:
-        system = with_found(instance.system, clauses_of(instance.system, found.found))
-    except NotAClauseError as error:
-        raise BadInput(f"--certificate {folder}: {error}") from error
-    claims = [name for one in found.claims if one.rounds is None for name in (one.property, *one.invariants)]
-    if not claims:
-        raise BadInput(f"--certificate {folder}: has no proof by induction over one action")
-    return system, claims
-
-
-def _step(system: System, what: str, claims: Iterable[str], action: str | None) -> ActionStep:
-    """Return the proof obligations of the initial state, or of an action, for these claims."""
-    by_action = {step.action: step for step in steps(system, claims)}
-    if what == BEGINNING:
-        refuse(f"--what {what}", "action")
-        return by_action[None]
-    if action is None or action not in by_action:
-        given = "is about the actions of one name" if action is None else f"{action}: no such action"
-        known = ", ".join(name for name in by_action if name is not None)
-        raise BadInput(f"--what {what}: {given}; valid for --action: {known}")
-    return by_action[action]
-
-
-def _query(kind: Kind, rounds: int | None, names: tuple[str, ...]) -> Query:
-    if rounds is None:
-        raise BadInput(f"--what {kind.value}: is about rounds; say how many with --rounds R")
-    if kind in ABOUT_ONE_PROPERTY and len(names) != 1:
-        raise BadInput(f"--what {kind.value}: is about one property; say which with --property NAME")
-    if kind not in ABOUT_ONE_PROPERTY and names:
-        raise BadInput(f"--property {names[0]}: --what {kind.value} is about no property; leave it out")
-    return Query(kind, rounds, names[0] if names else None)
+def _require(form: str, what: str, valid: Sequence[str]) -> None:
+    """Raise BadInput for a form that this does not have."""
+    if form not in valid:
+        raise BadInput(f"--format {form}: {what} has no such form; valid: {', '.join(valid)}")

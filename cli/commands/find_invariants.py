@@ -33,14 +33,14 @@ class FindOptions:
     drop_declared: bool
 
 
-def find_invariants(wanted: FindOptions, output: str | None, timeout: float, verbose: bool) -> int:
+def find_invariants(wanted: FindOptions, output: str | None, timeout: float) -> int:
     """Look for invariants, print what is found or how far it came, and return the exit code."""
     protocol = find_protocol(wanted.protocol)
     made = settings_of(wanted.settings)
     chosen = sizes(protocol, made, wanted.grow, wanted.release)
     chosen[0].instance.properties(*wanted.names)
     heard = _Heard()
-    with CheckProgress(verbose) as progress:
+    with CheckProgress() as progress:
         last = joint(protocol, made, chosen, wanted.release)
         arguments = chosen, last, wanted.names, wanted.drop_declared, JUDGE
         worker = Worker("invariants", discover, *arguments, gib=None)

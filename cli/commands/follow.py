@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from fencepost.encoding.logs.following import Fit, FittingExecution, LogAnswer, 
 STEP_EVENTS = k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step")
 
 EXECUTION = k.keys(
-    path=k.one(PATH, "the execution, as `fencepost trace` reads it"),
+    path=k.one(PATH, "the execution, as `fencepost export` reads it"),
     lines=STEP_EVENTS,
     names=k.table(str, "an object: the values of the protocol that were found for names of the log"),
 )
@@ -233,9 +232,9 @@ def _violations_text(violations: Violations) -> Iterator[str]:
         yield from _steps(violations.violating)
 
 
-def _json(found: LogAnswer) -> str:
+def _json(found: LogAnswer) -> dict[str, Any]:
     refusal = found.refusal
-    content = k.from_record(
+    return k.from_record(
         FOLLOW,
         found,
         **found.instance.subject.to_json(),
@@ -251,7 +250,6 @@ def _json(found: LogAnswer) -> str:
         reached=[event.where for event in found.reached],
         seconds=elapsed(),
     )
-    return json.dumps(content, indent=2)
 
 
 def _execution_json(execution: FittingExecution) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fencepost.answers.known import KNOWN, chosen
 from fencepost.cli.exits import ExitCode
@@ -134,7 +134,7 @@ def text_of(found: LedgerAnswers, unread: bool) -> Iterator[str]:
         yield f"{bare} of 4.18.0 lack their attributes, so their ledger is unknown: put %X into the layout"
 
 
-def json_of(found: LedgerAnswers) -> str:
+def json_of(found: LedgerAnswers) -> dict[str, Any]:
     """Return the answer as a document."""
     ledgers = [
         {
@@ -148,7 +148,7 @@ def json_of(found: LedgerAnswers) -> str:
         }
         for one, findings in found.ledgers
     ]
-    content = k.from_record(
+    return k.from_record(
         FOLLOW_LEDGERS,
         found.log,
         **found.instance.subject.to_json(),
@@ -159,7 +159,6 @@ def json_of(found: LedgerAnswers) -> str:
         without_values=list(found.log.without_values),
         seconds=elapsed(),
     )
-    return json.dumps(content, indent=2)
 
 
 def _finding_text(found: Finding) -> Iterator[str]:

@@ -10,7 +10,7 @@ from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.refused import refuse
-from fencepost.cli.options.search import drop_declared_option, verbose_option
+from fencepost.cli.options.search import drop_declared_option
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
@@ -100,7 +100,6 @@ class InvariantsReport:
 )
 @timeout_option()
 @output_option
-@verbose_option
 def command(
     protocol: str,
     settings: tuple[str, ...],
@@ -112,7 +111,6 @@ def command(
     grow: tuple[str, ...],
     output: str | None,
     timeout: float,
-    verbose: bool,
 ) -> int:
     """Show which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive.
 
@@ -130,7 +128,7 @@ def command(
     if find:
         refuse("--find", "rounds")
         wanted = FindOptions(protocol, settings, release, names, grow, drop_declared)
-        return find_invariants(wanted, output, timeout, verbose)
+        return find_invariants(wanted, output, timeout)
     instance = asked_instance(protocol, settings, release, drop_declared)
     system, properties = instance.system, instance.properties(*names)
     if not system.invariants and not names:
@@ -141,7 +139,7 @@ def command(
     most = rounds or system.default_rounds or ENOUGH
     claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]
     report = InvariantsReport(tuple(claims))
-    with CheckProgress(verbose) as progress:
+    with CheckProgress() as progress:
         worker = Worker("invariants", examine, system, instance.subject, properties, most, gib=None)
         cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided

@@ -1,13 +1,11 @@
-"""`fencepost known`: each known bug, on the models or on the real code, compared with what is expected."""
+"""`fencepost known`: each known bug on the models, compared with what is expected."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,70 +16,36 @@ from fencepost.answers.requests import seconds_from_now
 from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import CODE, SEARCH, Choice, grouped_command, option
-from fencepost.cli.options.realcode import log_option, release_option
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.refused import refuse
-from fencepost.cli.options.search import (
-    jobs_option,
-    memory_option,
-    seed_option,
-    solver_option,
-    verbose_option,
-)
+from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
-from fencepost.cli.rendering.check_text import sentence, text_width, verdict_line
+from fencepost.cli.rendering.check_text import sentence, text_width
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
+from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
-from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Expectation, Run, as_expected
-from fencepost.quorums.storages import DEFAULT, STORAGES
-from fencepost.realcode.library import Library, library, with_rules
 
 
 @grouped_command(example="fencepost known 2614 4701")
 @click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
 @option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
-@solver_option
 @jobs_option
-@seed_option
 @timeout_option(default=None)
 @memory_option
-@option(
-    "--bookkeeper",
-    "libraries",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="LIB",
-    group=CODE,
-    help="Drive the bugs on the code in this lib folder of BookKeeper (repeatable).",
-)
-@release_option
-@option(
-    "--storage",
-    "storages",
-    multiple=True,
-    type=Choice(list(STORAGES)),
-    group=CODE,
-    help="How bookies store entries (repeatable).  [default: sorted]",
-)
-@log_option
 @form_option
 @output_option
 @verbose_option
 def command(
     bugs: tuple[str, ...],
     only_list: bool,
-    libraries: tuple[Path, ...],
-    release: str | None,
-    storages: tuple[str, ...],
-    log: Path | None,
     timeout: float,
     form: str,
     output: str | None,
@@ -90,10 +54,9 @@ def command(
 ) -> int:
     """Check the known bugs named, or all of them, on small instances.
 
-    Each bug must be found, and must be gone once the switch that mends it is changed. With --bookkeeper the
-    bugs are driven on the real code instead: a release must have a bug or refuse it at the step at which it
-    did so before. A public number that no model has, and a text from a log, are explained. Exits with 0 if
-    all come out as expected, 1 if one does not, 3 if one is undecided.
+    Each bug must be found, and must be gone once the switch that mends it is changed. A public number that no
+    model has, and a text from a log, are explained. `reproduce` drives the bugs on the real code. Exits with
+    0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
     told, bugs = explained(bugs, only_text=form == "text" and output is None)
     for text in told:
@@ -103,23 +66,10 @@ def command(
     if told and not bugs:
         return int(ExitCode.SUCCESS)
     if only_list:
-        refuse("--list", *search, "libraries", "release", "storages", "log", "timeout", "form", "verbose")
+        refuse("--list", *search, "timeout", "form", "verbose")
         emit(_descriptions(chosen(KNOWN, bugs)), output)
         return int(ExitCode.SUCCESS)
-    if not libraries:
-        refuse("the models (only with --bookkeeper)", "release", "storages", "log")
-        return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
-    refuse("--bookkeeper", *search, "verbose")
-    from fencepost.cli.commands.known_releases import matrix
-
-    return int(matrix(_found(libraries, release), storages or [DEFAULT], bugs, log, timeout, form, output))
-
-
-def _found(folders: Sequence[Path], release: str | None) -> list[Library]:
-    """Return the libraries, each with the release whose rules it is compared with; raise BadInput."""
-    if release is not None and len(folders) > 1:
-        raise BadInput(f"--release: not with {len(folders)} LIBs; give one --bookkeeper with it")
-    return [with_rules(library(folder, release)) for folder in folders]
+    return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
 
 
 @dataclass(frozen=True)
@@ -336,10 +286,9 @@ NUMBERS = ("steps", "seconds")
 # JSON.
 
 
-def _json(report: KnownReport) -> str:
+def _json(report: KnownReport) -> dict[str, object]:
     results = [_object(row) for row in report.rows]
-    content = k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
-    return json.dumps(content, indent=2)
+    return k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
 
 
 def _object(row: KnownRow) -> dict[str, object]:

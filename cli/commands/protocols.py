@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 from fencepost.answers.action_spec import spec
 from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.protocols import asked_instance, find_protocol, optional_protocol_argument
 from fencepost.cli.options.settings import release_option, settings_option
 from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import Result, emit, form_option, output_option
 from fencepost.cli.rendering.spec_text import spec_document, spec_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
@@ -60,24 +58,21 @@ def command(
         return
     if protocol is not None:
         found = find_protocol(protocol)
-        emit(json.dumps(_described(found), indent=2) if form == "json" else _text(found), output)
+        emit(_described(found) if form == "json" else _text(found), output)
         return
     from fencepost.properties.catalogue import FAMILIES, find
 
-    shipped = map(find, FAMILIES)
-    if form == "json":
-        listed = [k.from_record(LISTED, p) for p in shipped]
-        text = json.dumps(k.headed(PROTOCOL_LIST, {"protocols": listed}), indent=2)
-    else:
-        text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
-    emit(text, output)
+    shipped = [find(name) for name in FAMILIES]
+    listed = k.headed(PROTOCOL_LIST, {"protocols": [k.from_record(LISTED, p) for p in shipped]})
+    text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
+    emit(listed if form == "json" else text, output)
 
 
-def _spec(instance: Instance, form: str) -> str:
+def _spec(instance: Instance, form: str) -> Result:
     """Return the specification of an instance in one of the forms."""
     found = spec(instance.written)
     if form == "json":
-        return json.dumps(spec_document(found, instance.subject.to_json()), indent=2)
+        return spec_document(found, instance.subject.to_json())
     return spec_text(found, instance.protocol.name, heading(instance, Limits()))
 
 

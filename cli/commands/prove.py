@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
-from fencepost.cli.options.search import verbose_option
 from fencepost.cli.process.handover import elapsed, say, timeout_option
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
@@ -56,7 +54,6 @@ INDENT = " " * 11
 @form_option
 @output_option
 @option("--smt2", metavar="DIR", help="Write each proof obligation to a file in SMT-LIB 2.")
-@verbose_option
 def command(
     lemma: tuple[str, ...],
     up_to: int,
@@ -66,7 +63,6 @@ def command(
     output: str | None,
     smt2: str | None,
     timeout: float,
-    verbose: bool,
     only_list: bool,
 ) -> int:
     """Decide the lemmas named, or all of them, for configurations of all sizes.
@@ -113,7 +109,7 @@ def command(
             if streams:
                 say(text_of(said, detailed) + "\n")
 
-    with CheckProgress(verbose) as progress:
+    with CheckProgress() as progress:
         worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
         cut_short = listen(worker, timeout, hear, spare=SLOW, of_cpu=True)
     seconds = time.monotonic() - started
@@ -122,7 +118,7 @@ def command(
         verdict = "undecided"
     last = summary(results, seconds, len(lemmas), cut_short)
     if form == "json":
-        emit(json.dumps(object_of(results, verdict, up_to, seconds, cut_short), indent=2), output)
+        emit(object_of(results, verdict, up_to, seconds, cut_short), output)
     elif streams:
         say(last + "\n")
     else:

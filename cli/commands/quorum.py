@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.options.sizes import files_option, sizes_options
-from fencepost.cli.process.handover import outer_timeout_option
-from fencepost.cli.rendering.output import emit, form_option_of, output_option
+from fencepost.cli.rendering.output import Result, emit, form_option_of, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
 
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
 )
 @form_option_of(("text", "csv", "json"))
 @output_option
-@outer_timeout_option
 def command(
     ensemble: int | None,
     write_quorum: int | None,
@@ -73,45 +70,33 @@ def command(
     that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
+    from fencepost.quorums.files.asked_values import AskedValues
     from fencepost.quorums.files.joined_files import read_files
     from fencepost.quorums.files.setters import DEFAULT, Setter
-    from fencepost.quorums.files.settings import QUORUMS
     from fencepost.quorums.placement import read_racks
-    from fencepost.quorums.stripes import Configuration
 
     if min_racks is not None and racks is None:
         raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
     said = read_files(files)
+    asked = AskedValues(said)
+    configuration = asked.sizes(ensemble, write_quorum, ack_quorum, "-e, -w and -a")
+    bookies, set_by = asked.value("bookies", "-n", bookies), asked.set_by
     options = {
-        "ensemble": ("-e", ensemble, None),
-        "write_quorum": ("-w", write_quorum, None),
-        "ack_quorum": ("-a", ack_quorum, None),
-        "bookies": ("-n", bookies, None),
         "delay_ensemble_change": ("--delay-ensemble-change", delay_ensemble_change, False),
         "opportunistic_striping": ("--opportunistic-striping", opportunistic_striping, False),
         "min_racks": ("--min-racks", min_racks, None),
         "enforce_min_racks": ("--enforce-min-racks", enforce_min_racks, False),
     }
-    values: dict[str, Any] = {}
-    set_by: dict[str, Setter] = {}
-    for name, (flag, option_value, default) in options.items():
-        values[name], set_by[name] = said.chosen(name, flag, option_value, default)
+    values = {name: asked.value(name, *given) for name, given in options.items()}
     policy_off = said.enforcing_policy
     unenforced = policy_off is not None and set_by["enforce_min_racks"].kind == "file"
     if policy_off is not None:
         for name, none in (("enforce_min_racks", False), ("min_racks", None)):
             if set_by[name].kind == "file":
                 values[name], set_by[name] = none, policy_off
-    sizes = [values.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum")]
-    bookies = values.pop("bookies")
     client = Client(**values)
     if client.min_racks is not None and client.min_racks < 1:
         raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
-    for flag, key, size in zip(("-e", "-w", "-a"), QUORUMS.values(), sizes, strict=True):
-        if size is None:
-            missing = f"{said.without(key)};" if files else f"no {flag}:"
-            raise BadInput(f"{missing} give -e, -w and -a, or --from FILE that has them")
-    configuration = Configuration(*sizes)
     placed = read_racks(racks, configuration.ensemble) if racks is not None else None
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
@@ -126,7 +111,9 @@ def command(
         said.recovery_racks,
         unenforced,
     )
-    emit({"text": as_text, "json": _json, "csv": _csv}[form](deployment, set_by if files else {}), output)
+    forms: dict[str, Callable[[Deployment, Mapping[str, Setter]], Result]]
+    forms = {"text": as_text, "json": _json, "csv": _csv}
+    emit(forms[form](deployment, set_by if files else {}), output)
     return int(ExitCode.SUCCESS)
 
 
@@ -205,12 +192,12 @@ QUORUM = k.document(
 )
 
 
-def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
+def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> dict[str, Any]:
     from fencepost.quorums.calculator import warnings
     from fencepost.quorums.quantities import quantities
 
     e, wq, aq = deployment.configuration.sizes
-    said = k.from_record(
+    return k.from_record(
         QUORUM,
         deployment,
         parameters={"bookies": deployment.bookies, "ensemble": e, "write_quorum": wq, "ack_quorum": aq},
@@ -218,7 +205,6 @@ def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
         quantities=quantities(deployment),
         warnings=warnings(deployment),
     )
-    return json.dumps(said, indent=2)
 
 
 def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
 
@@ -33,10 +32,10 @@ def command(release: str | None, form: str, output: str | None) -> int:
     shown. Losses that public sources name and that no model has follow, each with its condition and source.
     """
     if release is None:
-        emit(json.dumps(_all_as_json(), indent=2) if form == "json" else _all(), output)
+        emit(_all_as_json() if form == "json" else _all(), output)
     else:
         one = listed(release)
-        emit(json.dumps(_one_as_json(one), indent=2) if form == "json" else _one(one), output)
+        emit(_one_as_json(one) if form == "json" else _one(one), output)
     return int(ExitCode.SUCCESS)
 
 

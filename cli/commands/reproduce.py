@@ -1,27 +1,22 @@
-"""`fencepost reproduce`: a saved counterexample or a script on the real BookKeeper."""
+"""`fencepost reproduce`: a saved counterexample, a script or known bugs on the real BookKeeper."""
 
 from __future__ import annotations
 
-import json
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from fencepost.cli.commands.trace import replays_in
+from fencepost.cli.commands.export_trace import replays_in
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import CODE, grouped_command, option
-from fencepost.cli.options.realcode import (
-    library_option,
-    log_option,
-    playback_option,
-    release_option,
-    storage_option,
-    transcript_option,
-)
+from fencepost.cli.options.completion import bug_names
+from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
+from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT, file_of, log_option, release_option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.output import emit, form_option_of, output_option, write_whole
+from fencepost.cli.rendering.output import Result, emit, form_option_of, output_option, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.reproduction import as_json, as_text, with_observations
 from fencepost.encoding.errors import BadInput
@@ -30,7 +25,7 @@ from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.safe_text import one_line
 from fencepost.explore.scripts import script_in
-from fencepost.quorums.storages import DEFAULT
+from fencepost.quorums.storages import DEFAULT, STORAGES
 from fencepost.realcode.copies_reproduction import is_of_copies, reproduce_copies
 from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import NOT_THIS_RUN, HarnessFailed, HarnessSession, Recording, running
@@ -55,10 +50,25 @@ EXITS = {
 
 
 @grouped_command(example="fencepost reproduce found/bookkeeper-4.13.no-divergence.json --bookkeeper LIB")
-@click.argument("trace", type=click.Path())
-@library_option
+@click.argument("asked", metavar="TRACE|[BUG]...", nargs=-1, type=click.Path(), shell_complete=bug_names)
+@option(
+    "--bookkeeper",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="LIB",
+    group=CODE,
+    help="The lib folder of a BookKeeper distribution (repeatable for bugs).",
+)
 @release_option
-@storage_option
+@option(
+    "--storage",
+    "storages",
+    multiple=True,
+    type=Choice(list(STORAGES)),
+    group=CODE,
+    help="How bookies store entries (repeatable for bugs).  [default: sorted]",
+)
 @option(
     "--property",
     "name",
@@ -66,46 +76,76 @@ EXITS = {
     group=CODE,
     help="The property of the trace, if the file has several.",
 )
-@playback_option("the answers")
 @log_option
-@timeout_option(told=False, default=None)
+@timeout_option(default=None)
 @form_option_of(("text", "json", "html"))
 @output_option
-@transcript_option
 def command(
-    trace: str,
-    folder: Path | None,
+    asked: tuple[str, ...],
+    folders: tuple[Path, ...],
     release: str | None,
-    storage: str | None,
+    storages: tuple[str, ...],
     name: str | None,
-    transcript: str | None,
-    playback: Path | None,
     log: Path | None,
+    timeout: float,
     form: str,
     output: str | None,
 ) -> int:
-    """Drive the real BookKeeper in LIB through the counterexample in TRACE, step by step.
+    """Drive the real BookKeeper in LIB through the counterexample in TRACE, or through known bugs.
 
     TRACE may be a script of your own. Real bookies and clients run in a temporary folder, and all of them
     are stopped at the end. Exits with 1 if the violation is reproduced, 0 if nothing is violated or the
     code refuses a step, 3 if model and code differ in another way or a step cannot be driven.
+
+    The counterexamples of all known bugs, or of those named, are driven on each LIB and storage. A release
+    must have a bug, or refuse it at the step at which it did so before. Exits with 0 if all come out as
+    expected, 1 if one does not, 3 if one is undecided.
     """
-    counterexample = _counterexample(Path(trace), name)
+    played = file_of(PLAYBACK)
+    if len(asked) != 1 or not _is_file(asked[0]):
+        return _of_bugs(asked, folders, release, storages, log, timeout, form, output)
+    counterexample = _counterexample(Path(asked[0]), name)
     if form == "html" and counterexample.prop is OF_PATH:
-        raise BadInput(f"--format html: {trace} violates nothing; valid: text, json")
-    if playback is not None:
-        refuse("--playback", "folder", "release", "storage", "log", "transcript")
-        run = _played(counterexample, playback)
-    elif folder is None:
-        raise BadInput(
-            "--bookkeeper: missing; give the lib folder of a BookKeeper distribution, or --playback FILE"
-        )
+        raise BadInput(f"--format html: {asked[0]} violates nothing; valid: text, json")
+    if played is not None:
+        refuse(PLAYBACK, "folders", "release", "storages", "log")
+        run = _played(counterexample, played)
+    elif len(folders) != 1 or len(storages) > 1:
+        raise BadInput("--bookkeeper: give one lib folder of a BookKeeper distribution, and one --storage")
     else:
-        run = _driven(
-            counterexample, with_rules(library(folder, release)), storage or DEFAULT, transcript, log
-        )
+        lib = with_rules(library(folders[0], release))
+        run = _driven(counterexample, lib, storages[0] if storages else DEFAULT, log)
     emit(_written(run, counterexample, form), output)
     return int(EXITS[run.ending])
+
+
+def _is_file(name: str) -> bool:
+    """Return whether an argument is the file of a trace, and no known bug."""
+    return Path(name).exists() or "." in name or os.sep in name
+
+
+def _of_bugs(
+    names: Sequence[str],
+    folders: Sequence[Path],
+    release: str | None,
+    storages: Sequence[str],
+    log: Path | None,
+    timeout: float,
+    form: str,
+    output: str | None,
+) -> int:
+    """Drive known bugs on each library and storage, and print the matrix; raises BadInput."""
+    from fencepost.cli.commands.reproduce_known import matrix
+
+    refuse("known bugs", "name")
+    if form == "html":
+        raise BadInput("--format html: is for one trace; valid: text, json")
+    if not folders:
+        raise BadInput("--bookkeeper: missing; give the lib folder of a BookKeeper distribution")
+    if release is not None and len(folders) > 1:
+        raise BadInput(f"--release: not with {len(folders)} LIBs; give one --bookkeeper with it")
+    found = [with_rules(library(folder, release)) for folder in folders]
+    return int(matrix(found, storages or [DEFAULT], names, log, timeout, form, output))
 
 
 def _counterexample(path: Path, name: str | None) -> Counterexample:
@@ -132,18 +172,16 @@ def _counterexample(path: Path, name: str | None) -> Counterexample:
     )
 
 
-def _driven(
-    counterexample: Counterexample, lib: Library, storage: str, transcript: str | None, log: Path | None
-) -> Reproduction:
+def _driven(counterexample: Counterexample, lib: Library, storage: str, log: Path | None) -> Reproduction:
     with StatusLine(f"BookKeeper {lib.release} starts"), running(lib, log) as harness:
         recording, setting = Recording(harness), setting_of(lib, storage)
         run = Reproduction(counterexample.trace, setting, (), Ending.UNDRIVABLE, None, "the harness failed")
         try:
             run = _on_code(counterexample.trace, setting, recording)
         finally:
-            if transcript is not None:
+            if (transcript := file_of(TRANSCRIPT)) is not None:
                 file = recorded(counterexample.trace, run, recording.lines)
-                write_whole(Path(transcript), file.to_json_lines())
+                write_whole(transcript, file.to_json_lines())
     return run
 
 
@@ -166,9 +204,9 @@ def _played(counterexample: Counterexample, playback: Path) -> Reproduction:
         ) from error
 
 
-def _written(run: Reproduction, counterexample: Counterexample, form: str) -> str:
+def _written(run: Reproduction, counterexample: Counterexample, form: str) -> Result:
     if form == "json":
-        return json.dumps(as_json(run), indent=2)
+        return as_json(run)
     if form == "html":
         return in_form(with_observations(run, counterexample), "html").rstrip("\n")
     return as_text(run, counterexample)

@@ -14,8 +14,7 @@ from fencepost.encoding.errors import BadInput
 START = "Start"
 
 
-@grouped_command(example="fencepost serve --mcp --folder protocols --allow-run")
-@option("--mcp", is_flag=True, group=START, help="Speak the Model Context Protocol on stdin and stdout.")
+@grouped_command(example="fencepost serve --folder protocols --allow-run")
 @option(
     "--folder",
     type=click.Path(),
@@ -33,14 +32,13 @@ START = "Start"
     group=LIMITS,
     help="Time for each command of a question.  [default: 120]",
 )
-def command(mcp: bool, folder: str | None, allow_run: bool, seconds: float) -> int:
+def command(folder: str | None, allow_run: bool, seconds: float) -> int:
     """Answer programs that connect: describe, check, count, explain, find invariants, quorum, advise.
 
-    Every answer is bounded in size and time. Nothing outside the folder is read, and a Python file in it is
-    run only with --allow-run. A file that is run can do all that you can do.
+    They speak the Model Context Protocol on stdin and stdout. Every answer is bounded in size and time.
+    Nothing outside the folder is read, and a Python file in it is run only with --allow-run. A file that is
+    run can do all that you can do.
     """
-    if not mcp:
-        raise BadInput("serve: no way to connect is named; valid: --mcp")
     if allow_run and folder is None:
         raise BadInput("--allow-run: no folder is named; add --folder DIR, or leave it out")
     if folder is not None and not Path(folder).is_dir():
@@ -48,6 +46,6 @@ def command(mcp: bool, folder: str | None, allow_run: bool, seconds: float) -> i
     try:
         from fencepost.cli.mcp_server import Door, mcp_server
     except ModuleNotFoundError as error:
-        raise BadInput(f"serve --mcp needs {error.name}; pip install 'fencepost[mcp]'") from error
+        raise BadInput(f"serve needs {error.name}; pip install 'fencepost[mcp]'") from error
     mcp_server(Door(None if folder is None else Path(folder).resolve(), allow_run, seconds)).run()
     return int(ExitCode.SUCCESS)

@@ -1,4 +1,4 @@
-"""`fencepost sweep`: a grid of instances checked on Spark, and reports of the results."""
+"""`fencepost sweep`: a grid of instances checked on Spark."""
 
 from __future__ import annotations
 
@@ -6,40 +6,25 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import CODE, LIMITS, SEARCH, GroupedCommand, option
+from fencepost.cli.options.grouped import CODE, LIMITS, SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
 from fencepost.cli.options.saved import own_protocol, source_option
 from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
-from fencepost.cli.process.handover import outer_timeout_option, timeout_option
-from fencepost.cli.rendering.output import emit, form_option_of, output_option
+from fencepost.cli.process.handover import timeout_option
+from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.words import in_words
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import counts, left_out, ordered
-
-if TYPE_CHECKING:
-    from fencepost.sweeps.object_store import ObjectStore
-    from fencepost.sweeps.store import Store
+from fencepost.sweeps.summary import counts, left_out
 
 
-@click.group()
-def command() -> None:
-    """Check a grid of instances on Spark, and report the results."""
-
-
-@command.command(
-    "run",
-    cls=GroupedCommand,
-    short_help="Check a grid, and write a row for each case.",
-    example="fencepost sweep run grids/bookkeeper-4.13-up-to-3.toml found/up-to-3",
-)
+@grouped_command(example="fencepost sweep grids/bookkeeper-4.13-up-to-3.toml found/up-to-3")
 @click.argument("grid", type=click.Path(), metavar="GRID.toml")
 @click.argument("out", type=click.Path(), metavar="DIR")
 @source_option
@@ -83,7 +68,7 @@ def command() -> None:
 )
 @option("--certify", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
 @verbose_option
-def run_command(
+def command(
     grid: str,
     out: str,
     source: str | None,
@@ -213,69 +198,4 @@ def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
     if plan.repeated:
         lines.append(f"asked for more than once, and answered once: {plan.repeated}")
     lines += left_out({"protocol": case.protocol, "settings": dict(case.settings)} for case in plan.cases)
-    return "\n".join([*lines, f"fencepost sweep report {out}"])
-
-
-@command.command(
-    "report",
-    cls=GroupedCommand,
-    short_help="Summarize the rows of a sweep.",
-    example="fencepost sweep report found/up-to-3 --format html -o report.html",
-)
-@click.argument("folder", type=click.Path(), metavar="DIR")
-@form_option_of(("text", "csv", "markdown", "html"))
-@output_option
-@outer_timeout_option
-def report_command(folder: str, form: str, output: str | None) -> int:
-    """Summarize the rows in DIR: by property, by E/WQ/AQ, and one by one.
-
-    Exits with 3 if some cases have no row: the report is then of the others. The form html is one page that
-    loads nothing; its cells lead to counterexamples and certificates.
-    """
-    from fencepost.cli.rendering.sweep_forms import FORMS
-    from fencepost.cli.rendering.sweep_matrices import SweepReport
-    from fencepost.sweeps.object_store import is_address
-    from fencepost.sweeps.tables import read_summary
-
-    store = _store(folder)
-    rows = store.rows()
-    missing = store.missing(rows)
-    summary = None if missing else read_summary(store)
-    report = SweepReport(
-        folder if is_address(folder) else Path(folder), store.manifest(), ordered(rows), summary
-    )
-    emit(FORMS[form](report), output)
-    if missing:
-        click.echo(report.unfinished, err=True)
-    return int(ExitCode.UNDECIDED if missing else ExitCode.SUCCESS)
-
-
-@command.command(
-    "trace",
-    cls=GroupedCommand,
-    short_help="Print the counterexample of a row.",
-    example="fencepost sweep trace found/up-to-3 ID",
-)
-@click.argument("folder", type=click.Path(), metavar="DIR")
-@click.argument("name", metavar="ID")
-@output_option
-@outer_timeout_option
-def trace_command(folder: str, name: str, output: str | None) -> int:
-    """Print the counterexample of the row ID in DIR, for `fencepost trace`."""
-    found = {row["id"]: row["trace"] for row in _store(folder).rows()}
-    if found.get(name) is None:
-        why = "its row has no counterexample" if name in found else "no such row"
-        raise BadInput(f"{name}: {why} in {folder}; fencepost sweep report {folder} names them")
-    emit(found[name], output)
-    return int(ExitCode.SUCCESS)
-
-
-def _store(folder: str) -> Store | ObjectStore:
-    from fencepost.sweeps.object_store import ObjectStore, is_address
-    from fencepost.sweeps.spark import require_arrow
-    from fencepost.sweeps.store import Store
-
-    require_arrow()
-    store = ObjectStore(folder.rstrip("/")) if is_address(folder) else Store(Path(folder))
-    store.manifest()
-    return store
+    return "\n".join([*lines, f"fencepost export {out}"])

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fencepost.cli.options.old_names import new_option
 from fencepost.encoding.errors import did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,6 +55,15 @@ class GroupedCommand(click.Command):
         """Make a command with that example, a command line; all else is as click has it."""
         super().__init__(*arguments, **rest)
         self.example = example
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; the error about an option that has another name now says this name."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if new := new_option(ctx.info_name, error.option_name):
+                ctx.fail(new)
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, then the groups in the order in which the command declares them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,18 +42,12 @@ log_option: Callable[[Any], Any] = option(
     help="Write BookKeeper's own log to this file.",
 )
 
+PLAYBACK, TRANSCRIPT = "FENCEPOST_PLAYBACK", "FENCEPOST_TRANSCRIPT"
+"""The variables with the file of a run: to take its answers from, and to keep all lines asked and answered.
 
-transcript_option: Callable[[Any], Any] = option(
-    "--transcript", type=click.Path(), metavar="FILE", help="Keep all lines asked and answered in this file."
-)
+They are for tests, which have no BookKeeper."""
 
 
-def playback_option(what: str) -> Callable[[Any], Any]:
-    """Return the option `--playback`, which takes that from a transcript."""
-    return option(
-        "--playback",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        group=CODE,
-        help=f"Take {what} from a transcript instead of a LIB.",
-    )
+def file_of(variable: str) -> Path | None:
+    """Return the file that a variable of the environment names, if it is set."""
+    return Path(os.environ[variable]) if os.environ.get(variable) else None

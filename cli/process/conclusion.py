@@ -16,9 +16,8 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import report, say
-from fencepost.cli.rendering.output import renamed_into_place, write_whole
+from fencepost.cli.rendering.output import Result, renamed_into_place, whole_text, write_whole
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.safe_text import defused
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,9 @@ class Conclusion:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def placed(text: str, output: str | None) -> tuple[str, dict[str, str]]:
+def placed(result: Result, output: str | None) -> tuple[str, dict[str, str]]:
     """Return the text for stdout and the files: one of them has the result, as `--output` says."""
-    text = defused(text) + "\n"
+    text = whole_text(result)
     return (text, {}) if output is None else ("", {output: text})
 
 

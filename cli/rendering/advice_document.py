@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from fencepost.answers.advice import Advice, Change, NumberedStep
@@ -83,11 +82,6 @@ ADVICE = k.document(
     unmodelled=k.UNMODELLED,
     other=k.texts("known bugs of the release that lose nothing acknowledged"),
 )
-
-
-def as_json(advice: Advice) -> str:
-    """Return the document as text."""
-    return json.dumps(document(advice), indent=2)
 
 
 def document(advice: Advice) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report of `fencepost check` and `simulate`: as text, as JSON and as files."""
+"""The report of `fencepost check`: one object, of which the text, the document and all files are made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,10 @@ from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK, result_object
-from fencepost.cli.rendering.check_text import (
-    allowed,
-    counterexample_text,
-    heading,
-    sentence,
-    sizes,
-    verdict_sentence,
-)
+from fencepost.cli.rendering.check_text import allowed, counterexample_text, heading, sentence, sizes
 from fencepost.cli.rendering.counterexamples import formatted
-from fencepost.cli.rendering.known_names import line, new
 from fencepost.cli.rendering.sarif import Problem, sarif
-from fencepost.cli.rendering.undecided import SIMULATION, try_next
+from fencepost.cli.rendering.verdict_text import SIMULATION, try_next, verdict_line, verdict_sentence
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.forms import FORMS, in_form
@@ -37,22 +30,74 @@ from fencepost.encoding.language.state import show_all
 class ReportedResult:
     """A result with all that the text, the document and the files of a check have of it."""
 
+    checked: CheckedRequest
+    """The request that it answers."""
     result: Result
     known: Sequence[str]
     """The known bugs that explain its counterexample."""
-    counterexamples: Sequence[Counterexample]
-    line: str
-    """The verdict, its reason and its seconds."""
-    try_next: str | None
-    """An option that may decide it; None if none is known."""
+
+    @cached_property
+    def counterexamples(self) -> list[Counterexample]:
+        """Its counterexamples, the one that is smallest first."""
+        request, result = self.checked.request, self.result
+        (prop,) = (prop for prop in request.properties if prop.name == result.property)
+        about = request.system, prop, verdict_sentence(result), request.instance.changed_switches
+        traces = [result.trace, *result.more_traces] if result.trace else []
+        return [Counterexample(trace, *about) for trace in traces]
+
+    @property
+    def line(self) -> str:
+        """The verdict, its reason and its seconds."""
+        request = self.checked.request
+        return verdict_line(self.result, self.known, on_own(request), allowed(request.instance))
+
+    @property
+    def try_next(self) -> str | None:
+        """An option that may decide it; None if none is known."""
+        return try_next(self.result, self.checked.request.limits)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The result for programs."""
+        checked, request = self.checked, self.checked.request
+        own = request.subject.to_json() | {"caps": _caps(checked)} if request.instead_of else None
+        return result_object(
+            self.result,
+            uncertified=(checked.uncertified or {}).get(self.result.property),
+            try_next=self.try_next,
+            known=self.known,
+            false_because=[found.false_because for found in self.counterexamples],
+            instance=own,
+        )
+
+    def problems(self, require_proof: bool) -> Iterator[Problem]:
+        """Yield each violation, and the property if it is not decided, or not proved though it must be."""
+        name, verdict = self.result.property, self.result.verdict
+        yield from (Problem(name, found.verdict, found) for found in self.counterexamples)
+        unproved = verdict is Verdict.HOLDS and require_proof
+        if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or unproved:
+            yield Problem(name, f"{verdict_sentence(self.result)}.")
 
 
 @dataclass(frozen=True)
-class ReportedRequest:
-    """A request with its results, in the order of its properties."""
+class CheckReport:
+    """The requests of a check with their results: all forms are made from it."""
 
-    checked: CheckedRequest
-    results: Sequence[ReportedResult]
+    checked: Sequence[CheckedRequest]
+
+    @cached_property
+    def results(self) -> list[ReportedResult]:
+        """The results, in the order of the requests and of their properties."""
+        return [
+            ReportedResult(one, *pair)
+            for one in self.checked
+            for pair in zip(one.outcome.results, one.known, strict=True)
+        ]
+
+    @property
+    def counterexamples(self) -> list[Counterexample]:
+        """The counterexamples of all results."""
+        return [found for one in self.results for found in one.counterexamples]
 
     @property
     def lines(self) -> list[str]:
@@ -60,74 +105,67 @@ class ReportedRequest:
         said = [(one.line, f"  {one.try_next}" if one.try_next else None) for one in self.results]
         return [text for pair in said for text in pair if text is not None]
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether a request was interrupted."""
+        return any(one.outcome.interrupted for one in self.checked)
 
-def reported(checked: Sequence[CheckedRequest]) -> list[ReportedRequest]:
-    """Return each request with its results as they are shown: all forms are made from these."""
-    return [
-        ReportedRequest(
-            one, [_reported(one, *pair) for pair in zip(one.outcome.results, one.known, strict=True)]
+    def outcome(self, without_known: bool = False) -> Outcome:
+        """Return the outcomes as one; `without_known` leaves out violations that known bugs explain."""
+        spent: dict[str, float] = {}
+        for one in self.checked:
+            for part, seconds in one.outcome.spent.items():
+                spent[part] = spent.get(part, 0.0) + seconds
+        results = tuple(one.result for one in self.results if not (without_known and one.known))
+        return Outcome(results, sum(one.outcome.seconds for one in self.checked), self.interrupted, spent)
+
+    def text(self) -> str:
+        """Return each instance with its counterexamples, and at the end a line for each verdict."""
+        parts = []
+        for checked in self.checked:
+            parts.append(_heading(checked))
+            parts += [
+                text for one in self.results if one.checked is checked for text in _counterexamples(one)
+            ]
+        parts.append("\n".join(self.lines))
+        said = dict.fromkeys(one.request.instance.unmodelled for one in self.checked)
+        parts += [sentence(line) for line in said if line]
+        if any(one.result.solver == SIMULATION for one in self.results):
+            parts.append("A simulation finds violations. It never proves that there are none.")
+        folders = {one.result.certificate for one in self.results if one.result.certificate is not None}
+        parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
+        parts += ["Interrupted: this is what was known by then."] if self.interrupted else []
+        return "\n\n".join(parts)
+
+    def document(self) -> dict[str, Any]:
+        """Return the document `fencepost.check/3`: the shared instance and all results."""
+        shared, outcome = self.checked[0], self.outcome()
+        return k.from_record(
+            CHECK,
+            shared.request.instance,
+            **shared.request.subject.to_json(),
+            caps=_caps(shared),
+            results=[one.document for one in self.results],
+            interrupted=outcome.interrupted,
+            seconds=outcome.seconds,
         )
-        for one in checked
-    ]
 
+    def sarif(self, source: str, require_proof: bool) -> str:
+        """Return the problems in a Python file as SARIF."""
+        properties = [prop for one in self.checked for prop in one.request.properties]
+        problems = [problem for one in self.results for problem in one.problems(require_proof)]
+        return sarif(source, properties, problems, self.interrupted)
 
-def problems_of(one: ReportedRequest, require_proof: bool) -> Iterator[Problem]:
-    """Yield each violation, and each property that is not decided, or not proved if a proof is required."""
-    for reported in one.results:
-        result = reported.result
-        for counterexample in reported.counterexamples:
-            yield Problem(result.property, counterexample.verdict, counterexample)
-        unproved = result.verdict is Verdict.HOLDS and require_proof
-        if result.verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or unproved:
-            yield Problem(result.property, f"{verdict_sentence(result)}.")
-
-
-def _reported(one: CheckedRequest, result: Result, known: Sequence[str]) -> ReportedResult:
-    request = one.request
-    (prop,) = (prop for prop in request.properties if prop.name == result.property)
-    about = request.system, prop, verdict_sentence(result), request.instance.changed_switches
-    return ReportedResult(
-        result,
-        known,
-        [
-            Counterexample(trace, *about)
-            for trace in ([result.trace, *result.more_traces] if result.trace else [])
-        ],
-        line(result, known, on_own(request), allowed(request.instance)),
-        try_next(result, request.limits),
-    )
-
-
-def together(requests: Sequence[ReportedRequest], without_known: bool) -> Outcome:
-    """Return the outcomes as one; `without_known` leaves out violations that known bugs explain."""
-    checked = [one.checked for one in requests]
-    counted = [new(one.outcome, one.known) if without_known else one.outcome for one in checked]
-    spent: dict[str, float] = {}
-    for outcome in counted:
-        for part, seconds in outcome.spent.items():
-            spent[part] = spent.get(part, 0.0) + seconds
-    results = tuple(result for outcome in counted for result in outcome.results)
-    interrupted = any(outcome.interrupted for outcome in counted)
-    return Outcome(results, sum(outcome.seconds for outcome in counted), interrupted, spent)
-
-
-# Text.
-
-
-def as_text(requests: Sequence[ReportedRequest]) -> str:
-    """Return each instance with its counterexamples, and at the end a line for each verdict."""
-    parts = [part for one in requests for part in (_heading(one.checked), *_counterexamples(one))]
-    said = dict.fromkeys(one.checked.request.instance.unmodelled for one in requests)
-    parts.append("\n".join(line for one in requests for line in one.lines))
-    parts += [sentence(line) for line in said if line]
-    results = [one.result for request in requests for one in request.results]
-    if any(result.solver == SIMULATION for result in results):
-        parts.append("A simulation finds violations. It never proves that there are none.")
-    folders = {result.certificate for result in results if result.certificate is not None}
-    parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
-    if any(one.checked.outcome.interrupted for one in requests):
-        parts.append("Interrupted: this is what was known by then.")
-    return "\n\n".join(parts)
+    def trace_files(self, folder: Path, form: str) -> Iterator[tuple[str, str]]:
+        """Yield path and text of the files of each counterexample: as it is saved, and in that form."""
+        for one in self.results:
+            protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", one.checked.request.instance.protocol.name)
+            for number, found in enumerate(one.counterexamples, 1):
+                suffix = f".{number}" if len(one.counterexamples) > 1 else ""
+                name = f"{protocol}.{one.result.property}{suffix}"
+                yield str(folder / f"{name}.json"), json.dumps(found.trace.to_json(), indent=2) + "\n"
+                if form in FORMS:
+                    yield str(folder / f"{name}{FORMS[form]}"), in_form(found, form)
 
 
 def _heading(one: CheckedRequest) -> str:
@@ -147,32 +185,10 @@ def on_own(request: Request) -> str:
     return f"{sizes(request.instance)}, as nothing is tested on {show_all(differ)}"
 
 
-def _counterexamples(request: ReportedRequest) -> list[str]:
-    parts = []
-    for one in request.results:
-        for number, counterexample in enumerate(one.counterexamples, 1):
-            which = f" {number}" if number > 1 else ""
-            steps = counterexample_text(counterexample)
-            parts.append(f"{one.result.property}, counterexample{which}:\n{steps}")
-    return parts
-
-
-# JSON.
-
-
-def as_json(requests: Sequence[ReportedRequest]) -> str:
-    """Return the document `fencepost.check/3`: the shared instance and all results."""
-    shared, outcome = requests[0].checked, together(requests, without_known=False)
-    content = k.from_record(
-        CHECK,
-        shared.request.instance,
-        **shared.request.subject.to_json(),
-        caps=_caps(shared),
-        results=[found for one in requests for found in _results(one)],
-        interrupted=outcome.interrupted,
-        seconds=outcome.seconds,
-    )
-    return json.dumps(content, indent=2)
+def _counterexamples(one: ReportedResult) -> Iterator[str]:
+    for number, counterexample in enumerate(one.counterexamples, 1):
+        which = f" {number}" if number > 1 else ""
+        yield f"{one.result.property}, counterexample{which}:\n{counterexample_text(counterexample)}"
 
 
 def _caps(one: CheckedRequest) -> Mapping[str, object]:
@@ -181,37 +197,6 @@ def _caps(one: CheckedRequest) -> Mapping[str, object]:
     caps: dict[str, object] = {**system.caps, **{name: value for name, value in bounds if value is not None}}
     caps |= {"constraint": system.within} if system.within else {}
     return caps | {name: limits.budgets[name] for name in system.faults if name in limits.budgets}
-
-
-def _results(request: ReportedRequest) -> list[dict[str, Any]]:
-    asked, uncertified = request.checked.request, request.checked.uncertified or {}
-    own = asked.subject.to_json() | {"caps": _caps(request.checked)} if asked.instead_of else None
-    return [
-        result_object(
-            one.result,
-            uncertified=uncertified.get(one.result.property),
-            try_next=one.try_next,
-            known=one.known,
-            false_because=[found.false_because for found in one.counterexamples],
-            instance=own,
-        )
-        for one in request.results
-    ]
-
-
-# Files.
-
-
-def trace_files(folder: Path, request: ReportedRequest, form: str) -> Iterator[tuple[str, str]]:
-    """Yield path and text of the files of each counterexample: for `fencepost trace`, and in that form."""
-    protocol = re.sub(r"[^A-Za-z0-9.-]+", "-", request.checked.request.instance.protocol.name)
-    for one in request.results:
-        for number, counterexample in enumerate(one.counterexamples, 1):
-            suffix = f".{number}" if len(one.counterexamples) > 1 else ""
-            name = f"{protocol}.{one.result.property}{suffix}"
-            yield str(folder / f"{name}.json"), json.dumps(counterexample.trace.to_json(), indent=2) + "\n"
-            if form in FORMS:
-                yield str(folder / f"{name}{FORMS[form]}"), in_form(counterexample, form)
 
 
 # The conclusion.
@@ -257,46 +242,27 @@ class Wanted:
     source: str = ""
     """The Python file that is checked."""
 
-    def conclusion(self, requests: Sequence[ReportedRequest]) -> Conclusion:
+    def conclusion(self, report: CheckReport) -> Conclusion:
         """Return all that the command prints and writes, and its exit code."""
-        files = dict(
-            file
-            for one in requests
-            if self.traces is not None
-            for file in trace_files(Path(self.traces), one, self.form)
-        )
+        files = dict(report.trace_files(Path(self.traces), self.form)) if self.traces is not None else {}
         if self.sarif is not None:
-            files[self.sarif] = self._sarif(requests)
-        lines = [why for one in requests for why in reasons_of(one.checked.uncertified or {})]
-        if self.form not in FORMS:
-            printed, written = placed(
-                as_json(requests) if self.form == "json" else as_text(requests), self.output
-            )
-            return Conclusion(self._code(requests), printed, "\n".join(lines), files | written)
-        text, others = formatted(
-            [found for request in requests for one in request.results for found in one.counterexamples],
-            self.form,
-            self.output,
-            "Choose with --property, or say --traces DIR for a file of each.",
-        )
-        lines += [line for one in requests for line in one.lines] + ([others] if others else [])
-        printed, written = ("", {}) if text is None else placed(text, self.output)
-        return Conclusion(self._code(requests), printed, "\n".join(lines), files | written)
+            files[self.sarif] = report.sarif(self.source, self.require_proof)
+        told = [why for one in report.checked for why in reasons_of(one.uncertified or {})]
+        result: str | dict[str, Any] | None = report.document() if self.form == "json" else None
+        if self.form == "text":
+            result = report.text()
+        elif self.form in FORMS:
+            more = "Choose with --property, or say --traces DIR for a file of each."
+            result, others = formatted(report.counterexamples, self.form, self.output, more)
+            told += [*report.lines, *filter(None, [others])]
+        printed, written = ("", {}) if result is None else placed(result, self.output)
+        return Conclusion(self._code(report), printed, "\n".join(told), files | written)
 
-    def _sarif(self, requests: Sequence[ReportedRequest]) -> str:
-        properties = [prop for one in requests for prop in one.checked.request.properties]
-        problems = [problem for one in requests for problem in problems_of(one, self.require_proof)]
-        interrupted = any(one.checked.outcome.interrupted for one in requests)
-        return sarif(self.source, properties, problems, interrupted)
-
-    def so_far(self, requests: Sequence[ReportedRequest]) -> Conclusion:
+    def so_far(self, report: CheckReport) -> Conclusion:
         """Return the conclusion if the command is killed now, with the exit code of the verdicts."""
-        cut_short = [
-            replace(one, checked=replace(one.checked, outcome=replace(one.checked.outcome, interrupted=True)))
-            for one in requests
-        ]
-        return replace(self.conclusion(cut_short), code=self._code(requests))
+        cut_short = [replace(one, outcome=replace(one.outcome, interrupted=True)) for one in report.checked]
+        return replace(self.conclusion(CheckReport(cut_short)), code=self._code(report))
 
-    def _code(self, requests: Sequence[ReportedRequest]) -> int:
-        outcome = together(requests, self.known_as_expected)
+    def _code(self, report: CheckReport) -> int:
+        outcome = report.outcome(self.known_as_expected)
         return int(exit_code(outcome, self.require_proof, self.expect, self.certify))

@@ -1,22 +1,18 @@
-"""Results and traces as text for people."""
+"""Instances and traces as text for people."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from fencepost.cli.rendering.headline import violated
-from fencepost.cli.rendering.undecided import SIMULATION, reached_text
+from fencepost.cli.rendering.verdict_text import listed
 from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.engine.messages import Visited
-from fencepost.encoding.engine.named_clauses import found_text
-from fencepost.encoding.engine.verdicts import Basis, Live, LiveBasis, Result, Verdict
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, gathered, message_line
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.sorts import show
-from fencepost.encoding.language.state import amount, show_all
+from fencepost.encoding.language.state import show_all
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 
 BEGINS = "     the loop begins here"
@@ -131,80 +127,6 @@ def _at_most(fault: str, number: Json | None) -> str:
     if number is None:
         return f"any number of {several}"
     return f"at most {number} {one if number == 1 else several}"
-
-
-def listed(names: Sequence[str], word: str = "and") -> str:
-    """Return the names with commas, and the word before the last."""
-    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def verdict_line(result: Result) -> str:
-    """Return the property, the verdict, its reason and its seconds, on one line."""
-    return f"{verdict_sentence(result)}  [{result.seconds:.1f} s]"
-
-
-def verdict_sentence(result: Result, faults: str = "") -> str:
-    """Return the property, the verdict and its reason; an inductive proof names the allowed `faults`."""
-    return f"{result.property}: {result.verdict.value}{_because(result, faults)}"
-
-
-def _because(result: Result, faults: str) -> str:
-    match result.verdict:
-        case Verdict.VIOLATED:
-            return violated(result)
-        case Verdict.PROVED if result.live is not None:
-            caps = " and ".join(f"the cap on {cap}" for cap in result.live.excused)
-            return f"{caps and f', except where {caps} stops an action'}: {_in_the_end(result, result.live)}"
-        case Verdict.PROVED if result.basis is Basis.INDUCTION:
-            covered = f", {faults}" if faults else ""
-            return f": {_over_one_action(result)}; no execution of any length violates it{covered}"
-        case Verdict.PROVED if result.visited is not None:
-            return f": all {visited_text(result.visited)}, and none violates it"
-        case Verdict.PROVED:
-            return f": every execution fits in {amount(result.rounds, 'round')}, and none violates it"
-        case Verdict.HOLDS if result.bound is not None:
-            return f" up to {amount(result.bound, 'step')} (not a proof: longer executions exist)"
-        case Verdict.HOLDS:
-            return f" up to {amount(result.rounds, 'round')} (not a proof: longer executions exist)"
-        case Verdict.VACUOUS:
-            return f": nothing was tested; {result.reason}"
-        case Verdict.UNDECIDED:
-            if result.solver == SIMULATION or result.live is not None:
-                return f": {result.reason}"
-            return f": {result.reason}; {reached_text(result)}"
-
-
-def _in_the_end(result: Result, live: Live) -> str:
-    """Return why something comes about in the end, and how this was proved."""
-    fair = f" of {listed(live.fair)}" if live.fair else ""
-    if live.by is LiveBasis.STATES and result.visited is not None:
-        return f"all {visited_text(result.visited)}, and no fair loop of them owes it"
-    by = {
-        LiveBasis.ENDS: "every execution ends, and no fair one in a state that owes it",
-        LiveBasis.ROUNDS: f"within {amount(live.rounds or 0, 'round')} of fairness{fair}",
-        LiveBasis.LOOPS: f"no loop that owes it is fair{fair and f' to{fair[3:]}'}",
-    }[live.by]
-    if result.basis is Basis.INDUCTION:
-        return f"{by}; {_over_one_action(result)}"
-    if result.visited is not None:
-        return f"{by}; all {visited_text(result.visited).replace('states', 'states with a monitor', 1)}"
-    return f"{by}; every execution with a monitor fits in {amount(result.rounds, 'round')}"
-
-
-def visited_text(visited: Visited) -> str:
-    """Return how many states were visited, and by which reading."""
-    by = "were visited by the concrete reading"
-    if visited.orbits is None:
-        return f"{visited.states:,} reachable states {by}"
-    return f"reachable states {by} ({visited.orbits:,} states up to symmetry, {visited.states:,} in all)"
-
-
-def _over_one_action(result: Result) -> str:
-    """Return how a proof by induction over one action was made, and from what."""
-    declared = [amount(len(result.invariants), "invariant")] if result.invariants else []
-    if result.found:
-        return f"inductive, with {listed([found_text(len(result.found)), *declared])}"
-    return " with ".join(["by induction over one action", *declared])
 
 
 def counterexample_text(counterexample: Counterexample) -> str:

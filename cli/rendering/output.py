@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +71,24 @@ def file_option(*names: str, help: str) -> Callable[[Command], Command]:
 output_option = file_option("-o", "--output", help="Write the result to a file instead of stdout.")
 
 
-def emit(text: str, output: str | None) -> None:
-    """Print `text`, or write it to the file `output`; raises BadInput if that cannot be.
+Result = str | Mapping[str, Any]
+"""A result as text, or as a document for programs."""
+
+
+def whole_text(result: Result) -> str:
+    """Return a result as it is printed; a document becomes JSON.
 
     Control characters are escaped, because names come from files and protocols of others.
     """
+    return defused(result if isinstance(result, str) else json.dumps(result, indent=2)) + "\n"
+
+
+def emit(result: Result, output: str | None) -> None:
+    """Print a result, or write it to the file `output`; raises BadInput if that cannot be."""
     if output is None:
-        say(defused(text) + "\n")
+        say(whole_text(result))
     else:
-        write_whole(Path(output), defused(text) + "\n")
+        write_whole(Path(output), whole_text(result))
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

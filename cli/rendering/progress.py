@@ -96,7 +96,7 @@ class CheckProgress(StatusLine):
     for each event. A violation is announced after `HELD` seconds, and `announcing` is called just before.
     """
 
-    def __init__(self, verbose: bool) -> None:
+    def __init__(self, verbose: bool = False) -> None:
         """Make the progress of one check, or of several in a row."""
         super().__init__("building")
         self.announcing: Callable[[], None] = lambda: None

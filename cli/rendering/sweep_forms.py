@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fencepost.cli.rendering.sweep_matrices import SweepReport
 from fencepost.cli.rendering.sweep_page import page
-from fencepost.cli.rendering.sweep_tables import csv_table, markdown
-from fencepost.cli.rendering.sweep_text import text
+from fencepost.cli.rendering.sweep_text import csv_table, markdown, text
 
 FORMS: Mapping[str, Callable[[SweepReport], str]] = {
     "text": text,

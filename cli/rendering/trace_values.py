@@ -1,11 +1,11 @@
-"""`fencepost trace --eval` and `--diff`: values along a trace, and the differences of two traces."""
+"""`fencepost export --eval` and `--diff`: values along a trace, and the differences of two traces."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
+from typing import Any
 
 from fencepost.cli.rendering.columns import columns
 from fencepost.encoding import keys as k
@@ -40,7 +40,7 @@ VALUES = k.document(
 )
 
 
-def values_json(counterexample: Counterexample, expressions: Sequence[str]) -> str:
+def values_json(counterexample: Counterexample, expressions: Sequence[str]) -> dict[str, Any]:
     """Return the document `fencepost.values/1`."""
     states = [list(values) for values in zip(*_values(counterexample, expressions), strict=True)]
     content = {
@@ -48,7 +48,7 @@ def values_json(counterexample: Counterexample, expressions: Sequence[str]) -> s
         "expressions": list(expressions),
         "values": states,
     }
-    return json.dumps(k.headed(VALUES, content), indent=2)
+    return k.headed(VALUES, content)
 
 
 def _values(counterexample: Counterexample, expressions: Sequence[str]) -> list[list[Json]]:

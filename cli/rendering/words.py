@@ -105,7 +105,9 @@ def check_command(row: Row) -> str:
     options = [f"--property={row['property']}", *(f"--set={n}={v}" for n, v in changed(row).items())]
     unusual = {name: row[name] for name, usual in USUAL.items() if row[name] != usual}
     options += ["--drop-declared"] if unusual.pop("drop_declared", False) else []
-    options += [f"--{name.removeprefix('most_')}={value}" for name, value in unusual.items()]
+    rounds = unusual.pop("most_rounds", None)
+    options += [f"--{name}={value}" for name, value in unusual.items()]
+    options += [f"--bound=rounds={rounds}"] if rounds is not None else []
     return shlex.join(["fencepost", "check", row["protocol"], *options])
 
 
@@ -127,9 +129,8 @@ def _conform_command(row: Row) -> str:
 
 def trace_command(folder: Path | str, row: Row) -> str:
     """Return the command that replays the counterexample of a row."""
-    return (
-        f"{shlex.join(['fencepost', 'sweep', 'trace', str(folder), row['id']])} | fencepost trace /dev/stdin"
-    )
+    saved = shlex.join(["fencepost", "export", str(folder), f"--row={row['id']}"])
+    return f"{saved} | fencepost export /dev/stdin"
 
 
 def certify_command(folder: Path | str, row: Row) -> str:

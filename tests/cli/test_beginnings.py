@@ -37,12 +37,12 @@ def test_a_trace_names_its_beginning_and_is_replayed_from_it(
     file, document = saved(tmp_path)
     assert "At first own[n1] = 1; own[n2] = 1\n" in capsys.readouterr().out
     assert (document["initial"]["own[n1]"], document["initial"]["own[n2]"]) == (1, 1)
-    assert run(["trace", str(file), "--protocol", RING]) == 0
+    assert run(["export", str(file), "--protocol", RING]) == 0
     assert "At first own[n1] = 1; own[n2] = 1\n" in capsys.readouterr().out
     document["switches"]["identities"] = "different"
     document["system"] = None
     file.write_text(json.dumps(document))
-    assert run(["trace", str(file), "--protocol", RING]) in (1, 2)
+    assert run(["export", str(file), "--protocol", RING]) in (1, 2)
 
 
 @pytest.mark.parametrize("form", ["mermaid", "sequencediagram", "html", "itf"])
@@ -92,9 +92,14 @@ def test_a_violation_at_the_beginning_is_drawn(
         ),
     ],
 )
-@pytest.mark.parametrize("command", ["check", "simulate", "count"])
+@pytest.mark.parametrize("engine", [(), ("--engine=simulation",), ("--engine=states",)])
 def test_what_is_no_beginning_is_refused_in_one_line(
-    command: str, before: str, after: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engine: tuple[str, ...],
+    before: str,
+    after: str,
+    line: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = Path(RING).read_text()
     assert before in text
@@ -103,7 +108,7 @@ def test_what_is_no_beginning_is_refused_in_one_line(
     text = text.replace("        self.leads =", f"{lost}        self.leads =")
     file = tmp_path / "ring.py"
     file.write_text(text)
-    assert run([command, str(file), "--set", "identities=different"]) == 2
+    assert run(["check", str(file), *engine, "--set", "identities=different"]) == 2
     told = capsys.readouterr()
     assert told.out == "" and told.err.count("\n") == 1 and line in told.err
 

@@ -15,8 +15,7 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.rendering.check_text import verdict_line
-from fencepost.cli.rendering.undecided import try_next
+from fencepost.cli.rendering.verdict_text import try_next, verdict_line
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
@@ -39,6 +38,7 @@ LARGE = [
     "--property",
     "no-divergence",
 ]
+SIMULATION = ("--engine", "simulation")
 LARGE += ["--set", "recovery_reads_fence=yes", "--engine", "rounds"]
 SMALL = ("check", "bookkeeper-4.13", *(f"--set={name}={value}" for name, value in TWO_BOOKIES.items()))
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -63,7 +63,7 @@ def test_the_documented_command_finds_the_data_loss(
 @pytest.mark.slow
 def test_a_property_with_an_instance_of_its_own_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """Planted: both instances have one heading; the results of the second lack their instance."""
-    asked = ("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "100")
+    asked = ("check", "bookkeeper-4.13", *SIMULATION, "--property", "valid-fragments", "--runs", "100")
     small = "bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=2"
     code, out, _ = said(capsys, *asked, "--property", "entries-in-order")
     first, second = (line for line in out.splitlines() if " simulations " in line)
@@ -129,8 +129,8 @@ def test_an_instance_that_exercises_a_property_is_asked_itself(
     capsys: pytest.CaptureFixture[str], lights: str
 ) -> None:
     """Planted: the file says that the default instance exercises nothing, and the violation is not found."""
-    for command in ("check", "simulate"):
-        code, out, _ = said(capsys, command, lights, "--property", "never-three")
+    for engine in ((), SIMULATION):
+        code, out, _ = said(capsys, "check", lights, *engine, "--property", "never-three")
         assert code == 1
         assert "never-three: violated in 3 steps" in out
         assert "another instance" not in out
@@ -287,14 +287,14 @@ def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureF
 
 
 def test_a_limit_on_rounds_holds_and_says_that_it_is_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = (*FIXED, "--engine", "rounds", "--rounds")
-    code, out, _ = said(capsys, *asked, "3")
+    asked = (*FIXED, "--engine", "rounds", "--bound")
+    code, out, _ = said(capsys, *asked, "rounds=3")
     assert (code, "no-divergence: holds up to 3 rounds (not a proof" in out) == (0, True)
-    assert said(capsys, *asked, "3", "--require-proof")[0] == 3
-    assert said(capsys, *asked, "9", "--require-proof")[0] == 0
+    assert said(capsys, *asked, "rounds=3", "--require-proof")[0] == 3
+    assert said(capsys, *asked, "rounds=9", "--require-proof")[0] == 0
 
 
-@pytest.mark.parametrize("limit", [("--rounds", "1"), ("--budget", "lost=0"), ("--jobs", "1")])
+@pytest.mark.parametrize("limit", [("--bound", "rounds=1"), ("--budget", "lost=0"), ("--jobs", "1")])
 def test_a_proof_over_one_action_stands_whatever_the_limits(
     capsys: pytest.CaptureFixture[str], limit: tuple[str, str]
 ) -> None:
@@ -387,7 +387,7 @@ def test_losses_are_minimized_and_budgeted(capsys: pytest.CaptureFixture[str]) -
 
 def test_simulations_find_a_shallow_violation_and_never_prove(capsys: pytest.CaptureFixture[str]) -> None:
     defect = ["--set=ensemble=4", "--set=coverage=first-ack-quorum"]
-    arguments = ("simulate", "bookkeeper", *defect, "--runs", "500", "--seed", "3")
+    arguments = ("check", "bookkeeper", *SIMULATION, *defect, "--runs", "500", "--seed", "3")
     code, out, _ = said(capsys, *arguments, "--property", "fencing-is-enough")
     assert (code, "fencing-is-enough: violated in " in out) == (1, True)
     code, out, _ = said(capsys, *arguments, "--property", "entries-in-order", "--runs", "50")
@@ -428,8 +428,8 @@ BAD_INPUT = [
     (("check", "bookkeeper-4.13", "--budget", "lost=few"), "lost=few: a budget is a whole number"),
     (("check", "bookkeeper-4.13", "--bound", "-1"), "-1: must be a whole number from 0 to"),
     (("check", "bookkeeper-4.13", "--timeout", "0"), "must be a number above 0"),
-    (("simulate", "bookkeeper-4.13", "--runs", "0"), "0: must be a whole number from 1 to"),
-    (("simulate", "bookkeeper-4.13", "--bound", "3"), "No such option '--bound'"),
+    (("check", "bookkeeper-4.13", *SIMULATION, "--runs", "0"), "0: must be a whole number from 1 to"),
+    (("check", "bookkeeper-4.13", *SIMULATION, "--bound", "3"), "--bound: not with --engine simulation"),
     (
         (*LOSES, "--minimize", "none", "--output", "/nowhere/x"),
         "/nowhere/x: cannot be written",
@@ -438,7 +438,7 @@ BAD_INPUT = [
     (("check",), "Missing argument 'PROTOCOL|FILE.py'"),
     (("frobnicate",), "No such command"),
     (("protocols", "bookeeper"), "bookeeper: no such protocol"),
-    (("trace", "nowhere.json"), "nowhere.json: cannot be read"),
+    (("export", "nowhere.json"), "nowhere.json: cannot be read"),
 ]
 
 

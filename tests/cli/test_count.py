@@ -1,4 +1,4 @@
-"""`fencepost count`: states, actions and witnesses, with symmetry and without, whole and cut short."""
+"""`fencepost check --engine states`: states, actions and witnesses, with symmetry and without."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.language.protocol import load
 from support.exploration import explore
 from support.processes import begun, supervised
+from support.refusing import refused
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMIT = str(EXAMPLES / "two_phase_commit.py")
+STATES = ("--engine", "states")
 
 
 def counted(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
-    """Return the document that `count` prints."""
-    assert run(["count", *arguments, "--format", "json"]) == code
+    """Return the document that the count prints."""
+    assert run(["check", *arguments, *STATES, "--format", "json"]) == code
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
 
@@ -88,22 +90,38 @@ def test_the_states_up_to_symmetry_are_those_without_names(capsys: pytest.Captur
 
 
 def test_the_text_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["count", COMMIT, "--symmetry"]) == 0
+    assert run(["check", COMMIT, *STATES, "--symmetry"]) == 0
     out = capsys.readouterr().out
     assert "80 states up to symmetry (6 renamings), 288 states in all within 10 steps; all that" in out
     assert "decide commit    1\n" in out and "abort-is-final  27\n" in out
 
 
-@pytest.mark.parametrize("limit", [("--states", "100"), ("--timeout", "1", "--set", "participants=9")])
-def test_what_is_cut_short_says_so(limit: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
-    found = counted(capsys, COMMIT, *limit, code=3)
+def test_what_is_cut_short_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    found = counted(capsys, COMMIT, "--timeout", "1", "--set", "participants=9", code=3)
     assert not found["complete"]
-    assert ("100 states visited" if "--states" in limit else "time-out after 1 s") in found["reason"]
-    assert "--states" not in limit or found["states"] == 100
+    assert "time-out after 1 s" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--engine", "rounds"), "--engine states: is asked alone; leave the other engines out"),
+        (("--expect", "proved"), "--expect: not with --engine states; leave it out"),
+        (("--certificates", "made"), "--certificates: not with --engine states; leave it out"),
+        (("--format", "html"), "--format html: --engine states finds none; valid: text, json"),
+    ],
+)
+def test_a_count_gives_no_verdict_so_what_asks_for_one_is_refused(
+    options: Sequence[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: a count takes `--expect proved`, and exits with 0."""
+    assert says in refused(capsys, "check", COMMIT, *STATES, *options)
 
 
 def test_an_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
-    process = supervised("count", COMMIT, "--set", "participants=9", "--format=json", folder=tmp_path)
+    process = supervised(
+        "check", COMMIT, *STATES, "--set", "participants=9", "--format=json", folder=tmp_path
+    )
     begun(process)
     os.kill(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=600)

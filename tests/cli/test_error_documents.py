@@ -19,7 +19,7 @@ BAD = (
     ["check", "bookkeeper", "--bound", "-1"],
     ["quorum", "-e", "1", "-w", "2", "-a", "1"],
     ["advise", "-e", "3"],
-    ["trace", "missing.json"],
+    ["export", "missing.json"],
     ["protocols", "bookeeper"],
     ["chek"],
 )

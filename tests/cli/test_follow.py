@@ -37,7 +37,7 @@ def test_json_has_a_path_that_replays(fencepost: Command, tmp_path: Path) -> Non
     assert (code, document["fit"], document["contradiction"]) == (0, "execution", [])
     assert document["execution"]["lines"][-1] == "p1.log:2"
     (tmp_path / "path.json").write_text(json.dumps(document["execution"]["path"]))
-    assert fencepost("trace", str(tmp_path / "path.json"), "--protocol", TWO[1])[0] == 0
+    assert fencepost("export", str(tmp_path / "path.json"), "--protocol", TWO[1])[0] == 0
 
 
 def test_a_violation_that_is_possible_has_exit_code_1(fencepost: Command, tmp_path: Path) -> None:

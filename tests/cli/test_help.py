@@ -16,14 +16,12 @@ WIDTH = 80
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], GroupedCommand]]:
-    """Yield each command with the words that call it. Each subcommand of `sweep` is one command."""
+    """Yield each command with the words that call it."""
     context = click.Context(cli)
     for name in COMMANDS:
         command = cli.get_command(context, name)
-        below = command.commands if isinstance(command, click.Group) else {"": command}
-        for second, one in below.items():
-            assert isinstance(one, GroupedCommand)
-            yield tuple(filter(None, (name, second))), one
+        assert isinstance(command, GroupedCommand)
+        yield (name,), command
 
 
 EVERY = dict(commands())

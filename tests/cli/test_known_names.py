@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from fencepost.answers.explained_by import faults_of, known_bugs, names_of
+from fencepost.answers.explained_by import faults_of, known_bugs
 from fencepost.answers.known import KNOWN
+from fencepost.answers.requests import CheckedRequest, Request
 from fencepost.cli.main import run
-from fencepost.cli.rendering.check_report import exit_code
-from fencepost.cli.rendering.known_names import line, new
+from fencepost.cli.rendering.check_report import CheckReport, exit_code
+from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
@@ -119,9 +121,9 @@ def result(trace: str | None) -> Result:
 
 
 def test_the_verdict_line_names_the_bug_and_its_releases() -> None:
-    said = line(result("#2614-2/2/2"), ["#2614"])
+    said = verdict_line(result("#2614-2/2/2"), ["#2614"])
     assert said.endswith("; known: #2614 (4.6.0 to 4.13.0); see fencepost known 2614  [1.0 s]")
-    assert "known" not in line(result("#2614-2/2/2"), [])
+    assert "known" not in verdict_line(result("#2614-2/2/2"), [])
 
 
 def test_what_is_known_decides_no_exit_code_and_what_is_new_does() -> None:
@@ -135,8 +137,8 @@ def test_what_is_known_decides_no_exit_code_and_what_is_new_does() -> None:
     both = replace(known, more_traces=(stranger,))
     for results, code in (((known,), 0), ((known, undecided), 3), ((both,), 1)):
         outcome = Outcome(results, 1.0, False, {})
-        found = [names_of(one) for one in results]
-        assert exit_code(new(outcome, found), False, None, False) == code
+        report = CheckReport([CheckedRequest(cast(Request, None), outcome)])
+        assert exit_code(report.outcome(without_known=True), False, None, False) == code
         assert exit_code(outcome, False, None, False) == 1
 
 

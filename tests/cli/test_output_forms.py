@@ -1,4 +1,4 @@
-"""The forms of `check` and `trace` that show one counterexample, `trace --eval` and `trace --diff`."""
+"""The forms of `check` and `export` that show one counterexample, `export --eval` and `export --diff`."""
 
 from __future__ import annotations
 
@@ -75,24 +75,24 @@ def test_a_trace_that_does_not_replay_is_not_told(fencepost: Command, tmp_path: 
     trace = json.loads(SAVED.read_text(encoding="utf-8"))
     del trace["steps"][4]
     edited.write_text(json.dumps(trace))
-    code, out, err = fencepost("trace", str(edited), "--format", "html", "--output", str(page))
+    code, out, err = fencepost("export", str(edited), "--format", "html", "--output", str(page))
     assert (code, out, page.exists()) == (1, "", False)
     assert "no-divergence: does not replay. step 5" in err
     for more in (["--eval", "status"], ["--diff", str(SAVED)]):
-        code, out, err = fencepost("trace", str(edited), *more)
+        code, out, err = fencepost("export", str(edited), *more)
         assert (code, out) == (1, "")
         assert "does not replay" in err
 
 
 def test_of_a_result_with_several_the_first_is_told(fencepost: Command, both: Path) -> None:
-    code, out, err = fencepost("trace", str(both), *OWN, "--format", "mermaid")
+    code, out, err = fencepost("export", str(both), *OWN, "--format", "mermaid")
     assert (code, out.startswith("---\n")) == (0, True)
     assert "one of 2 counterexamples" in err
 
 
 def test_only_the_traces_of_a_property_are_shown(fencepost: Command, both: Path) -> None:
-    assert fencepost("trace", str(both), *OWN, "--property", "nothing-lost")[1].count("replayed") == 2
-    code, _, err = fencepost("trace", str(both), *OWN, "--property", "something-lost")
+    assert fencepost("export", str(both), *OWN, "--property", "nothing-lost")[1].count("replayed") == 2
+    code, _, err = fencepost("export", str(both), *OWN, "--property", "something-lost")
     assert code == 2
     assert "has no trace of it; valid: nothing-lost" in err
 
@@ -128,7 +128,7 @@ EXPRESSIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 def test_expressions_have_the_values_that_the_file_has(fencepost: Command) -> None:
     given = [part for text in EXPRESSIONS for part in ("--eval", text)]
-    code, out, _ = fencepost("trace", str(SAVED), *given, "--format", "json")
+    code, out, _ = fencepost("export", str(SAVED), *given, "--format", "json")
     document = json.loads(out)
     assert (code, document["expressions"]) == (0, list(EXPRESSIONS))
     assert document["values"] == [[value(s) for value in EXPRESSIONS.values()] for s in states()]
@@ -162,7 +162,7 @@ def test_expressions_have_the_values_that_the_file_has(fencepost: Command) -> No
     ],
 )
 def test_what_is_no_expression_is_one_line(fencepost: Command, text: str, message: str) -> None:
-    code, out, err = fencepost("trace", str(SAVED), "--eval", text)
+    code, out, err = fencepost("export", str(SAVED), "--eval", text)
     assert (code, err.count("\n")) == (2, 1)
     assert out == "" or json.loads(out)["schema"] == "fencepost.error/1"
     assert message in err
@@ -172,7 +172,7 @@ def test_what_is_no_expression_is_one_line(fencepost: Command, text: str, messag
 
 
 def test_a_trace_does_not_differ_from_itself(fencepost: Command) -> None:
-    code, out, _ = fencepost("trace", str(SAVED), "--diff", str(SAVED))
+    code, out, _ = fencepost("export", str(SAVED), "--diff", str(SAVED))
     assert code == 0
     assert out.endswith("Both begin with the same 17 steps.\n\nThe two traces are the same.\n")
 
@@ -181,7 +181,7 @@ def test_a_difference_has_the_settings_the_steps_and_the_ends(fencepost: Command
     small = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
     assert fencepost("check", "bookkeeper-4.13", *small, "--traces", str(tmp_path))[0] == 1
     other = tmp_path / "bookkeeper-4.13.no-divergence.json"
-    code, out, _ = fencepost("trace", str(SAVED), "--diff", str(other))
+    code, out, _ = fencepost("export", str(SAVED), "--diff", str(other))
     sections = out.split("\n\n")
     assert code == 0
     assert sections[0].splitlines() == [
@@ -204,7 +204,7 @@ def test_a_difference_has_the_settings_the_steps_and_the_ends(fencepost: Command
     for step in theirs["steps"]:
         finals[1] |= step["changes"]
     assert ends == {n for n in finals[0] | finals[1] if finals[0].get(n) != finals[1].get(n)}
-    swapped = fencepost("trace", str(other), "--diff", str(SAVED))[1].split("\n\n")
+    swapped = fencepost("export", str(other), "--diff", str(SAVED))[1].split("\n\n")
     assert {(name, b, a) for name, a, b in rows(sections[3])} == {tuple(row) for row in rows(swapped[3])}
 
 
@@ -222,11 +222,11 @@ def rows(section: str) -> list[list[str]]:
         (("known", "--format", "itf"), "'itf' is not one of 'text', 'json'"),
         (("prove", "--format", "html"), "'html' is not one of 'text', 'json'"),
         (("quorum", "-e", "3", "-w", "3", "-a", "2", "--format", "itf"), "'itf' is not one of"),
-        (("trace", str(SAVED), "--eval", "status", "--format", "html"), "--format html: not with --eval"),
-        (("trace", str(SAVED), "--diff", str(SAVED), "--format", "json"), "--format json: not with --diff"),
-        (("trace", str(SAVED), "--diff", str(SAVED), "--eval", "status"), "--eval, --diff: not together"),
-        (("trace", str(SAVED), "--diff", "nowhere.json"), "nowhere.json: cannot be read"),
-        (("trace", str(SAVED), "--format", "itf", "--output", "no/where"), "no/where: cannot be written"),
+        (("export", str(SAVED), "--eval", "status", "--format", "html"), "--format html: not with --eval"),
+        (("export", str(SAVED), "--diff", str(SAVED), "--format", "json"), "--format json: not with --diff"),
+        (("export", str(SAVED), "--diff", str(SAVED), "--eval", "status"), "--eval, --diff: not together"),
+        (("export", str(SAVED), "--diff", "nowhere.json"), "nowhere.json: cannot be read"),
+        (("export", str(SAVED), "--format", "itf", "--output", "no/where"), "no/where: cannot be written"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(

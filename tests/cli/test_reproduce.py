@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.cli.main import run
 from fencepost.realcode.course import Ending
 from fencepost.realcode.harness_session import Harness, Playback
 from fencepost.realcode.library import Library
@@ -19,6 +18,7 @@ from fencepost.realcode.matrix import Cell, Mark
 from fencepost.realcode.reproduction import Setting
 from fencepost.realcode.transcripts import json_lines, read_transcript
 from support.realcode import OF_SCRIPTS, SCRIPTS, TRANSCRIPTS, crashing_code, kept_trace, not_driven
+from support.realcode import run_kept as run
 from support.refusing import refused
 from support.shown import shows
 
@@ -117,11 +117,10 @@ def test_a_script_without_a_violation_has_no_page(capsys: pytest.CaptureFixture[
 
 
 HOSTILE = {
-    "Missing argument 'TRACE'": [],
-    "--bookkeeper: missing": ["TRACE"],
-    "--bookkeeper: not with --playback": ["TRACE", "--playback", OLD, "--bookkeeper", "lib"],
-    "--release: not with --playback": ["TRACE", "--playback", OLD, "--release", "4.17.4"],
-    "--transcript: not with --playback": ["TRACE", "--playback", OLD, "--transcript", "t.json"],
+    "--bookkeeper: missing": [],
+    "--bookkeeper: give one lib folder": ["TRACE"],
+    "--bookkeeper: not with FENCEPOST_PLAYBACK": ["TRACE", "--playback", OLD, "--bookkeeper", "lib"],
+    "--release: not with FENCEPOST_PLAYBACK": ["TRACE", "--playback", OLD, "--release", "4.17.4"],
     "lib: no such folder": ["TRACE", "--bookkeeper", "lib"],
     "is no transcript of this trace": ["TRACE", "--playback", str(TRANSCRIPTS / "2615.4.13.0.sorted.jsonl")],
     "schema is 'fencepost.trace/2'; valid: fencepost.transcript/3": ["TRACE", "--playback", "TRACE"],
@@ -153,7 +152,7 @@ OF_RELEASES = {
 
 
 @pytest.mark.parametrize(
-    "command", [["reproduce", LATE_ADD], ["conform", "bookkeeper"], ["known", "4701"]], ids=lambda c: c[0]
+    "command", [["reproduce", LATE_ADD], ["conform", "bookkeeper"], ["reproduce", "4701"]], ids=lambda c: c[1]
 )
 @pytest.mark.parametrize(("given", "says"), OF_RELEASES.items(), ids=lambda g: " ".join(g)[:20])
 def test_a_library_whose_rules_nobody_gives_is_one_line(
@@ -318,7 +317,7 @@ def test_a_cell_is_held_against_the_table_of_releases(
 def test_what_cannot_be_driven_needs_no_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
     bugs = ["4701", "1591", "4651", "BP-46-1"]
-    assert run(["known", *bugs, "--bookkeeper", str(tmp_path)]) == 0
+    assert run(["reproduce", *bugs, "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "4 of 4 as expected; the code was driven in 0" in out
     assert "cannot be driven: one method of the bookie checks the fence and stores the entry" in out
@@ -333,7 +332,7 @@ def test_a_library_of_another_version_has_the_cells_of_the_release_that_is_given
 ) -> None:
     """Planted: the release of the option is ignored, or the cell names it without the version of the code."""
     (tmp_path / "bookkeeper-server-4.18.0-SNAPSHOT.jar").write_bytes(b"")
-    arguments = ["known", "4701", "--bookkeeper", str(tmp_path), "--release", release]
+    arguments = ["reproduce", "4701", "--bookkeeper", str(tmp_path), "--release", release]
     assert run(arguments) == 0
     assert f"#4701  4.18.0-SNAPSHOT as {release}  sorted      {mark}" in capsys.readouterr().out
     assert run([*arguments, "--format", "json"]) == 0
@@ -350,9 +349,9 @@ def test_the_summary_counts_the_cells_in_which_the_code_was_driven(
     def running(library: Library, log: Path | None) -> Iterator[Playback]:
         yield read_transcript(Path(NEW)).playback()
 
-    monkeypatch.setattr("fencepost.cli.commands.known_releases.running", running)
+    monkeypatch.setattr("fencepost.cli.commands.reproduce_known.running", running)
     (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
-    assert run(["known", "#2614", "4701", "4651", "--bookkeeper", str(tmp_path)]) == 0
+    assert run(["reproduce", "#2614", "4701", "4651", "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "refuses it: at step 16" in out
     assert "3 of 3 as expected; the code was driven in 1" in out
@@ -360,22 +359,22 @@ def test_the_summary_counts_the_cells_in_which_the_code_was_driven(
 
 @pytest.mark.parametrize(
     ("libraries", "says"),
-    [(0, "--release: not with the models"), (2, "--release: not with 2 LIBs; give one --bookkeeper with it")],
+    [(0, "--bookkeeper: missing"), (2, "--release: not with 2 LIBs; give one --bookkeeper with it")],
 )
 def test_a_release_is_given_for_one_library(
     libraries: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bookkeeper-server-4.17.3.jar").touch()
     given = ["--bookkeeper", tmp_path] * libraries
-    assert says in refused(capsys, "known", "4701", *given, "--release", "4.17.3")
+    assert says in refused(capsys, "reproduce", "4701", *given, "--release", "4.17.3")
 
 
 def test_a_cell_that_time_does_not_reach_is_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
-    monkeypatch.setattr("fencepost.cli.commands.known_releases.elapsed", lambda: 2.0)
-    assert run(["known", "4701", "--bookkeeper", str(tmp_path), "--timeout", "1"]) == 3
+    monkeypatch.setattr("fencepost.cli.commands.reproduce_known.elapsed", lambda: 2.0)
+    assert run(["reproduce", "4701", "--bookkeeper", str(tmp_path), "--timeout", "1"]) == 3
     assert "not reached: time-out after 1 s  NOT RUN" in capsys.readouterr().out
 
 
@@ -383,4 +382,4 @@ def test_a_bug_that_is_none_is_refused_on_the_code_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
-    assert "7: no such known bug" in refused(capsys, "known", "7", "--bookkeeper", tmp_path)
+    assert "7: no such known bug" in refused(capsys, "reproduce", "7", "--bookkeeper", tmp_path)

@@ -1,4 +1,4 @@
-"""`fencepost serve --mcp`: its tools, through the client of the SDK, and what a client cannot reach."""
+"""`fencepost serve`: its tools, through the client of the SDK, and what a client cannot reach."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_an_answer_is_bounded_and_keeps_its_end() -> None:
 
 @pytest.mark.slow
 def test_the_command_speaks_on_standard_streams(folder: Path) -> None:
-    words = ["-m", "fencepost.cli", "serve", "--mcp", "--folder", str(folder)]
+    words = ["-m", "fencepost.cli", "serve", "--folder", str(folder)]
     server = StdioServerParameters(command=sys.executable, args=words)
     sizes: dict[str, object] = {"ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
     error, text = asyncio.run(_asked(server, "quorum", sizes))
@@ -204,9 +204,9 @@ def test_the_command_speaks_on_standard_streams(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ([], "serve: no way to connect is named; valid: --mcp"),
-        (["--mcp", "--allow-run"], "--allow-run: no folder is named; add --folder DIR, or leave it out"),
-        (["--mcp", "--folder", "gone"], "--folder gone: is no folder; give the one that has the files"),
+        (["--mcp"], "--mcp: is now `fencepost serve`"),
+        (["--allow-run"], "--allow-run: no folder is named; add --folder DIR, or leave it out"),
+        (["--folder", "gone"], "--folder gone: is no folder; give the one that has the files"),
     ],
 )
 def test_what_is_refused(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,7 +130,7 @@ def test_another_engine_on_a_worker_is_an_error(plan: Plan) -> None:
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Return the single error line of a command that must end with exit code 2."""
-    code = run(["sweep", *arguments])
+    code = run(list(arguments))
     out, err = capsys.readouterr()
     assert (code, out, err.count("\n")) == (2, "", 1)
     return err
@@ -141,22 +141,22 @@ def test_bad_input_gets_one_line_and_exit_code_2(
 ) -> None:
     monkeypatch.setattr(pipeline, "require_spark", lambda: None)
     grid, out = str(tmp_path / "grid.toml"), str(folder)
-    assert "is not empty; give --resume" in refused(capsys, "run", grid, out)
-    assert "was begun by engine 0.0+test" in refused(capsys, "run", grid, out, "--resume")
-    assert "cannot be read" in refused(capsys, "run", "nowhere.toml", out)
-    assert "sweep.json: cannot be read" in refused(capsys, "report", str(tmp_path))
+    assert "is not empty; give --resume" in refused(capsys, "sweep", grid, out)
+    assert "was begun by engine 0.0+test" in refused(capsys, "sweep", grid, out, "--resume")
+    assert "cannot be read" in refused(capsys, "sweep", "nowhere.toml", out)
+    assert "sweep.json: cannot be read" in refused(capsys, "export", str(tmp_path))
     (tmp_path / "grid.toml").write_text("[[grid]]\nprotocol = 'bookkeeper'\n")
     assert "protocol: unknown key (did you mean protocols?); valid: protocols, " in refused(
-        capsys, "run", grid, out
+        capsys, "sweep", grid, out
     )
     (tmp_path / "grid.toml").write_text("[[grid]]\nprotocols = 'bookkeeper'\nset.bookies = '4..3'\n")
-    assert "bookies = '4..3': an empty range" in refused(capsys, "run", grid, out)
+    assert "bookies = '4..3': an empty range" in refused(capsys, "sweep", grid, out)
 
 
 def test_a_missing_java_or_package_is_one_line_that_says_what_to_install(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("run", str(planned(tmp_path)[0]), str(tmp_path / "new"))
+    arguments = ("sweep", str(planned(tmp_path)[0]), str(tmp_path / "new"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "pyspark, pyarrow, pandas: not installed" in refused(capsys, *arguments)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
@@ -174,7 +174,7 @@ def test_an_internal_error_among_the_rows_is_exit_code_4(
     def told(verdict: str) -> tuple[int, str]:
         rows = [answered(o, "violated") for o in plan.cases[1:]]
         monkeypatch.setattr(pipeline, "run", lambda *_: [*rows, answered(plan.cases[0], verdict)])
-        code = run(["sweep", "run", str(tmp_path / "grid.toml"), "out"])
+        code = run(["sweep", str(tmp_path / "grid.toml"), "out"])
         return code, capsys.readouterr().out
 
     assert told("undecided") == (0, _summary("9 violated, 1 undecided"))
@@ -195,7 +195,7 @@ def test_an_interrupted_sweep_says_what_is_committed_whatever_else_is_answered(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pipeline, "run", interrupted)
-    assert run(["sweep", "run", str(tmp_path / "grid.toml"), "out"]) == 130
+    assert run(["sweep", str(tmp_path / "grid.toml"), "out"]) == 130
     assert capsys.readouterr().out.startswith("Interrupted: 1 of 10 done, 1 violated, 0 undecided. Answered")
 
 
@@ -230,9 +230,9 @@ def test_what_cannot_be_run_leaves_the_folder_as_it_was(
         (tmp_path / "other", "is not empty"),
         (tmp_path / "grid.toml" / "below", "cannot be written to"),
     ):
-        assert message in refused(capsys, "run", grid, str(out))
+        assert message in refused(capsys, "sweep", grid, str(out))
         assert listed(tmp_path) == before, out
-    assert "Spark does not start" in refused(capsys, "run", grid, str(folder), "--resume")
+    assert "Spark does not start" in refused(capsys, "sweep", grid, str(folder), "--resume")
     assert listed(tmp_path) == before
 
 
@@ -245,7 +245,7 @@ def test_a_master_that_nobody_answers_for_is_refused_before_spark_tries(
         master = f"spark://127.0.0.1:{taken.getsockname()[1]}"
         out = str(tmp_path / "new")
         grid = str(tmp_path / "grid.toml")
-        said = refused(capsys, "run", grid, out, "--master", master)
+        said = refused(capsys, "sweep", grid, out, "--master", master)
         assert f"--master {master}: does not answer" in said
         with socket.create_server(("127.0.0.1", 0)) as listening:
             require_answer(f"{master},127.0.0.1:{listening.getsockname()[1]}")
@@ -259,7 +259,7 @@ def test_a_limit_in_conflicts_that_a_solver_cannot_keep_is_refused(
     monkeypatch.setattr(pipeline, "require_spark", lambda: None)
     grid = tmp_path / "grid.toml"
     grid.write_text("[[grid]]\nprotocols = 'ledger-chain'\nsolvers = ['cadical', 'z3']\n")
-    arguments = ("run", str(grid), str(tmp_path / "new"), "--conflicts-per-case", "10")
+    arguments = ("sweep", str(grid), str(tmp_path / "new"), "--conflicts-per-case", "10")
     assert "z3: this solver accepts no limit on conflicts; valid: cadical, " in refused(capsys, *arguments)
     assert not (tmp_path / "new").exists()
 
@@ -274,7 +274,7 @@ def _summary(counted: str) -> str:
         "the journal's mark (journals=1), racks (racks=2)\n"
         "not modelled of BookKeeper's client in any instance: the time between making and queueing an add, "
         "chained ensemble changes, deletion, re-replication, DEFERRED_SYNC, two replacements in one change\n"
-        "fencepost sweep report out\n"
+        "fencepost export out\n"
     )
 
 
@@ -282,7 +282,7 @@ def _summary(counted: str) -> str:
 
 
 def test_the_report_says_what_each_row_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert run(["sweep", "report", str(folder)]) == 3, "half of the rows lack"
+    assert run(["export", str(folder)]) == 3, "half of the rows lack"
     out = capsys.readouterr().out
     assert "Not finished: 5 of 10 cases have their row; go on with --resume." in out
     for phrase in (
@@ -299,7 +299,7 @@ def test_the_report_says_what_each_row_found(capsys: pytest.CaptureFixture[str],
 def test_the_csv_has_a_line_for_each_row_with_what_varies_first(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    assert run(["sweep", "report", str(folder), "--format", "csv"]) == 3
+    assert run(["export", str(folder), "--format", "csv"]) == 3
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     rows = {row["id"]: row for row in Store(folder).rows()}
     assert {line["id"] for line in lines} == set(rows)

@@ -1,4 +1,4 @@
-"""`fencepost sweep report`: each row appears once, in its own cell, with its evidence."""
+"""`fencepost export`: each row appears once, in its own cell, with its evidence."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_each_row_has_its_own_evidence(page: str, rows: list[Row]) -> None:
         assert check_command(row) in said
         told = counterexample_of("late" if row["protocol"] == "bookkeeper-4.13" else "chained")
         assert (counterexample_text(told) in said) == (row["verdict"] == "violated")
-        command = f"fencepost sweep trace found/it {row['id']} | fencepost trace /dev/stdin"
+        command = f"fencepost export found/it --row={row['id']} | fencepost export /dev/stdin"
         assert (command in said) == (row["verdict"] == "violated")
         if row["verdict"] in ("proved", "error"):
             assert (row["reason"] or "no certificate was kept").lower() in said.lower()
@@ -299,7 +299,7 @@ def folder(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
-    assert run(["sweep", *arguments]) == code
+    assert run(["export", *arguments]) == code
     return capsys.readouterr().out
 
 
@@ -309,7 +309,7 @@ def test_the_tables_come_back_as_they_went_in(folder: Path, rows: list[Row]) -> 
 
 
 def test_text_has_sums_and_a_compact_matrix(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    out = told(capsys, "report", str(folder))
+    out = told(capsys, str(folder))
     assert re.search(r"^solver +cases +decided +fastest", out, flags=re.MULTILINE)
     assert re.search(r"^no-divergence +2/2/2 +2 +1 violated, ", out, flags=re.MULTILINE)
     block = out.partition("no-divergence, recovery_reads_fence=no, N = E (no spare bookie)\n")[2].split(
@@ -323,7 +323,7 @@ def test_text_has_sums_and_a_compact_matrix(capsys: pytest.CaptureFixture[str], 
 def test_markdown_has_each_row_in_one_cell(
     capsys: pytest.CaptureFixture[str], folder: Path, rows: list[Row]
 ) -> None:
-    out = told(capsys, "report", str(folder), "--format", "markdown")
+    out = told(capsys, str(folder), "--format", "markdown")
     cells = [
         cell.strip(" *") for line in out.splitlines() if line.startswith("|") for cell in line.split("|")
     ]
@@ -338,7 +338,7 @@ def test_an_unfinished_sweep_says_so_in_every_form_and_has_no_sums(
 ) -> None:
     folder = stored_as(tmp_path, rows[:30], finished=False)
     for form in ("text", "markdown", "html"):
-        out = told(capsys, "report", str(folder), "--format", form, code=3)
+        out = told(capsys, str(folder), "--format", form, code=3)
         assert "Not finished: 30 of 52 cases have their row; go on with --resume." in out
         assert "fewest faults" not in out
     assert len(Reader(unescape(out)).cells) == 30
@@ -349,11 +349,11 @@ def test_the_trace_of_a_row_is_given_as_trace_reads_it(
 ) -> None:
     file = tmp_path / "trace.json"
     (row, *_) = (row for row in rows if row["verdict"] == "violated")
-    told(capsys, "trace", str(folder), row["id"], "-o", str(file))
-    assert run(["trace", str(file)]) == 0
+    told(capsys, str(folder), "--row", row["id"], "-o", str(file))
+    assert run(["export", str(file)]) == 0
     (proved, *_) = (row for row in rows if row["verdict"] == "proved")
     for name, why in ((proved["id"], "its row has no counterexample"), ("nobody", "no such row")):
-        assert run(["sweep", "trace", str(folder), name]) == 2
+        assert run(["export", str(folder), "--row", name]) == 2
         assert f"{name}: {why} in" in capsys.readouterr().err
 
 

@@ -26,18 +26,18 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_saved_trace_replays(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["trace", str(saved)]) == 0
+    assert run(["export", str(saved)]) == 0
     assert "no-divergence: violated in 13 steps of bookkeeper-4.13, replayed" in capsys.readouterr().out
 
 
 def test_the_json_of_a_trace_is_what_was_saved(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["trace", str(saved), "--format", "json"]) == 0
+    assert run(["export", str(saved), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["traces"][0]["trace"] == json.loads(saved.read_text())
 
 
 def test_the_result_of_a_check_is_read_too(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["trace", str(saved.with_name("result.json"))]) == 0
+    assert run(["export", str(saved.with_name("result.json"))]) == 0
     assert capsys.readouterr().out.count("replayed") == 1
 
 
@@ -104,7 +104,7 @@ def test_an_edited_trace_is_caught(
     edit(trace)
     edited = tmp_path / "edited.json"
     edited.write_text(json.dumps(trace))
-    assert run(["trace", str(edited)]) == 1
+    assert run(["export", str(edited)]) == 1
     out = capsys.readouterr().out
     assert "does not replay" in out
     assert where in out
@@ -118,7 +118,7 @@ def test_a_step_without_the_form_of_one_is_bad_input(
     trace["steps"][0][key] = value
     edited = tmp_path / "edited.json"
     edited.write_text(json.dumps(trace))
-    assert run(["trace", str(edited)]) == 2
+    assert run(["export", str(edited)]) == 2
     assert f"step 1 of the trace: {key}" in capsys.readouterr().err
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_is_no_trace_is_bad_input(
 ) -> None:
     file = tmp_path / "file.json"
     file.write_text(text)
-    assert run(["trace", str(file)]) == 2
+    assert run(["export", str(file)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert message in captured.err

@@ -17,8 +17,7 @@ from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.sweep_matrices import SweepReport
 from fencepost.cli.rendering.sweep_page import page as sweep_page
-from fencepost.cli.rendering.sweep_tables import csv_table, markdown
-from fencepost.cli.rendering.sweep_text import text
+from fencepost.cli.rendering.sweep_text import csv_table, markdown, text
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.properties.catalogue import FAMILIES, find, unmodelled

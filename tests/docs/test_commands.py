@@ -26,18 +26,18 @@ NOT_HERE = {
     "serve ": "a program connects; tests/cli/test_serve.py does",
     "conform ": "needs a LIB of BookKeeper",
     "reproduce ": "needs a LIB of BookKeeper",
-    "trace lost.json": "the file is the reader's",
+    "export lost.json": "the file is the reader's",
     "certify evidence --protocol": "the certificate is the reader's",
-    "sweep run grid.toml": "the grid is the reader's",
-    "sweep report s3:": "the bucket is the reader's",
-    "sweep run runs.toml": "needs a LIB of BookKeeper",
+    "sweep grid.toml": "the grid is the reader's",
+    "export s3:": "the bucket is the reader's",
+    "sweep runs.toml": "needs a LIB of BookKeeper",
 }
 """Beginnings of commands that cannot run here, each with the reason."""
 
 ELSEWHERE = {
     "known": "half an hour; tests/protocols/test_known_bugs.py checks each of its lines",
     "known --format json": "the same",
-    "sweep run grids/advice.toml found/advice": "hours; test_checked.py asks a sample of its cells again",
+    "sweep grids/advice.toml found/advice": "hours; test_checked.py asks a sample of its cells again",
 }
 """Commands that other tests run in parts."""
 
@@ -77,7 +77,7 @@ def as_page_says(command: PageCommand, code: int, printed: str) -> Iterator[str]
             yield f"nothing is {verdict}"
     counted = re.sub(r".*; known: .*", "", printed) if "--known-as-expected" in command.text else printed
     expected = code_of(counted)
-    if command.arguments[0] in ("check", "simulate") and "--format" not in command.text and code != expected:
+    if command.arguments[0] == "check" and "--format" not in command.text and code != expected:
         yield f"exit code {code}, and the verdicts mean {expected}"
 
 
@@ -109,7 +109,7 @@ def lay_out(command: PageCommand, folder: Path) -> None:
             (folder / word).write_text(shown[0], encoding="utf-8")
 
 
-ASKS = ("check", "known", "count", "invariants", "weaken")
+ASKS = ("check", "known", "invariants", "weaken")
 """Commands that never take so little that they need no record. One without a record is taken for long."""
 
 
@@ -238,7 +238,7 @@ def test_an_option_that_a_command_does_not_take_is_noticed() -> None:
     assert list(unknown_options(planted, ())) == ["--bug"]
     assert list(unknown_options("    fencepost conform bookkeeper --rounds 3\n", ())) == ["conform --rounds"]
     assert list(unknown_options("say `known --property NAME`", ())) == ["known --property"]
-    assert list(unknown_options("    fencepost check a.py --rounds 3 --refresh-goldens # b\n", ())) == [
+    assert list(unknown_options("    fencepost check a.py --bound rounds=3 --refresh-goldens # b\n", ())) == [
         "--refresh-goldens",
         "check --refresh-goldens",
     ]

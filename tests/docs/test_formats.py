@@ -51,7 +51,7 @@ from support.formats import (
 )
 from support.instances import SMALL_BUG
 from support.lost_mail import FILE, FOUND, proved
-from support.realcode import TRANSCRIPTS, kept_trace, not_driven
+from support.realcode import TRANSCRIPTS, kept_trace, not_driven, run_kept
 from support.reports import LISTED, fabricated
 from support.sweeps import planned
 
@@ -221,7 +221,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
 
 
 def output(*arguments: str) -> tuple[str, Document]:
-    run([*arguments, "--format", "json", "--output", "out.json"])
+    run_kept([*arguments, "--format", "json", "--output", "out.json"])
     return read("out.json")
 
 
@@ -253,13 +253,22 @@ def _checks() -> Found:
         output("check", ENDLESS),
         output("check", EXAMPLE, "--bound", "3"),
         output("check", *SHIPPED, "--release", "4.13.0"),
-        output("simulate", EXAMPLE, "--runs", "5", "--set", "fence=yes"),
+        output("check", EXAMPLE, "--engine", "simulation", "--runs", "5", "--set", "fence=yes"),
         output("check", EXAMPLE, "--certificates", "none"),
         output(*lossy[:2], *lossy[4:], "--engine", "ic3", "--budget", "lost=0", "--jobs", "1"),
-        output("simulate", "bookkeeper-4.13", "--property", "valid-fragments", "--runs", "5"),
+        output(
+            "check",
+            "bookkeeper-4.13",
+            "--engine",
+            "simulation",
+            "--property",
+            "valid-fragments",
+            "--runs",
+            "5",
+        ),
         output("check", COMMIT, "--engine", "enumeration", "--set", "participants=6"),
-        output("count", COMMIT, "--symmetry"),
-        output("count", COMMIT, "--states", "9"),
+        output("check", COMMIT, "--engine", "states", "--symmetry"),
+        output("check", COMMIT, "--engine", "states", "--set", "participants=9", "--timeout", "0.5"),
         output("weaken", LOCK, "--set", "storage=checks", "--accepted", _survivors()),
         output("weaken", LOCK),
         output("known"),
@@ -327,7 +336,7 @@ def _save_path(instance: Instance, file: Path) -> None:
 
 def _traces() -> Found:
     saved = Path("traces/two-copies.nothing-lost.1.json")
-    of_saved = ["trace", str(saved), "--protocol", EXAMPLE]
+    of_saved = ["export", str(saved), "--protocol", EXAMPLE]
     found = [read(saved), read(PUBLISHED), output(*of_saved), output(*of_saved, "--eval", "taken_over")]
     assert found[2][1]["traces"][0]["replays"]
     trace = read(saved)[1]
@@ -335,7 +344,7 @@ def _traces() -> Found:
     saved.write_text(json.dumps(trace), encoding="utf-8")
     _save_path(load(Path(EXAMPLE)).instance(), Path("path.json"))
     _save_path(find("bookkeeper-4.13").instance(), Path("ours.json"))
-    paths = [read("path.json"), read("ours.json"), output("trace", "path.json", "--protocol", EXAMPLE)]
+    paths = [read("path.json"), read("ours.json"), output("export", "path.json", "--protocol", EXAMPLE)]
     return [*found, output(*of_saved), *paths]
 
 
@@ -438,7 +447,7 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
         Path("kept.json").write_text(json.dumps(kept_trace(bug).to_json()), encoding="utf-8")
         found += [output("reproduce", "kept.json", "--playback", str(transcript)), *lines(transcript)]
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
-    found.append(output("known", "4701", "2614", "--bookkeeper", "."))
+    found.append(output("reproduce", "4701", "2614", "--bookkeeper", "."))
     found += [*lines(RUNS), output("conform", "--playback", str(RUNS)), _failed_runs()]
     patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
     return [

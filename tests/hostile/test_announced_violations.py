@@ -133,7 +133,7 @@ def is_reported(stopped: Stopped, end: End, name: str, *source: str) -> bool:
     assert out.endswith("Interrupted: this is what was known by then.\n")
     (trace,) = (stopped.folder / "found").iterdir()
     assert trace.name.endswith(f".{name}.json")
-    return run(["trace", str(trace), *source]) == 0
+    return run(["export", str(trace), *source]) == 0
 
 
 OWN: dict[Callable[[Stopped], None], str] = {

@@ -10,6 +10,8 @@ import pytest
 from fencepost.cli.main import run
 from support.refusing import refused
 
+SIMULATION = ("--engine", "simulation", "--runs", "1")
+
 RIGHT = '''
 from dataclasses import dataclass
 from enum import Enum
@@ -755,7 +757,7 @@ def test_a_mistake_is_explained_with_what_to_write_instead(
     assert right in RIGHT
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace(right, wrong), encoding="utf-8")
-    line = refused(capsys, "simulate", path, "--runs", "1")
+    line = refused(capsys, "check", path, *SIMULATION)
     assert says in line
     assert "quiet" in line
 
@@ -765,7 +767,7 @@ def test_a_step_that_sets_a_string_names_the_member(
 ) -> None:
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace(".set(True)]", '.set(True), s.phase.set("CLOSED")]'), encoding="utf-8")
-    line = refused(capsys, "simulate", path, "--runs", "1")
+    line = refused(capsys, "check", path, *SIMULATION)
     assert "phase.set(…): CLOSED is not in Phase; 'CLOSED' is a string; write Phase.CLOSED" in line
 
 
@@ -785,7 +787,7 @@ def both(one, more=None, *, also=None):
 def send("""
     text = RIGHT.replace("def send(", helper.lstrip())
     path.write_text(text.replace("~s.sent[entry] & (", "both(~s.sent[entry], ~s.closed, also=~s.closed) & ("))
-    assert run(["simulate", str(path), "--runs", "1"]) == 1, capsys.readouterr().err
+    assert run(["check", str(path), *SIMULATION]) == 1, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -802,7 +804,7 @@ def test_an_explanation_that_fails_does_not_hide_the_trace(
 
     path = tmp_path / "quiet.py"
     path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={explain}'))
-    assert run(["simulate", str(path), "--runs", "1"]) == 1
+    assert run(["check", str(path), *SIMULATION]) == 1
     output = capsys.readouterr()
     assert says in output.out
     assert "\x1b" not in output.out + output.err
@@ -815,7 +817,7 @@ def test_what_a_protocol_prints_is_no_part_of_the_result(
     path.write_text(
         'print("from the file")' + RIGHT.replace("    s = State(p)", "    s = State(p); print('built')")
     )
-    assert run(["simulate", str(path), "--runs", "1", "--format", "json"]) == 1
+    assert run(["check", str(path), *SIMULATION, "--format", "json"]) == 1
     output = capsys.readouterr()
     assert json.loads(output.out)["protocol"] == "quiet"
     assert "from the file\n" in output.err
@@ -826,7 +828,7 @@ def test_an_explanation_cannot_change_the_trace(tmp_path: Path, capsys: pytest.C
     path = tmp_path / "quiet.py"
     change = "lambda trace: trace.states[-1].clear() or trace.steps[0].changes.clear() or 'Changed.'"
     path.write_text(RIGHT.replace('witness_meaning="sent"', f'witness_meaning="sent", explain={change}'))
-    assert run(["simulate", str(path), "--runs", "1"]) == 1
+    assert run(["check", str(path), *SIMULATION]) == 1
     output = capsys.readouterr().out
     assert "Changed." in output
     assert "False: sent[1] is yes since step 1." in output

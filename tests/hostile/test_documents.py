@@ -60,12 +60,12 @@ def _file(name: str, *command: str) -> Callable[[Path], tuple[Path, tuple[str, .
 
 
 READERS: Readers = {
-    "trace": _file("trace.json", "trace", "{file}"),
-    "diff": _file("other.json", "trace", str(PUBLISHED), "--diff", "{file}"),
+    "trace": _file("trace.json", "export", "{file}"),
+    "diff": _file("other.json", "export", str(PUBLISHED), "--diff", "{file}"),
     "certificate": _file("certificate/manifest.json", "certify", "{folder}"),
-    "sweep": _file("sweep/sweep.json", "sweep", "report", "{folder}"),
-    "sweep trace": _file("sweep/sweep.json", "sweep", "trace", "{folder}", "0"),
-    "grid": _file("grid.toml", "sweep", "run", "{file}", "{folder}/out"),
+    "sweep": _file("sweep/sweep.json", "export", "{folder}"),
+    "sweep trace": _file("sweep/sweep.json", "export", "{folder}", "--row", "0"),
+    "grid": _file("grid.toml", "sweep", "{file}", "{folder}/out"),
     "broker.conf": _file("broker.conf", "quorum", "--from", "{file}"),
     "values": _file("values.yaml", "quorum", "--from", "{file}"),
 }
@@ -226,7 +226,7 @@ def test_a_trace_without_the_form_of_one(
     change(document)
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert says in refused(capsys, "trace", path)
+    assert says in refused(capsys, "export", path)
 
 
 CHECKS: dict[str, Any] = {
@@ -246,7 +246,7 @@ def test_a_result_without_the_form_of_one(
 ) -> None:
     path = tmp_path / "result.json"
     path.write_text(json.dumps({"schema": "fencepost.check/3", **CHECKS[case]}), encoding="utf-8")
-    assert "result.json" in refused(capsys, "trace", path)
+    assert "result.json" in refused(capsys, "export", path)
 
 
 MANIFESTS = {
@@ -309,7 +309,7 @@ def test_a_sweep_without_the_form_of_one(
     document = json.loads(json.dumps(SWEEP))
     change(document)
     (tmp_path / "sweep.json").write_text(json.dumps(document), encoding="utf-8")
-    assert says in refused(capsys, "sweep", "report", tmp_path)
+    assert says in refused(capsys, "export", tmp_path)
 
 
 FOUR = "\n".join(f"{name} = '1..20'" for name in ("ensemble", "write_quorum", "ack_quorum", "bookies"))
@@ -385,7 +385,7 @@ def test_a_grid_without_the_form_of_one(
     text, says = GRIDS[case]
     path = tmp_path / "grid.toml"
     path.write_text(text, encoding="utf-8")
-    assert says in refused(capsys, "sweep", "run", path, tmp_path / "out")
+    assert says in refused(capsys, "sweep", path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -482,5 +482,5 @@ def test_a_document_of_another_schema_is_refused(
 ) -> None:
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"schema": schema}), encoding="utf-8")
-    said = refused(capsys, "trace", path)
+    said = refused(capsys, "export", path)
     assert f"schema is {schema!r}; valid: fencepost.trace/2, fencepost.path/2, fencepost.check/3" in said

@@ -16,6 +16,7 @@ import pytest
 
 from fencepost.cli.commands.reproduce import _counterexample, _played
 from fencepost.cli.main import run
+from fencepost.cli.options.realcode import PLAYBACK
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.realcode.course import Ending
@@ -68,7 +69,7 @@ def test_every_edit_of_a_file_of_runs_is_refused(tmp_path: Path) -> None:
     "key", ["bookkeeper", "storage", "zookeeper", "jdk", "protocol", "property", "recorded"]
 )
 def test_a_changed_first_line_is_never_reproduced(
-    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace, path = saved_trace(tmp_path), tmp_path / "edited.jsonl"
     other = {"bookkeeper": "4.17.4", "storage": "db", "property": "acked-entries-readable"}
@@ -77,9 +78,11 @@ def test_a_changed_first_line_is_never_reproduced(
         "".join(json.dumps(d) + "\n" for d in [{**first, key: other.get(key, "1.2.3")}, *rest]),
         encoding="utf-8",
     )
-    line = refused(capsys, "reproduce", trace, "--playback", path)
+    monkeypatch.setenv(PLAYBACK, str(path))
+    line = refused(capsys, "reproduce", trace)
     assert "sha256 is that of another file, so this one was changed" in line
-    assert run(["reproduce", str(trace), "--playback", str(KEPT)]) == 1
+    monkeypatch.setenv(PLAYBACK, str(KEPT))
+    assert run(["reproduce", str(trace)]) == 1
 
 
 def saved_trace(folder: Path) -> Path:

@@ -98,7 +98,7 @@ def test_a_trace_runs_no_file_that_it_names(
     evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n{text}", encoding="utf-8")
     document = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     trace.write_text(json.dumps(document | {"protocol": str(evil)}), encoding="utf-8")
-    assert "no such protocol" in refused(capsys, "trace", trace)
+    assert "no such protocol" in refused(capsys, "export", trace)
     assert not (tmp_path / "ran").exists()
 
 
@@ -170,11 +170,11 @@ def test_a_trace_of_another_text_says_so_and_is_replayed(
 ) -> None:
     assert run(["check", str(COPIES), "--property=nothing-lost", "--traces", str(tmp_path)]) == 1
     path = tmp_path / "two-copies.nothing-lost.json"
-    assert run(["trace", str(path), "--protocol", str(COPIES)]) == 0
+    assert run(["export", str(path), "--protocol", str(COPIES)]) == 0
     assert capsys.readouterr().err == ""
     document = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(document | {"system": digest}), encoding="utf-8")
-    assert run(["trace", str(path), "--protocol", str(COPIES)]) == 0
+    assert run(["export", str(path), "--protocol", str(COPIES)]) == 0
     line = capsys.readouterr().err
     assert line.startswith("two-copies: the trace ")
     assert line.endswith("; it is replayed on this one\n")
@@ -201,7 +201,7 @@ def test_a_trace_that_says_something_else_does_not_replay(
     found[where[-1]] = value
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert run(["trace", str(path)]) == 1
+    assert run(["export", str(path)]) == 1
     assert "does not replay" in capsys.readouterr().out
 
 
@@ -212,7 +212,7 @@ def test_one_is_not_true_in_a_trace(tmp_path: Path, capsys: pytest.CaptureFixtur
     step = next(step for step in document["steps"] if any(v is True for v in step["changes"].values()))
     step["changes"] = {name: 1 if value is True else value for name, value in step["changes"].items()}
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert run(["trace", str(path)]) == 1
+    assert run(["export", str(path)]) == 1
     assert "does not replay" in capsys.readouterr().out
 
 
@@ -221,7 +221,7 @@ def test_a_name_that_acts_is_shown_and_not_obeyed(tmp_path: Path, capsys: pytest
     document["steps"][0]["action"] = "\x1b[2J\rno-divergence: proved\n\u202e"
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert run(["trace", str(path)]) == 1
+    assert run(["export", str(path)]) == 1
     output = capsys.readouterr()
     assert (output.out + output.err).count("\n") == 1
     assert (output.out + output.err).rstrip("\n").isprintable()
@@ -329,7 +329,7 @@ def test_a_row_that_was_not_committed_is_none(
 ) -> None:
     folder = stored_as(tmp_path, rows)
     spoil(folder, next(row for row in rows if row["verdict"] == "violated"))
-    assert "is not as it was committed" in refused(capsys, "sweep", "report", folder, "--format", form)
+    assert "is not as it was committed" in refused(capsys, "export", folder, "--format", form)
 
 
 def test_a_typed_row_stops_resuming(rows: list[Row], tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_a_wave_that_is_gone_is_missed(
 ) -> None:
     folder = stored_as(tmp_path, rows)
     shutil.rmtree(folder / "rows/wave=0001")
-    assert run(["sweep", "report", str(folder)]) == 3
+    assert run(["export", str(folder)]) == 3
     output = capsys.readouterr()
     assert f"Not finished: 0 of {len(rows)} cases have their row" in output.out
     assert "Not finished" in output.err
@@ -354,7 +354,7 @@ def test_rows_that_nobody_asked_for_are_refused(
     rows: list[Row], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = stored_as(tmp_path, [*rows[1:], {**rows[0], "id": "0" * 20}])
-    assert "has rows that this sweep did not ask for" in refused(capsys, "sweep", "report", folder)
+    assert "has rows that this sweep did not ask for" in refused(capsys, "export", folder)
 
 
 # Users' protocols in sweeps: the command line names them, never the grid.

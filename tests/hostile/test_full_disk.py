@@ -22,7 +22,7 @@ def test_a_folder_on_a_full_disk_is_named(
 ) -> None:
     grid, _ = planned(tmp_path)
     monkeypatch.setattr(Path, "write_text", full)
-    assert run(["sweep", "run", str(grid), str(tmp_path / "out")]) == 2
+    assert run(["sweep", str(grid), str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert error == (
         "fencepost: sweep.json: cannot be written (No space left on device); make room, or write elsewhere\n"

@@ -207,8 +207,8 @@ def test_an_interrupted_prove_is_one_object_in_json() -> None:
             "--format=smt2",
             "--property=no-divergence",
         ),
-        ("simulate", "bookkeeper", "--set=entries=3", "--runs=100000"),
-        ("count", "bookkeeper"),
+        ("check", "bookkeeper", "--engine=simulation", "--set=entries=3", "--runs=100000"),
+        ("check", "bookkeeper", "--engine=states"),
         ("known",),
     ],
 )

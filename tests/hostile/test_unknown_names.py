@@ -39,7 +39,7 @@ GRID = f"[[grid]]\nprotocols = '{PRESET}'\n"
         ("check", f"--release={WRONG}"),
         ("check", f"--engine={WRONG}"),
         ("check", f"--solver={WRONG}"),
-        ("count", f"--set={WRONG}=1"),
+        ("check", "--engine=states", f"--set={WRONG}=1"),
         ("export", "--format=smt2", "--rounds=1", f"--budget={WRONG}=1"),
         ("weaken", f"--set={WRONG}=1"),
         ("invariants", f"--property={WRONG}"),

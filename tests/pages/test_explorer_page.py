@@ -182,13 +182,13 @@ def test_6_a_path_is_saved_and_replayed(
 
     page.press("s")
     page.until(lambda: is_whole(path))
-    assert run(["trace", str(path)]) == 0
+    assert run(["export", str(path)]) == 0
     assert "path of 11 steps" in capsys.readouterr().out
     page.press(Keys.END)
     page.until(lambda: page.place().startswith("move 17"))
     page.press("s")
     page.until(lambda: is_whole(trace))
-    assert run(["trace", str(trace)]) == 0
+    assert run(["export", str(trace)]) == 0
 
 
 def test_7_a_saved_trace_is_opened(page: Page, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ SERVE = """
 import asyncio
 from mcp import Client, StdioServerParameters
 async def asked():
-    async with Client(StdioServerParameters(command="fencepost", args=["serve", "--mcp"])) as client:
+    async with Client(StdioServerParameters(command="fencepost", args=["serve"])) as client:
         sizes = {"ensemble": 2, "write_quorum": 2, "ack_quorum": 2}
         print((await client.call_tool("quorum", sizes)).content[0].text)
 asyncio.run(asked())
@@ -80,7 +80,7 @@ class Command(NamedTuple):
 COMMANDS = (
     Command(("python", "-c", "import fencepost; print(fencepost.__file__)"), 0, "site-packages"),
     Command(("fencepost", "check", "bookkeeper-4.13", "--property", "no-divergence"), 1, "in 17 steps"),
-    Command(("fencepost", "count", "bookkeeper-4.13", *SMALL), 0, "states within"),
+    Command(("fencepost", "check", "bookkeeper-4.13", "--engine=states", *SMALL), 0, "states within"),
     Command(
         ("fencepost", *["advise", "-e", "2", "-w", "2", "-a", "2", "-n", "2", "--release", "4.17.3"]),
         1,
@@ -90,7 +90,7 @@ COMMANDS = (
     Command(("python", "-c", EXPLORE), 0, "<title>Fencepost: explore"),
     Command(("python", "-c", SERVE), 0, "exit code 0: success"),
     Command(("python", "-m", "pytest", "-q", "-p", "no:cacheprovider"), 0, "1 passed"),
-    Command(("fencepost", "sweep", "run", "grid.toml", "found"), 0, "1 proved"),
+    Command(("fencepost", "sweep", "grid.toml", "found"), 0, "1 proved"),
 )
 
 

@@ -56,8 +56,8 @@ class PageCommand:
         for option, value in zip(self.arguments, self.arguments[1:], strict=False):
             if option in ("--traces", "--certificates", "--output", "-o"):
                 yield value.rstrip("/")
-        if self.arguments[:2] == ["sweep", "run"]:
-            yield self.arguments[3]
+        if self.arguments[0] == "sweep":
+            yield self.arguments[2]
 
     def reads(self, other: PageCommand) -> bool:
         """Return whether it reads a file that the other command writes, and does not write it itself."""
@@ -86,7 +86,7 @@ def needed(command: PageCommand) -> list[PageCommand]:
 def click_commands(
     command: click.Command = cli, path: tuple[str, ...] = ()
 ) -> Mapping[tuple[str, ...], click.Command]:
-    """Return each command by its words: ("check",), ("sweep", "run"), and the program itself by none."""
+    """Return each command by its words: ("check",), ("sweep",), and the program itself by none."""
     found = {path: command}
     if isinstance(command, click.Group):
         context = click.Context(command)

@@ -11,7 +11,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pytest import MonkeyPatch
+
 from fencepost.answers.known import KNOWN, chosen
+from fencepost.cli.main import run
+from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import run_script, script_in
@@ -26,6 +30,18 @@ TRANSCRIPTS = Path(__file__).parent.parent / "realcode" / "transcripts"
 SCRIPTS = Path(__file__).parents[2] / "examples" / "scripts"
 OF_SCRIPTS = TRANSCRIPTS.parent / "scripts"
 """The scripts that are shown as examples, and transcripts of real runs of them."""
+
+
+def run_kept(arguments: Sequence[str]) -> int:
+    """Run a command; `--playback FILE` and `--transcript FILE` stand for the variables of the environment."""
+    words, variables = list(arguments), {"--playback": PLAYBACK, "--transcript": TRANSCRIPT}
+    with MonkeyPatch.context() as patch:
+        for option, variable in variables.items():
+            if option in words:
+                at = words.index(option)
+                patch.setenv(variable, words[at + 1])
+                del words[at : at + 2]
+        return run(words)
 
 
 def kept_trace(bug: str) -> Trace:

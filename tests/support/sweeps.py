@@ -97,11 +97,11 @@ class Spark:
 def started(
     grid: Path, out: Path | str, *options: str, spark: Spark = Spark()
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start `fencepost sweep run` as a shell does, with a limit of `CONFLICTS`; yield its process.
+    """Start `fencepost sweep` as a shell does, with a limit of `CONFLICTS`; yield its process.
 
     The process has ended when the context is left.
     """
-    command = [*COMMAND, "run", str(grid), str(out), "--master", spark.master, "-v"]
+    command = [*COMMAND, str(grid), str(out), "--master", spark.master, "-v"]
     with subprocess.Popen(
         [*command, "--conflicts-per-case", str(CONFLICTS), *options],
         stdout=subprocess.PIPE,
@@ -117,7 +117,7 @@ def started(
 
 
 def swept(grid: Path, out: Path | str, *options: str, spark: Spark = Spark()) -> tuple[int, str, str]:
-    """Run `fencepost sweep run` to its end; return its exit code, stdout and stderr."""
+    """Run `fencepost sweep` to its end; return its exit code, stdout and stderr."""
     with started(grid, out, *options, spark=spark) as process:
         stdout, stderr = process.communicate(timeout=600)
     return process.returncode, stdout, stderr

@@ -96,7 +96,7 @@ def test_limits_that_mean_nothing_are_refused(limits: dict[str, object]) -> None
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        ({"rounds": 1001}, ["--rounds=1001"]),
+        ({"rounds": 1001}, ["--bound=rounds=1001"]),
         ({"bound": 1.5}, ["--bound=1.5"]),
         ({"timeout": "soon"}, ["--timeout=soon"]),
         ({"budgets": {"lost": -1}}, ["--budget=lost=-1"]),
@@ -175,7 +175,7 @@ def test_the_calculator_says_what_the_command_says(capsys: pytest.CaptureFixture
 
 def test_states_are_counted_as_the_command_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
     counted = fencepost.count(FILE)
-    assert run(["count", str(FILE), "--format", "json"]) == 0
+    assert run(["check", str(FILE), "--engine", "states", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (counted.states, counted.steps) == (document["states"], document["steps"])
     assert (counted.fired, counted.witnesses) == (document["fired"], document["witnesses"])

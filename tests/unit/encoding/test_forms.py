@@ -61,7 +61,7 @@ def test_the_traces_in_the_docs_are_what_the_command_writes(
     kept, written = TRACES / f"{SAVED.stem}{ending}", tmp_path / "written"
     if request.config.getoption("--refresh-goldens"):
         written = kept
-    run(["trace", str(SAVED), "--format", form, "--output", str(written)])
+    run(["export", str(SAVED), "--format", form, "--output", str(written)])
     assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
 
 

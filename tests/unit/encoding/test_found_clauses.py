@@ -10,7 +10,7 @@ from enum import Enum
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.rendering.check_text import verdict_line
+from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.engine.clauses import (
     Clause,

@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.cli.cases import Checker, check_run
 from fencepost.cli.main import run
-from fencepost.cli.rendering.headline import violated as headline
+from fencepost.cli.rendering.verdict_text import violated as headline
 from fencepost.encoding.check import check
 from fencepost.encoding.engine import work
 from fencepost.encoding.engine.events import Heard, PatienceOver, Replayed

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.rendering.headline import violated
+from fencepost.cli.rendering.verdict_text import violated
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer

@@ -48,14 +48,14 @@ def test_a_path_is_saved_and_shown_again(tmp_path: Path, capsys: pytest.CaptureF
     assert saved["schema"] == "fencepost.path/2"
     file = tmp_path / "path.json"
     file.write_text(json.dumps(saved))
-    assert run(["trace", str(file)]) == 0
+    assert run(["export", str(file)]) == 0
     assert "path of 11 steps of bookkeeper-4.13, replayed" in capsys.readouterr().out
     again = opened(explore, json.loads(json.dumps(saved)), "it")
     assert again.at == 11 and document(explore.at(again)) == saved
     forged = file.read_text().replace('"stored[b3, 1]": 1', '"stored[b3, 1]": 0')
     assert forged != file.read_text()
     file.write_text(forged)
-    assert run(["trace", str(file)]) == 1
+    assert run(["export", str(file)]) == 1
 
 
 def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
     assert all(ours[key] == theirs[key] for key in ("schema", "property", "faults", "initial", "steps"))
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(ours))
-    assert run(["trace", str(file)]) == 0
+    assert run(["export", str(file)]) == 0
 
 
 def test_losses_come_after_what_sent_them() -> None:

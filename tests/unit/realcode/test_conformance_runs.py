@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from fencepost.cli.main import run
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.language.terms import TRUE
 from fencepost.properties.catalogue import find
@@ -30,6 +29,7 @@ from fencepost.realcode.run_instances import BROAD
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE, ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
 from support.realcode import crashing_code
+from support.realcode import run_kept as run
 
 SOME = 3
 """The runs of a file that are played through the command; `test_a_real_run_agrees` compares all."""
@@ -347,7 +347,7 @@ HOSTILE = {
     "--bookkeeper: missing": ["bookkeeper"],
     "is not modelled after BookKeeper's code": ["ledger-chain", "--bookkeeper", "LIB"],
     "LIB: no such folder": ["bookkeeper", "--bookkeeper", "LIB"],
-    "--runs: not with --playback": ["--playback", str(KEPT_RUNS), "--runs", "3"],
+    "--runs: not with FENCEPOST_PLAYBACK": ["--playback", str(KEPT_RUNS), "--runs", "3"],
     "valid: fencepost.runs/4": ["--playback", "OTHER"],
     "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--runs", "1_0"],
     "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.cli.main import run
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.realcode.conformance import action_of, drive, grounds, none_fired, spelled
 from fencepost.realcode.copies_runs import FAULTS, CopiesGround
 from fencepost.realcode.harness_session import Answer, Playback, opened
 from fencepost.realcode.run_files import RecordedRun, read_run_file
 from support.realcode import TRANSCRIPTS
+from support.realcode import run_kept as run
 
 KEPT_RUNS = TRANSCRIPTS.parent / "runs" / "copies.4.17.4.sorted.jsonl"
 WITH_WORKER = KEPT_RUNS.with_name("copies-workers.4.18.0.sorted.jsonl")

@@ -110,7 +110,7 @@ def test_the_table_of_what_was_seen_has_the_step_of_each_refusal(
 def test_the_step_of_a_refusal_is_compared_with_the_one_that_was_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Planted: only the mark compared. `known --bookkeeper` once accepted a refusal at any step.
+    # Planted: only the mark compared. `reproduce --bookkeeper` once accepted a refusal at any step.
     (known,) = chosen(KNOWN, ["#2614"])
     found = cell(known, played("#2614", "4.17.4"))
     assert (found.step, found.as_expected) == (16, True)

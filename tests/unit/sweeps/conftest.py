@@ -32,13 +32,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def sweep_here(spark: Any) -> Sweeper:
-    """Return `fencepost sweep run` in this process, on that session."""
+    """Return `fencepost sweep` in this process, on that session."""
 
     def sweep(grid: Path, out: Path, *options: str, conflicts: int = CONFLICTS) -> int:
         limit = ["--conflicts-per-case", str(conflicts)]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "session", lambda master, log: nullcontext(spark))
-            return run(["sweep", "run", str(grid), str(out), *limit, *options])
+            return run(["sweep", str(grid), str(out), *limit, *options])
 
     return sweep
 

@@ -100,7 +100,7 @@ def test_options_that_do_not_fit_runs_are_one_line(
     grid = tmp_path / "grid.toml"
     grid.write_text('[[grid]]\nprotocols = "bookkeeper"\nreleases = "4.17.4"\nset = { bookies = 3 }\n')
     given = [str(lib) if option == "LIB" else option for option in options]
-    assert run(["sweep", "run", str(grid), str(tmp_path / "out"), *given]) == 2
+    assert run(["sweep", str(grid), str(tmp_path / "out"), *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
     assert not (tmp_path / "out").exists()

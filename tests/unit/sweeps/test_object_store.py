@@ -210,11 +210,11 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     grid = tmp_path / "grid.toml"
     grid.write_text(TINY)
     for arguments, message in (
-        (["report", place], "sweep.json: cannot be read"),
-        (["report", "nosuch://a/b"], "nosuch://a/b: cannot be used"),
-        (["run", str(grid), place, "--certify"], "--certify: writes folders, and"),
+        (["export", place], "sweep.json: cannot be read"),
+        (["export", "nosuch://a/b"], "nosuch://a/b: cannot be used"),
+        (["sweep", str(grid), place, "--certify"], "--certify: writes folders, and"),
     ):
-        code = run(["sweep", *arguments])
+        code = run(arguments)
         out, err = capsys.readouterr()
         assert (code, out, err.count("\n")) == (2, "", 1), err
         assert message in err
@@ -223,5 +223,5 @@ def test_bad_input_gets_one_line_and_exit_code_2(
 def test_the_report_reads_an_address(capsys: pytest.CaptureFixture[str], place: str) -> None:
     with opened_at(place, PLAN, ENGINE, resume=False) as store:
         store.commit([answered(0)])
-    assert run(["sweep", "report", place]) == 3
+    assert run(["export", place]) == 3
     assert f"Not finished: 1 of {len(PLAN.cases)} cases" in capsys.readouterr().out

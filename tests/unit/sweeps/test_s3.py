@@ -64,12 +64,12 @@ def test_a_sweep_killed_halfway_on_s3_is_resumed_and_has_the_rows_of_a_plain_loo
     assert 0 < len(halfway) < len(made.cases), "killed too late or too early to show anything"
     assert read_summary(ObjectStore(address)) is None
     assert gone(below), "Spark and solvers end with the driver"
-    assert run(["sweep", "report", address]) == 3
+    assert run(["export", address]) == 3
     assert "Not finished" in capsys.readouterr().out
 
     code, stdout, stderr = swept(grid, address, "--resume", spark=ONE)
     assert code == 0, stderr
-    assert f"fencepost sweep report {address}" in stdout
+    assert f"fencepost export {address}" in stdout
     rows = ObjectStore(address).rows()
     assert [row for row in rows if row["id"] in {one["id"] for one in halfway}] == halfway, "asked only once"
     agree([comparable(row) for row in rows], looped(made, CONFLICTS))
@@ -77,7 +77,7 @@ def test_a_sweep_killed_halfway_on_s3_is_resumed_and_has_the_rows_of_a_plain_loo
     assert tables is not None
     for name, lines in recounted(rows).items():
         assert tables[name] == [pytest.approx(line) for line in lines], name
-    assert run(["sweep", "report", address]) == 0
+    assert run(["export", address]) == 0
     violated = next(row["id"] for row in rows if row["verdict"] == "violated")
-    assert run(["sweep", "trace", address, violated, "-o", str(tmp_path / "trace.json")]) == 0
-    assert run(["trace", str(tmp_path / "trace.json")]) == 0
+    assert run(["export", address, "--row", violated, "-o", str(tmp_path / "trace.json")]) == 0
+    assert run(["export", str(tmp_path / "trace.json")]) == 0

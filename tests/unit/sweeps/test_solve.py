@@ -73,7 +73,7 @@ def test_a_violation_brings_a_trace_that_replays_and_a_proof_none(
     (violated,) = (row for row in rows.values() if row["verdict"] == "violated")
     assert len(json.loads(violated["trace"])["steps"]) == violated["steps"] == 13
     (tmp_path / "trace.json").write_text(violated["trace"])
-    assert run(["trace", str(tmp_path / "trace.json")]) == 0
+    assert run(["export", str(tmp_path / "trace.json")]) == 0
 
 
 def test_a_row_says_which_case_it_answers(rows: dict[str, Row], tiny: Plan) -> None:

@@ -1,8 +1,7 @@
-"""`fencepost trace`: replay and show a saved trace."""
+"""`fencepost export FILE`: replay and show a saved trace."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
-from fencepost.cli.options.saved import saved_instance, source_option
-from fencepost.cli.process.handover import outer_timeout_option
+from fencepost.cli.options.saved import saved_instance
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import counterexample_text, trace_text
-from fencepost.cli.rendering.counterexamples import counterexample_form_option, write_first
-from fencepost.cli.rendering.output import FORMATS, emit, output_option
+from fencepost.cli.rendering.counterexamples import write_first
+from fencepost.cli.rendering.output import FORMATS, emit
 from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
@@ -34,72 +31,36 @@ from fencepost.explore.scripts import Script, run_script, script_in
 
 HINT = "give a trace that `check --traces` wrote, or a script that begins with `protocol NAME`"
 
+TRACE_FORMS = (*FORMATS, *FORMS)
+"""The forms of a saved trace."""
+
 CHECK_SCHEMA = k.schema_name(CHECK)
 """The schema of a result of `check`, which may have traces in it."""
 
 
-@grouped_command(
-    example="fencepost trace found/bookkeeper-4.13.no-divergence.json --format html -o trace.html"
-)
-@click.argument("file", type=click.Path())
-@source_option
-@option(
-    "--property",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    group=INSTANCE,
-    help="Take the traces that violate this property (repeatable).  [default: all]",
-)
-@counterexample_form_option
-@option(
-    "--eval",
-    "expressions",
-    multiple=True,
-    metavar="EXPR",
-    help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
-)
-@option(
-    "--diff",
-    "other",
-    type=click.Path(),
-    metavar="OTHER",
-    help="Show how another trace differs from this one.",
-)
-@output_option
-@outer_timeout_option
-def command(
-    file: str,
-    source: str | None,
-    names: tuple[str, ...],
-    expressions: tuple[str, ...],
-    other: str | None,
+def write_replays(
+    replays: Sequence[Replay],
+    others: Sequence[Replay],
+    where: str,
     form: str,
     output: str | None,
-) -> int:
-    """Replay the trace in FILE step by step on plain values, and show it.
-
-    FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
-    is replayed, or a script of your own. Exits with 1 if a step is impossible, if it does not change what
-    FILE says, or if nothing is violated at the end.
-    """
-    _refuse_together(form, expressions, other)
-    replays = replays_in(Path(file), source, names)
-    if expressions or other is not None:
-        return _inspect(
-            replays, replays_in(Path(other), source, names) if other else [], expressions, form, output
-        )
+    expressions: Sequence[str],
+) -> ExitCode:
+    """Write traces that were replayed, or the values or differences of the first; raises BadInput."""
+    _refuse_together(form, expressions, others)
+    if expressions or others:
+        return _inspect(replays, others, expressions, form, output)
     counterexamples = [replay.counterexample for replay in replays if replay.counterexample is not None]
     if form in FORMS and any(replay.is_path for replay in replays):
         raise BadInput(
-            f"--format {form}: {file} is a path, which violates nothing; valid: {', '.join(FORMATS)}"
+            f"--format {form}: {where} is a path, which violates nothing; valid: {', '.join(FORMATS)}"
         )
     if form in FORMS:
         _say_failed(replays)
         write_first(counterexamples, form, output, "Choose with --property, or give a file with one trace.")
     else:
         emit(_json(replays) if form == "json" else "\n\n".join(map(_text, replays)), output)
-    return int(ExitCode.SUCCESS if len(counterexamples) == len(replays) else ExitCode.VIOLATED)
+    return ExitCode.SUCCESS if len(counterexamples) == len(replays) else ExitCode.VIOLATED
 
 
 @dataclass(frozen=True)
@@ -116,13 +77,13 @@ class Replay:
         return self.prop is OF_PATH
 
 
-def _refuse_together(form: str, expressions: Sequence[str], other: str | None) -> None:
+def _refuse_together(form: str, expressions: Sequence[str], others: Sequence[Replay]) -> None:
     """Raise BadInput for options that mean nothing together."""
-    if expressions and other is not None:
+    if expressions and others:
         raise BadInput("--eval, --diff: not together; leave one out")
     if expressions and form in FORMS:
         raise BadInput(f"--format {form}: not with --eval; valid: {', '.join(FORMATS)}")
-    if other is not None and form != "text":
+    if others and form != "text":
         raise BadInput(f"--format {form}: not with --diff; valid: text")
 
 
@@ -143,7 +104,7 @@ def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Rep
 
 def _of_script(script: Script, source: str | None, names: Sequence[str]) -> Replay:
     if source is not None:
-        raise BadInput(f"--source {source}: not with a script, which names its protocol; leave it out")
+        raise BadInput(f"--protocol {source}: not with a script, which names its protocol; leave it out")
     counterexample = run_script(script, next(iter(names), None))
     return Replay(counterexample.prop, counterexample, None)
 
@@ -197,7 +158,7 @@ REPLAY = k.keys(
 REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for each trace in the file"))
 
 
-def _json(replays: Sequence[Replay]) -> str:
+def _json(replays: Sequence[Replay]) -> dict[str, Any]:
     traces = [
         k.from_record(
             REPLAY,
@@ -209,7 +170,7 @@ def _json(replays: Sequence[Replay]) -> str:
         )
         for replay in replays
     ]
-    return json.dumps(k.headed(REPLAYS, {"traces": traces}), indent=2)
+    return k.headed(REPLAYS, {"traces": traces})
 
 
 def _false_because(replay: Replay) -> dict[str, object] | None:
@@ -239,10 +200,10 @@ def _inspect(
     expressions: Sequence[str],
     form: str,
     output: str | None,
-) -> int:
+) -> ExitCode:
     """Print values along the first trace, or its differences from the first of the others."""
     if _say_failed([replays[0], *others[:1]]):
-        return int(ExitCode.VIOLATED)
+        return ExitCode.VIOLATED
     counterexample, *theirs = (
         r.counterexample for r in (replays[0], *others[:1]) if r.counterexample is not None
     )
@@ -255,7 +216,7 @@ def _inspect(
             else values_text(counterexample, expressions),
             output,
         )
-    return int(ExitCode.SUCCESS)
+    return ExitCode.SUCCESS
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:

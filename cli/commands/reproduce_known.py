@@ -1,10 +1,10 @@
-"""`fencepost known --bookkeeper`: the known bugs on the real code of releases, as a matrix."""
+"""`fencepost reproduce [BUG]...`: the known bugs on the real code of releases, as a matrix."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -104,12 +104,12 @@ CELL = k.keys(
 MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each bug and release"))
 
 
-def _json(cells: Sequence[Cell]) -> str:
+def _json(cells: Sequence[Cell]) -> dict[str, Any]:
     rows = [
         k.from_record(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected)
         for c in cells
     ]
-    return json.dumps(k.from_record(MATRIX, None, cells=rows), indent=2)
+    return k.from_record(MATRIX, None, cells=rows)
 
 
 def _exit_code(cells: Sequence[Cell]) -> ExitCode:

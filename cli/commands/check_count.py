@@ -1,22 +1,16 @@
-"""`fencepost count`: the number of reachable states, and what happens in them."""
+"""`fencepost check --engine states`: the number of reachable states, and what happens in them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
-from fencepost.cli.options.numbers import LIMIT
-from fencepost.cli.options.protocols import asked_instance, instance_options
-from fencepost.cli.options.search import memory_option
-from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.conclusion import Conclusion, conclude, placed
-from fencepost.cli.process.handover import elapsed, timeout_option
+from fencepost.cli.process.handover import elapsed
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import form_option, output_option
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
@@ -26,6 +20,7 @@ from fencepost.encoding.enumeration.count import StateCount, count_states
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 COUNT_OF_STATES = k.document(
@@ -44,58 +39,24 @@ COUNT_OF_STATES = k.document(
 )
 
 
-@grouped_command(example="fencepost count examples/two_phase_commit.py --set participants=4 --symmetry")
-@instance_options
-@properties_option
-@option(
-    "--symmetry",
-    is_flag=True,
-    group=SEARCH,
-    help="Visit one of the states that differ in a renaming only; count all of them.",
-)
-@option(
-    "--states",
-    "most",
-    type=LIMIT,
-    metavar="N",
-    group=SEARCH,
-    help="Visit at most N states.  [default: all]",
-)
-@timeout_option()
-@memory_option
-@form_option
-@output_option
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
+def count(
+    instance: Instance,
+    properties: Sequence[Property],
     symmetry: bool,
-    most: int | None,
     timeout: float,
     memory: float | None,
     form: str,
     output: str | None,
 ) -> int:
-    """Count the reachable states of PROTOCOL, or the one in FILE.py, without checking properties.
-
-    Also counts how often each action leads from a state to another, and in how many states the witness of
-    each property is true. A message is lost or not once an action depends on it, so other tools may count
-    otherwise. Exits with 0 if all states were counted, else with 3.
-    """
-    instance = asked_instance(protocol, settings, release)
-    properties = instance.properties(*names)
+    """Count states, actions and witnesses, and print them. Return 0 if all states were counted, else 3."""
     sent_at_most_once(instance.system)
-    worker = Worker("count", count_states, instance.system, properties, symmetry, most, gib=memory)
+    worker = Worker("count", count_states, instance.system, properties, symmetry, None, gib=memory)
     progress = CountProgress()
     with progress:
         reason = listen(worker, timeout, progress.hear)
-    counted, ended = progress.counted, progress.ended
-    if reason is None and ended is not None:
-        reason = reason_of(ended, "count", memory)
-    if reason is None and not counted.is_complete:
-        reason = f"{most:,} states visited"
-    text = _json(instance, counted, reason) if form == "json" else _text(instance, counted, reason)
+    if reason is None and progress.ended is not None:
+        reason = reason_of(progress.ended, "count", memory)
+    text = (_json if form == "json" else _text)(instance, progress.counted, reason)
     printed, files = placed(text, output)
     code = ExitCode.SUCCESS if reason is None else ExitCode.UNDECIDED
     return conclude(Conclusion(ExitCode.INTERRUPTED if reason == INTERRUPTED else code, printed, files=files))
@@ -135,8 +96,8 @@ def _table(title: str, numbers: Mapping[str, int]) -> str:
     return "\n".join([title, *(f"  {line}" for line in columns(rows, right=[1]))])
 
 
-def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
-    content = k.from_record(
+def _json(instance: Instance, counted: StateCount, reason: str | None) -> dict[str, Any]:
+    return k.from_record(
         COUNT_OF_STATES,
         counted,
         **instance.subject.to_json(),
@@ -146,4 +107,3 @@ def _json(instance: Instance, counted: StateCount, reason: str | None) -> str:
         interrupted=reason == INTERRUPTED,
         seconds=elapsed(),
     )
-    return json.dumps(content, indent=2)

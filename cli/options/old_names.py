@@ -1,0 +1,33 @@
+"""Names of commands and options that 1.0 had: an error says the new one. They go with 2.0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+COMMANDS = {
+    "trace": "export FILE",
+    "count": "check PROTOCOL --engine states",
+    "simulate": "check PROTOCOL --engine simulation",
+    "sweep run": "sweep GRID.toml DIR",
+    "sweep report": "export DIR",
+    "sweep trace": "export DIR --row ID",
+}
+OPTIONS = {
+    "check --rounds": "check --bound rounds=R",
+    "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
+    "serve --mcp": "serve",
+}
+
+
+def new_command(words: Sequence[str]) -> str | None:
+    """Return what the old command that these words begin with is now, if they do."""
+    for old, new in COMMANDS.items():
+        if list(words[: len(old.split())]) == old.split():
+            return f"{old}: is now `fencepost {new}`"
+    return None
+
+
+def new_option(command: str | None, option: str) -> str | None:
+    """Return what an old option of a command is now, if it is one."""
+    new = OPTIONS.get(f"{command} {option}")
+    return None if new is None else f"{option}: is now `fencepost {new}`"
