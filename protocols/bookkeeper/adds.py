@@ -10,7 +10,7 @@ from fencepost.encoding.language.messages import Broadcast, Message, message, to
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, lift
+from fencepost.encoding.language.terms import FALSE, Parameter, Read, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
@@ -127,6 +127,10 @@ class Adds(Fencing):
         """Return whether the writer may queue an entry for that fragment's ensemble: the current one's."""
         return self.own_last_fragment[client] == fragment
 
+    def may_push_next(self, entry: TermLike) -> Term:
+        """Return whether the order of the ids lets the writer push the entry: it counts them itself."""
+        return forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
+
     def noted_when_queued(self, client: TermLike, entry: TermLike) -> list[Update]:
         """Return more updates for an entry that is queued."""
         return []
@@ -200,6 +204,10 @@ class Adds(Fencing):
     def pending(self, client: TermLike, entry: TermLike) -> Term:
         """Return whether the entry was pushed or written back and is not acknowledged."""
         return self.pushed(client, entry) & (self.acknowledged(client) < entry)
+
+    def is_stuck(self, entry: TermLike) -> Term:
+        """Return whether the queue of pending adds can never let the writer acknowledge the entry: no."""
+        return FALSE
 
     def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether a refusal stops the writer (PendingAddOp.writeComplete).
@@ -291,14 +299,13 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
 
     Code: LedgerHandle.asyncAddEntry, LedgerHandle.doAsyncAddEntry, PendingAddOp.initiate.
     """
-    in_order = forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e)))
     limit = s.parameters.inflight
     within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.acknowledged(WRITER) < e))
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
         & s.may_queue_in(WRITER, fragment)
         & ~s.pushed(WRITER, entry)
-        & in_order
+        & s.may_push_next(entry)
         & within_limit,
         then=sends(s, WRITER, fragment, entry),
         actor=WRITER,

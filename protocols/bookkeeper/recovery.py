@@ -118,6 +118,10 @@ class Recovery(EnsembleChanges):
         """Return the entry at which the writer closes the ledger: its LAC."""
         return self.lac(WRITER)
 
+    def noted_when_closed(self, client: TermLike, last: Term) -> list[Update]:
+        """Return more updates for a close at that last entry."""
+        return []
+
     def publishes_at_close(self) -> bool:
         """Return whether the close also publishes the ensembles that recovery changed.
 
@@ -288,6 +292,7 @@ def close_ledger(s: Recovery) -> Action:
             s.last_entry.set(lac),
             s.phase[WRITER].set(Phase.CLOSED),
             s.closed_at[WRITER].set(lac),
+            *s.noted_when_closed(WRITER, lac),
         ],
         actor=WRITER,
         note="closes the ledger at its LAC",
@@ -322,6 +327,7 @@ def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
             s.phase[client].set(Phase.CLOSED),
             s.closed_at[client].set(entry - 1),
             *s.publishes_metadata(client, when=s.publishes_at_close()),
+            *s.noted_when_closed(client, entry - 1),
         ],
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",
