@@ -10,7 +10,7 @@ from fencepost.encoding.language.messages import Broadcast, Message, message, to
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import FALSE, Parameter, Read, Term, TermLike, Update, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Read, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
@@ -95,7 +95,11 @@ class Adds(Fencing):
             self.entry,
             lambda e: (e < entry) & exists(self.fragment, lambda f: self.add_in_flight(client, f, e, bookie)),
         )
-        return self.add_in_flight(client, fragment, entry, bookie) & ~lower
+        return self.add_in_flight(client, fragment, entry, bookie) & ~(lower & self.keeps_order(client))
+
+    def keeps_order(self, client: TermLike) -> Term:
+        """Return whether the client's adds, and answers to them, arrive in the order of their entries."""
+        return TRUE
 
     def answer_in_flight(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
@@ -117,7 +121,8 @@ class Adds(Fencing):
                 (e < entry) & exists(self.fragment, lambda f: self.answer_in_flight(client, f, e, bookie))
             ),
         )
-        return self.answer_in_flight(client, fragment, entry, bookie) & refused & ~lower
+        in_turn = ~(lower & self.keeps_order(client))
+        return self.answer_in_flight(client, fragment, entry, bookie) & refused & in_turn
 
     def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether an answer from there counts: the bookie still stands in the current ensemble."""

@@ -20,20 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.encoding.language.actions import Action, Schema, each
-from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family, variable
-from fencepost.encoding.language.terms import (
-    TRUE,
-    Parameter,
-    Term,
-    TermLike,
-    all_of,
-    any_of,
-    lift,
-)
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, all_of, any_of, lift
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import only_if
 from fencepost.protocols.bookkeeper.today import Today
@@ -69,23 +61,9 @@ class AddsOfGivenIds(GivenIds):
         """Return whether the order of the ids lets the writer push the entry: always."""
         return TRUE
 
-    def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """Return whether the add may reach the bookie now: that of a writer at any time."""
-        index = client, fragment, entry, bookie
-        return any_of(
-            (lift(WRITER) == client) & self.add_in_flight(*index),
-            super().next_add(*index),
-        )
-
-    def next_answer(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: Term
-    ) -> Term:
-        """Return whether the client may receive that answer now: a writer at any time."""
-        index = client, fragment, entry, bookie
-        return any_of(
-            (lift(WRITER) == client) & self.answer_in_flight(*index) & refused,
-            super().next_answer(*index, refused),
-        )
+    def keeps_order(self, client: TermLike) -> Term:
+        """Return whether the client's adds arrive in the order of their entries: not those of a writer."""
+        return lift(WRITER) != client
 
 
 @only_if(lambda p: p.has_second_adds)
@@ -104,9 +82,12 @@ class IdsGivenTwice(GivenIds):
         """
         run = super().highest_acked(client)
         free = any_of(self.second == NEVER, (self.second == 1) & self.second_done & (self.lac_at_second <= 1))
-        highest = if_(self.lac_at_second < self.second, self.second, self.lac_at_second)
-        held = if_(self.falls_back(), 1, if_(run < highest, run, highest))
+        held = if_(self.falls_back(), 1, if_(run < self.held_at(), run, self.held_at()))
         return if_((lift(WRITER) == client) & ~free, held, run)
+
+    def held_at(self) -> Term:
+        """Return the last entry that is acknowledged before the second add is at the head of the queue."""
+        return if_(self.lac_at_second < self.second, self.second, self.lac_at_second)
 
     def acknowledged(self, client: TermLike) -> Term:
         """Return the last entry that the client has acknowledged. Its LAC may have fallen since."""
@@ -114,10 +95,13 @@ class IdsGivenTwice(GivenIds):
         return if_(fell, self.lac_at_second, super().acknowledged(client))
 
     def is_stuck(self, entry: TermLike) -> Term:
-        """Return whether the second add stays before the entry in the queue for ever, or is its second add."""
-        last = if_(self.lac_at_second < self.second, self.second, self.lac_at_second)
-        later = (self.second > 1) & ((last < entry) | (self.second == entry))
-        return later | (self.second == 1) & (self.lac_at_second > 1) & (self.lac_at_second < entry)
+        """Return whether an add of the entry is never answered, although all ids below it were given.
+
+        The second add of a later id stays at the head of the queue, and so does the add after a fallen LAC.
+        """
+        given = forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
+        of_later = (self.second > 1) & any_of(self.held_at() < entry, self.second == entry)
+        return given & any_of(of_later, self.falls_back() & (self.lac_at_second < entry))
 
     def is_second_at(self, bookie: TermLike) -> Term:
         """Return whether the second add goes to the bookie, by the writer's current ensemble."""
@@ -143,7 +127,7 @@ def second_answer(bookie: TermLike) -> Message:
     return message("second add answer", bookie, WRITER)
 
 
-def give_again(s: IdsGivenTwice, entry: Parameter) -> Action:
+def queue_second_add(s: IdsGivenTwice, entry: Parameter) -> Action:
     """Queue a second add of an id. Its thread looked before the first one was queued, and waited since.
 
     Code: LedgerHandleAdv.asyncAddEntry, LedgerHandleAdv.doAsyncAddEntry.
@@ -165,7 +149,7 @@ def give_again(s: IdsGivenTwice, entry: Parameter) -> Action:
     )
 
 
-def handle_again(s: IdsGivenTwice, bookie: Parameter) -> Action:
+def handle_second_add(s: IdsGivenTwice, bookie: Parameter) -> Action:
     """Store the second add, which leaves the content as it is, unless the ledger is fenced.
 
     Code: BookieImpl.addEntry.
@@ -180,7 +164,7 @@ def handle_again(s: IdsGivenTwice, bookie: Parameter) -> Action:
     )
 
 
-def hear_again(s: IdsGivenTwice, bookie: Parameter) -> Action:
+def receive_second_ack(s: IdsGivenTwice, bookie: Parameter) -> Action:
     """Receive the ack of a second add. With AQ acks it is taken, if the head of the queue lets it.
 
     Code: PendingAddOp.writeComplete, LedgerHandle.sendAddSuccessCallbacks.
@@ -206,6 +190,6 @@ def hear_again(s: IdsGivenTwice, bookie: Parameter) -> Action:
 
 def second_adds(s: IdsGivenTwice) -> Iterator[Schema]:
     """Yield the actions of an id that is given twice."""
-    yield each(give_again, s, s.entry)
-    yield each(handle_again, s, s.bookie)
-    yield each(hear_again, s, s.bookie)
+    yield each(queue_second_add, s, s.entry)
+    yield each(handle_second_add, s, s.bookie)
+    yield each(receive_second_ack, s, s.bookie)
