@@ -90,6 +90,12 @@ class BookKeeperParameters(Switches, Sizes):
             "set write_quorum to the ensemble",
         )
         self._forbid_unused("given ids", self.given_ids > 0, GIVEN_IDS, "set given_ids=1")
+        require(
+            "given_ids needs 2 entries or more",
+            not self.given_ids or self.entries > 1,
+            {"given_ids": self.given_ids, "entries": self.entries},
+            "set entries=2",
+        )
         self._forbid_unused("lengths", self.lengths > 0, LENGTHS, "set lengths=1")
         for name in ("given_ids", "lengths"):
             faults = ("crashes", "restarts", "forces", "deletions", "journals")

@@ -8,7 +8,7 @@ from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, any_of
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, any_of
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.ensemble_change import EnsembleChanges
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of

@@ -5,9 +5,9 @@ caller's thread may wait for the throttle, and `doAsyncAddEntry` puts the add in
 look. So two threads with one id may both pass. A thread may have looked at any time before the id was queued,
 and looking changes no state, so the model has no step for it.
 
-The queue is in the order of ids. `LedgerHandle.sendAddSuccessCallbacks` takes its head only if the head is the
-entry after the last one that it took, or the very first entry of the ledger. So the second add of a later id
-stays at the head for ever. The second add of the first id is taken again, and the LAC becomes this id.
+The queue is in the order of ids. `LedgerHandle.sendAddSuccessCallbacks` takes its head only if the head is
+the entry after the last one that it took, or the very first entry of the ledger. So the second add of a later
+id stays at the head for ever. The second add of the first id is taken again, and the LAC becomes this id.
 
 The rules apply with `given_ids` above 0. One id at most is given twice, with the same content. The second add
 goes to the current ensemble of the writer. Its copy keeps the LAC of the first one. Its messages may be late
