@@ -51,8 +51,8 @@ _LAYERS_LEAVE_OUT = {
         "beyond the journal's, several journals, LedgerHandleAdv"
     ),
     "readers": (
-        "readers: the writer's own handle as a reader, readUnconfirmed above the LAC, explicit LAC, reads in "
-        "batches by recovery"
+        "readers: the writer's own handle as a reader, readUnconfirmed above the LAC, explicit LAC, batch "
+        "reads of recovery"
     ),
     "given_ids": (
         "given ids: two contents for one id, an id given three times, a second add of an old ensemble, "

@@ -52,6 +52,19 @@ class GivenIds(Today):
         self.second_done = variable(BOOL)
         """Whether the second add had AQ acks."""
 
+    def is_second_at(self, bookie: TermLike) -> Term:
+        """Return whether the second add goes to the bookie, by the writer's current ensemble."""
+        return exists(
+            self.fragment,
+            lambda f: (
+                (self.own_last_fragment[WRITER] == f)
+                & exists(
+                    self.entry,
+                    lambda e: (self.second == e) & self.in_write_set_of(WRITER, f, e, bookie),
+                )
+            ),
+        )
+
 
 @only_if(lambda p: p.given_ids > 0)
 class AddsOfGivenIds(GivenIds):
@@ -103,19 +116,6 @@ class IdsGivenTwice(GivenIds):
         of_later = (self.second > 1) & any_of(self.held_at() < entry, self.second == entry)
         return given & any_of(of_later, self.falls_back() & (self.lac_at_second < entry))
 
-    def is_second_at(self, bookie: TermLike) -> Term:
-        """Return whether the second add goes to the bookie, by the writer's current ensemble."""
-        return exists(
-            self.fragment,
-            lambda f: (
-                (self.own_last_fragment[WRITER] == f)
-                & exists(
-                    self.entry,
-                    lambda e: (self.second == e) & self.in_write_set_of(WRITER, f, e, bookie),
-                )
-            ),
-        )
-
 
 def second_add(s: GivenIds, bookie: TermLike, when: TermLike = True) -> Message:
     """Return the message of the second add of an id."""
@@ -127,7 +127,7 @@ def second_answer(bookie: TermLike) -> Message:
     return message("second add answer", bookie, WRITER)
 
 
-def queue_second_add(s: IdsGivenTwice, entry: Parameter) -> Action:
+def queue_second_add(s: GivenIds, entry: Parameter) -> Action:
     """Queue a second add of an id. Its thread looked before the first one was queued, and waited since.
 
     Code: LedgerHandleAdv.asyncAddEntry, LedgerHandleAdv.doAsyncAddEntry.
@@ -149,7 +149,7 @@ def queue_second_add(s: IdsGivenTwice, entry: Parameter) -> Action:
     )
 
 
-def handle_second_add(s: IdsGivenTwice, bookie: Parameter) -> Action:
+def handle_second_add(s: GivenIds, bookie: Parameter) -> Action:
     """Store the second add, which leaves the content as it is, unless the ledger is fenced.
 
     Code: BookieImpl.addEntry.
@@ -164,7 +164,7 @@ def handle_second_add(s: IdsGivenTwice, bookie: Parameter) -> Action:
     )
 
 
-def receive_second_ack(s: IdsGivenTwice, bookie: Parameter) -> Action:
+def receive_second_ack(s: GivenIds, bookie: Parameter) -> Action:
     """Receive the ack of a second add. With AQ acks it is taken, if the head of the queue lets it.
 
     Code: PendingAddOp.writeComplete, LedgerHandle.sendAddSuccessCallbacks.
@@ -188,7 +188,7 @@ def receive_second_ack(s: IdsGivenTwice, bookie: Parameter) -> Action:
     )
 
 
-def second_adds(s: IdsGivenTwice) -> Iterator[Schema]:
+def second_adds(s: GivenIds) -> Iterator[Schema]:
     """Yield the actions of an id that is given twice."""
     yield each(queue_second_add, s, s.entry)
     yield each(handle_second_add, s, s.bookie)

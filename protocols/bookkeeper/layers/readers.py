@@ -248,11 +248,11 @@ def read_entries(s: Readers, reader: Parameter, entry: Parameter, bookie: Parame
     BatchedReadEntryProcessor.readData.
     """
 
-    def is_given(e: int) -> Term:
+    def is_given(e: TermLike) -> Term:
         if s.parameters.way_to_read != "batch":
             return lift(e) == entry
         between = forall(s.entry, lambda o: implies((entry <= o) & (o <= e), s.has(bookie, o)))
-        return all_of(entry <= e, between, _is_kept(s, reader, e))
+        return all_of(lift(entry) <= e, between, _is_kept(s, reader, e))
 
     new = {e: is_given(e) & ~s.given[reader, e] for e in s.entry}
     return Action(
