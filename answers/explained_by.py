@@ -74,9 +74,14 @@ def faults_of(known: Expectation) -> dict[str, int]:
 
 
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
-    """Return whether the trace's instance has the bug's switch at the value that brings the bug."""
+    """Return whether the trace's instance has the bug's switch at the value that brings the bug.
+
+    It must also have the layers that the bug's row turns on: parameters that are 0 unless given.
+    """
     same = type(find(known.protocol).defaults) is type(protocol.defaults)
-    return same and trace.switches.get(known.switch or "") == known.broken
+    layers = [o.name for o in options(protocol.defaults) if o.default == 0 and not o.limits_faults]
+    has_layers = all(trace.parameters.get(name) for name in layers if known.settings.get(name))
+    return same and has_layers and trace.switches.get(known.switch or "") == known.broken
 
 
 def _is_fixed(protocol: Protocol, trace: Trace, fix: dict[str, str]) -> bool:

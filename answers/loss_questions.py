@@ -86,7 +86,7 @@ def mended_for(bugs: Iterable[Expectation]) -> dict[str, str]:
 
 
 def _of_other_models(bug: Expectation) -> bool:
-    layers = ("deletions", "journals", "storage", "forces")
+    layers = ("deletions", "journals", "storage", "forces", "way_to_read", "given_ids", "lengths")
     own = bug.protocol in (OF_COPIES, "bookkeeper-no-journal")
     return own or any(layer in bug.settings for layer in layers)
 

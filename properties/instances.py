@@ -38,6 +38,8 @@ _SWITCHES: tuple[Settings, ...] = (
     {**TWO_OF_ONE, "silent": 1},
     {**ALL_ONE, "forces": 1, "power_losses": 1},
     {**_STRIPES, "bookies": 3, "readers": 1},
+    {**ALL_ONE, "entries": 2, "readers": 1, "way_to_read": "long-poll"},
+    {**ALL_ONE, "entries": 2, "given_ids": 1},
 )
 """Settings of switches that add actions."""
 

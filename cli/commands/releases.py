@@ -17,8 +17,13 @@ from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
+from fencepost.encoding.language.parameters import options
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
 from fencepost.realcode.release_behaviour import driven, seen_of
+
+WAYS = next(o.values for o in options(BookKeeperParameters) if o.name == "way_to_read")[1:]
+"""The ways in which readers are given entries."""
 
 
 @grouped_command(example="fencepost releases 4.16.6")
@@ -68,9 +73,29 @@ def _all() -> str:
     public += [
         (o.name, span(o.releases), _either(o.conditions), _either(_fixed(o)), o.source) for o in PUBLIC_LOSSES
     ]
+    given = (
+        "Ways to read, with the bugs by which a reader is given an entry that was not acknowledged and that a "
+        "recovery may leave out. Reads of unconfirmed entries are single reads up to the LAC, and promise "
+        "nothing above it."
+    )
     told = "Losses that public sources name and that no model has: they are not searched for."
-    parts = [head, "", *columns(rows), "", told, "", *columns(public), ""]
+    ways = [*textwrap.wrap(given, WIDTH), "", *columns(_ways()), ""]
+    parts = [head, "", *columns(rows), "", *ways, told, "", *columns(public), ""]
     return "\n".join([*parts, *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
+
+
+def _ways() -> list[tuple[str, str, str]]:
+    """Return the ways to read, the releases that have them, and the bugs by which each gives too much."""
+    rows = [("way to read", "in", "violated by")]
+    for way in WAYS:
+        there = [release for release in TAGS if way != "batch" or RULES["batch_read"].settings(release)]
+        broken = [
+            f"{bug[0].name} ({span(affected(bug))})"
+            for bug in bugs_of_releases()
+            if bug[0].property == "no-dirty-read" or bug[0].settings.get("way_to_read") == way
+        ]
+        rows.append((way, span(there), _either(broken)))
+    return rows
 
 
 def _either(words: Sequence[str]) -> str:

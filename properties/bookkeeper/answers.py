@@ -27,7 +27,7 @@ def adds_are_answered(s: Ledger) -> Property:
     def waits_for_ever(e: Term) -> Term:
         """Return whether too few bookies can complete the entry, although all that were asked are up."""
         up = forall(s.bookie, lambda b: implies(_is_asked(s, e, b), s.serves(b)))
-        never = any_of(~_can_complete(s, e), s.dropped[WRITER] != 0, _stays_unanswered(s))
+        never = any_of(~_can_complete(s, e), s.dropped[WRITER] != 0, _stays_unanswered(s), s.is_stuck(e))
         return s.pending(WRITER, e) & (s.dropped[WRITER] < e) & up & never
 
     stuck = (

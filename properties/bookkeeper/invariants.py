@@ -46,11 +46,11 @@ from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
 def ledger_invariants(system: System) -> tuple[Invariant, ...]:
-    """Return the invariants of one ledger; none of a writer with DEFERRED_SYNC or with journals."""
+    """Return the invariants of one ledger; none with DEFERRED_SYNC, journals or given ids."""
     s = system.state
     assert isinstance(s, Ledger)
     p = s.parameters
-    if p.forces or p.journals:
+    if p.forces or p.journals or p.given_ids:
         return ()
     return (
         phases_and_status(s),

@@ -9,6 +9,7 @@ from fencepost.properties.bookkeeper.deferred_sync import forced_entries_stay
 from fencepost.properties.bookkeeper.deletion import none_acked_after_deletion
 from fencepost.properties.bookkeeper.durability import durability_properties
 from fencepost.properties.bookkeeper.fault_domains import acked_on_enough_racks
+from fencepost.properties.bookkeeper.given_ids import acknowledged_adds_stay, length_is_the_sum
 from fencepost.properties.bookkeeper.readers import reader_properties
 from fencepost.properties.bookkeeper.recovery import fencing_is_enough, recovery_can_finish
 from fencepost.properties.bookkeeper.safety import (
@@ -42,6 +43,8 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         *((forced_entries_stay(s),) if s.parameters.forces else ()),
         *((acked_on_enough_racks(s),) if s.parameters.racks else ()),
         *(reader_properties(s) if s.parameters.readers else ()),
+        *((acknowledged_adds_stay(s),) if p.given_ids else ()),
+        *((length_is_the_sum(s),) if p.lengths else ()),
         recovery_can_finish(system),
         adds_are_answered(s),
         *((repair_is_complete(s),) if s.parameters.boots_in_steps else ()),

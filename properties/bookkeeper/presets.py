@@ -51,8 +51,14 @@ _LAYERS_LEAVE_OUT = {
         "beyond the journal's, several journals, LedgerHandleAdv"
     ),
     "readers": (
-        "readers: the writer's own handle as a reader, long-poll reads, readUnconfirmed, explicit LAC"
+        "readers: the writer's own handle as a reader, readUnconfirmed above the LAC, explicit LAC, batch "
+        "reads of recovery"
     ),
+    "given_ids": (
+        "given ids: two contents for one id, an id given three times, a second add of an old ensemble, "
+        "DEFERRED_SYNC"
+    ),
+    "lengths": "lengths: entries of different lengths, and the length of a second add",
     "journals": (
         "the journal's mark: fences and keys behind the mark, two flushes of the storage with the SyncThread "
         "in between, clean stops, journalReuseFiles"
@@ -75,6 +81,9 @@ _LAYERS = {
     "deletions=1": "deletion",
     "forces=1": "DEFERRED_SYNC",
     "readers=1": "readers without recovery",
+    "way_to_read=batch": "entries that readers are given",
+    "given_ids=1": "ids that the application gives",
+    "lengths=1": "the length of the ledger",
     "journals=1": "the journal's mark",
     "racks=2": "racks",
 }

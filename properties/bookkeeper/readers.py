@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Property, invariant
-from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.terms import Term, any_of
 from fencepost.encoding.language.traces import Trace
 from fencepost.protocols.bookkeeper.layers.readers import Opening
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.protocols.bookkeeper.values import NOTHING, Status
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 
 
 def reader_properties(s: Ledger) -> tuple[Property, ...]:
     """Return the properties of readers."""
-    return reads_find_entries(s), readers_see_the_end(s)
+    given = (read_entries_stay(s), open_reads_stay(s)) if s.parameters.way_to_read != "none" else ()
+    return reads_find_entries(s), readers_see_the_end(s), *given
+
+
+def read_entries_stay(s: Ledger) -> Property:
+    """Return the property that a reader is given no entry that a recovery may leave out."""
+    return Property(
+        name="read-entries-stay",
+        meaning="each entry that a reader was given was acknowledged, or is in the ledger after every close",
+        holds=_stays(s, lambda r, e: s.given[r, e]),
+        witness=(s.status == Status.CLOSED) & exists_over((s.reader, s.entry), lambda r, e: s.given[r, e]),
+        witness_meaning="a reader was given an entry, and the ledger is closed",
+        explain=partial(_explain_given, s),
+    )
+
+
+def open_reads_stay(s: Ledger) -> Property:
+    """Return the same property of readers that did not know the end of the ledger yet."""
+    return Property(
+        name="open-reads-stay",
+        meaning="each entry that a reader was given before it knew the end of the ledger was acknowledged, "
+        "or is in the ledger after every close",
+        holds=_stays(s, lambda r, e: s.given_open[r, e]),
+        witness=(s.status == Status.CLOSED)
+        & exists_over((s.reader, s.entry), lambda r, e: s.given_open[r, e]),
+        witness_meaning="a reader was given an entry before it knew the end, and the ledger is closed",
+        explain=partial(_explain_given, s),
+    )
+
+
+def _stays(s: Ledger, given: Callable[[Term, Term], Term]) -> Term:
+    def stays(r: Term, e: Term) -> Term:
+        return implies(given(r, e), any_of(e <= s.last_entry, e <= s.acknowledged(WRITER)))
+
+    return implies(s.status == Status.CLOSED, forall_over((s.reader, s.entry), stays))
 
 
 def reads_find_entries(s: Ledger) -> Property:
@@ -78,6 +113,18 @@ def _explain_absent(s: Ledger, trace: Trace) -> str:
             f"{entry} as absent, and {', '.join(holders) or 'no bookie'} has the entry."
         )
     return "A reader reported an entry as absent."
+
+
+def _explain_given(s: Ledger, trace: Trace) -> str:
+    """Say which entries behind the end a reader was given, and in which step."""
+    end = trace.value(s.last_entry)
+    lost = [
+        f"{show(r)} was given entry {e} in step {trace.last_change(s.given, r, e, to=True).index}"
+        for r in s.reader
+        for e in s.entry
+        if e > end and trace.value(s.given, r, e)
+    ]
+    return f"{', and '.join(lost)}. The writer has not acknowledged it, and the ledger ends at entry {end}."
 
 
 def _explain_low_end(s: Ledger, trace: Trace) -> str:

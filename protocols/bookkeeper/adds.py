@@ -10,7 +10,7 @@ from fencepost.encoding.language.messages import Broadcast, Message, message, to
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, integers, optional
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, Update, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Read, Term, TermLike, Update, lift
 from fencepost.protocols.bookkeeper.fencing import Fencing
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
@@ -104,7 +104,11 @@ class Adds(Fencing):
             self.entry,
             lambda e: (e < entry) & exists(self.fragment, lambda f: self.add_in_flight(client, f, e, bookie)),
         )
-        return self.add_in_flight(client, fragment, entry, bookie) & ~lower
+        return self.add_in_flight(client, fragment, entry, bookie) & ~(lower & self.keeps_order(client))
+
+    def keeps_order(self, client: TermLike) -> Term:
+        """Return whether the client's adds, and answers to them, arrive in the order of their entries."""
+        return TRUE
 
     def answer_in_flight(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
@@ -126,7 +130,8 @@ class Adds(Fencing):
                 (e < entry) & exists(self.fragment, lambda f: self.answer_in_flight(client, f, e, bookie))
             ),
         )
-        return self.answer_in_flight(client, fragment, entry, bookie) & refused & ~lower
+        in_turn = ~(lower & self.keeps_order(client))
+        return self.answer_in_flight(client, fragment, entry, bookie) & refused & in_turn
 
     def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether an answer from there counts: the bookie still stands in the current ensemble."""
@@ -139,6 +144,10 @@ class Adds(Fencing):
     def may_send(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
         """Return whether the client has not sent the entry yet, to that fragment's ensemble or another."""
         return ~self.pushed(client, entry)
+
+    def may_push_next(self, entry: TermLike) -> Term:
+        """Return whether the order of the ids lets the writer push the entry: it counts them itself."""
+        return forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
 
     def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return more updates for an entry that is queued."""
@@ -229,6 +238,10 @@ class Adds(Fencing):
         """Return whether the entry was pushed or written back and is not acknowledged."""
         return self.pushed(client, entry) & (self.acknowledged(client) < entry)
 
+    def is_stuck(self, entry: TermLike) -> Term:
+        """Return whether the queue of pending adds can never let the writer acknowledge the entry: no."""
+        return FALSE
+
     def is_fenced_out(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether a refusal stops the writer (PendingAddOp.writeComplete).
 
@@ -316,14 +329,13 @@ def push(s: Adds, fragment: Parameter, entry: Parameter) -> Action:
 
     Code: LedgerHandle.asyncAddEntry, LedgerHandle.doAsyncAddEntry, PendingAddOp.initiate.
     """
-    in_order = forall(s.entry, lambda e: implies(e < entry, s.pushed(WRITER, e)))
     limit = s.parameters.inflight
     within_limit = ~exists(s.entry, lambda e: (e + limit == entry) & (s.acknowledged(WRITER) < e))
     return Action(
         when=(s.phase[WRITER] == Phase.ACTIVE)
         & s.may_queue_in(WRITER, fragment)
         & s.may_send(WRITER, fragment, entry)
-        & in_order
+        & s.may_push_next(entry)
         & within_limit,
         then=sends(s, WRITER, fragment, entry),
         actor=WRITER,

@@ -108,6 +108,10 @@ class Fencing(Metadata):
         """Return more updates for a fencing read."""
         return []
 
+    def noted_when_heard(self, client: TermLike, bookie: TermLike) -> list[Update]:
+        """Return more updates for an answer to a fencing read that is received."""
+        return []
+
     def noted_when_read(
         self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
     ) -> list[Update]:
@@ -290,7 +294,7 @@ def receive_fence_answer(s: Fencing, client: Parameter, bookie: Parameter) -> Ac
         & s.arrives(s.fence_answer_lost, *index)
         & ~s.fence_answered[index]
         & s.hears_fencing(client),
-        then=[s.fence_answered[index].set(True)],
+        then=[s.fence_answered[index].set(True), *s.noted_when_heard(client, bookie)],
         actor=client,
         received=fence_answer(s, client, bookie, s.fence_lac[index], s.fence_unknown[index]),
     )

@@ -15,6 +15,7 @@ from fencepost.protocols.bookkeeper.layers import (
     deferred_sync,
     deletion,
     durability,
+    given_ids,
     journal_mark,
     late_acks,
     old_rules,
@@ -71,6 +72,7 @@ def ledger(parameters: BookKeeperParameters) -> System:
                 *_changes(s, s.recoverer),
             ),
             *(deferred_sync.forces(s) if p.forces else ()),
+            *(given_ids.second_adds(s) if p.has_second_adds else ()),
             *_close(s),
             *(deletion.deletions(s) if p.deletions else ()),
             *(readers.readers(s) if p.readers else ()),
@@ -83,7 +85,7 @@ def ledger(parameters: BookKeeperParameters) -> System:
             "inflight": p.inflight,
             **{
                 name: most
-                for name in ("forces", "readers", "deletions", "journals")
+                for name in ("forces", "readers", "given_ids", "deletions", "journals")
                 if (most := getattr(p, name))
             },
             **{name: most for name in FAULTS if (most := getattr(p, name))},

@@ -16,8 +16,11 @@ from fencepost.protocols.bookkeeper.switches import (
     DELETION,
     DURABILITY,
     FAULT_DOMAINS,
+    GIVEN_IDS,
     JOURNAL_MARK,
+    LENGTHS,
     READERS,
+    WAYS_TO_READ,
     Switches,
 )
 
@@ -81,6 +84,32 @@ class BookKeeperParameters(Switches, Sizes):
             {"readers": self.readers, **down},
             "leave out one of them",
         )
+        in_batches = self.way_to_read == "batch"
+        self._forbid_unused("batch reads", in_batches, WAYS_TO_READ, "set way_to_read=batch")
+        require(
+            "way_to_read=batch needs E = WQ: the client reads striped ledgers one entry at a time",
+            not in_batches or self.ensemble == self.write_quorum,
+            {"ensemble": self.ensemble, "write_quorum": self.write_quorum},
+            "set write_quorum to the ensemble",
+        )
+        self._forbid_unused("given ids", self.given_ids > 0, GIVEN_IDS, "set given_ids=1")
+        require(
+            "given_ids needs 2 entries or more",
+            not self.given_ids or self.entries > 1,
+            {"given_ids": self.given_ids, "entries": self.entries},
+            "set entries=2",
+        )
+        self._forbid_unused("lengths", self.lengths > 0, LENGTHS, "set lengths=1")
+        for name in ("given_ids", "lengths"):
+            faults = ("crashes", "restarts", "forces", "deletions", "journals")
+            besides = {n: getattr(self, n) for n in faults if getattr(self, n)}
+            require(
+                f"{name} and {', '.join(besides)} exclude each other",
+                not (getattr(self, name) and besides),
+                {name: getattr(self, name), **besides},
+                "leave out one of them",
+            )
+            require(f"{name} <= 1", getattr(self, name) <= 1, {name: getattr(self, name)}, "set it to 0 or 1")
         self._forbid_unused("deletions", self.deletions > 0, DELETION, "set deletions=1")
         beside = {n: getattr(self, n) for n in ("crashes", "forces", "readers") if getattr(self, n)}
         require(
@@ -148,6 +177,11 @@ class BookKeeperParameters(Switches, Sizes):
     def has_late_acks(self) -> bool:
         """Whether entries that an ensemble change blocked are acknowledged at the next answer."""
         return self.acks_after_change == "next-answer" and self.possible_fragments > 1
+
+    @property
+    def has_second_adds(self) -> bool:
+        """Whether the queue may have two adds of one id that the application gave."""
+        return self.given_ids > 0 and self.id_check == "before-queue"
 
     @property
     def boots_in_steps(self) -> bool:

@@ -8,7 +8,7 @@ from fencepost.encoding.language.messages import Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, exists, forall, maximum
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import choice, definition, family
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, any_of
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, any_of
 from fencepost.protocols.bookkeeper.adds import adds, sends
 from fencepost.protocols.bookkeeper.ensemble_change import EnsembleChanges
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of
@@ -132,6 +132,10 @@ class Recovery(EnsembleChanges):
     def closes_at(self) -> Term:
         """Return the entry at which the writer closes the ledger: its LAC."""
         return self.lac(WRITER)
+
+    def noted_when_closed(self, client: TermLike, last: Term) -> list[Update]:
+        """Return more updates for a close at that last entry."""
+        return []
 
     def publishes_at_close(self) -> bool:
         """Return whether the close also publishes the ensembles that recovery changed.
@@ -303,6 +307,7 @@ def close_ledger(s: Recovery) -> Action:
             s.last_entry.set(lac),
             s.phase[WRITER].set(Phase.CLOSED),
             s.closed_at[WRITER].set(lac),
+            *s.noted_when_closed(WRITER, lac),
         ],
         actor=WRITER,
         note="closes the ledger at its LAC",
@@ -337,6 +342,7 @@ def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
             s.phase[client].set(Phase.CLOSED),
             s.closed_at[client].set(entry - 1),
             *s.publishes_metadata(client, when=s.publishes_at_close()),
+            *s.noted_when_closed(client, entry - 1),
         ],
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",

@@ -1,8 +1,9 @@
 """The value of each switch in each release of BookKeeper, as read in the tags of its public source.
 
-The table is `releases.toml` in this folder. Six switches have no row, because no release decides them:
+The table is `releases.toml` in this folder. Seven switches have no row, because no release decides them:
 `lose` and `boot` choose a fault and its level of detail, users choose `storage`, which decides `second_copy`,
-`load` is the work that a bookie has besides this ledger, and `entries_journaled` is a setting of users.
+`load` is the work that a bookie has besides this ledger, `entries_journaled` is a setting of users, and
+`way_to_read` is the call that a reader makes.
 """
 
 from __future__ import annotations

@@ -28,6 +28,12 @@ class Sizes:
     )
     power_losses: int = faults(0, "most losses of power of bookies (with forces)")
     readers: int = parameter(0, "clients that read the ledger without recovery", least=0)
+    given_ids: int = parameter(
+        0, "1 if the application gives the ids of entries, and may give one of them twice", least=0
+    )
+    lengths: int = parameter(
+        0, "1 if a close writes the length of the ledger in bytes, an entry has one", least=0
+    )
     deletions: int = parameter(
         0, "1 if the owner may delete the ledger once it is closed; with 0 nobody does", least=0
     )

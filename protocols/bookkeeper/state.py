@@ -19,8 +19,10 @@ from fencepost.protocols.bookkeeper.layers.deferred_sync import DeferredSync, Wr
 from fencepost.protocols.bookkeeper.layers.deletion import Deletion, LedgerWithOwner
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.layers.fault_domains import AcksOfEnoughRacks, FaultDomains
+from fencepost.protocols.bookkeeper.layers.given_ids import AddsOfGivenIds, GivenIds, IdsGivenTwice
 from fencepost.protocols.bookkeeper.layers.journal_mark import JournalMark
 from fencepost.protocols.bookkeeper.layers.late_acks import LateAcks
+from fencepost.protocols.bookkeeper.layers.lengths import Lengths, LengthsWritten
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
 from fencepost.protocols.bookkeeper.layers.published import Published
 from fencepost.protocols.bookkeeper.layers.readers import Readers
@@ -65,12 +67,17 @@ RULES = in_order(
     journal_mark.OneDirectoryMovesMark,
     journal_mark.SkipsByEveryJournal,
     journal_mark.FailedFlushFirst,
+    AddsOfGivenIds,
+    IdsGivenTwice,
+    LengthsWritten,
 )
 """All rules. A later one replaces what an earlier one says."""
 
 
 class Ledger(
     Published,
+    Lengths,
+    GivenIds,
     JournalMark,
     Deletion,
     Readers,

@@ -227,6 +227,35 @@ class Switches:
         "LedgerOpenOp.openWithMetadata, LedgerHandle.setLedgerMetadata; every release; not reported",
     )
 
+    way_to_read: str = switch(
+        ("none", "single", "long-poll", "batch"),
+        "readers are given no entries; one that they ask for; one with the LAC that it waits for; or, from "
+        "one bookie, each entry that it has from one on",
+        "LedgerHandle.asyncReadEntries, asyncReadLastConfirmedAndEntry, batchReadAsync; BatchedReadOp",
+    )
+    batch_read: str = switch(
+        ("unclipped", "clipped-at-end", "clipped"),
+        "a batch read compares its first entry with the LAC; also leaves out what is behind the end of a "
+        "ledger that the reader knows to be closed; or leaves out each entry above the LAC",
+        "LedgerHandle.batchReadAsync, BatchedReadEntryProcessor.readData; since 4.17.0; not reported",
+    )
+
+    # Ids that the application gives (layers/given_ids), and lengths (layers/lengths).
+
+    id_check: str = switch(
+        ("before-queue", "with-queue"),
+        "an id that the application gives is compared with the queue before the add waits for the throttle, "
+        "or in one step with its place in the queue",
+        "LedgerHandleAdv.asyncAddEntry, doAsyncAddEntry; every release; not reported",
+    )
+    recovered_length: str = switch(
+        ("of-answers", "of-last-entry", "summed"),
+        "recovery takes the length that came with the last entry it read, else with the answer that had the "
+        "highest LAC; the length that came with the ledger's last entry; or the sum over all entries",
+        "LedgerRecoveryOp.initiate, onEntryComplete, ReadLastConfirmedOp.readEntryComplete; every release; "
+        "not reported",
+    )
+
     # Durability (layers/durability).
 
     storage: str = switch(
@@ -374,8 +403,17 @@ JOURNAL_MARK = (
 FAULT_DOMAINS = ("replaced_racks",)
 """The parameters that need racks."""
 
-READERS = ("absent_to_reader", "reader_open")
+READERS = ("absent_to_reader", "reader_open", "way_to_read")
 """The parameters that need readers."""
+
+WAYS_TO_READ = ("batch_read",)
+"""The parameters that need batch reads."""
+
+GIVEN_IDS = ("id_check",)
+"""The parameters that need ids that the application gives."""
+
+LENGTHS = ("recovered_length",)
+"""The parameters that need lengths."""
 
 CRASHES = (
     "lose",

@@ -27,7 +27,9 @@ ROOT = Path(__file__).parents[2]
 NEVER = "not modelled of BookKeeper's client in any instance: "
 LINE = (
     f"{NEVER}re-replication, two replacements in one change; off here: deletion (deletions=1), DEFERRED_SYNC "
-    "(forces=1), readers without recovery (readers=1), the journal's mark (journals=1), racks (racks=2)"
+    "(forces=1), readers without recovery (readers=1), entries that readers are given (way_to_read=batch), "
+    "ids that the application gives (given_ids=1), the length of the ledger (lengths=1), the journal's mark "
+    "(journals=1), racks (racks=2)"
 )
 LINE_OF_ADDS = (
     f"{NEVER}the time between making and queueing an add, chained ensemble changes, deletion, "
@@ -83,7 +85,7 @@ ONE_MODEL = ("bookkeeper", "bookkeeper-no-journal", "bookkeeper-4.13", "bookkeep
 
 @pytest.mark.parametrize("preset", ONE_MODEL)
 def test_each_layer_that_is_off_is_turned_on_by_the_setting_beside_it(preset: str) -> None:
-    """A setting may exclude another of the preset; then its refusal names both.
+    """A setting may exclude another of the preset, or need one; then its refusal names both.
 
     Planted: deletion in one list with what no instance has, beside `deletions=1`.
     """
@@ -94,7 +96,9 @@ def test_each_layer_that_is_off_is_turned_on_by_the_setting_beside_it(preset: st
         try:
             on = find(preset).instance([(name, value)]).unmodelled
         except BadInput as error:
-            assert re.match(rf"{name}={value}, .*exclude", str(error))
+            assert re.match(
+                rf"{name}={value}(, .*exclude|: .* without readers|, entries=1: .* needs)", str(error)
+            )
             continue
         assert f"({name}={value})" not in on
         assert layer.strip() not in on.partition("; of ")[0]
@@ -106,6 +110,7 @@ LAYERS = {
     "Deletion": {"deletions": 1},
     "The journal's mark": {"journals": 1},
     "Racks": {"racks": 2},
+    "Given ids and lengths": {"given_ids": 1, "entries": 2},
 }
 """The sections of docs/bookkeeper.md that say what a layer leaves out, and settings that turn it on."""
 

@@ -55,6 +55,7 @@ def test_every_switch_has_a_rule_but_those_that_say_what_happens() -> None:
         "storage",
         "load",
         "entries_journaled",
+        "way_to_read",
     }
     values = {option.name: set(option.values) for option in options(Switches)}
     for name, rule in RULES.items():

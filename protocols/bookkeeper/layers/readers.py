@@ -11,6 +11,13 @@ A question for the LAC and its answer are one step: a bookie's LAC only grows, s
 earlier step tells. A read that ends with NoSuchEntry is one step too: bookies keep their entries here, so a
 bookie that has no copy when it answers had none when the read was sent.
 
+With `way_to_read` readers are given entries. A single read asks for an entry up to the LAC of the handle. A
+long-poll read waits on a bookie for the LAC, and is given the next entry with it. A batch read compares its
+first entry with the LAC, and is given each entry that the bookie has from there on, without a gap. The
+client sends it only to ledgers with E = WQ and with the v2 protocol. It may ask for fewer entries, which
+gives it no others. The reads of unconfirmed entries ask the same bookies without looking at the LAC; up to
+the LAC they are single reads, and above it nothing is promised.
+
 The rules apply with `readers` above 0. Plain reads change no bookie, so no other property depends on them.
 """
 
@@ -21,10 +28,10 @@ from enum import Enum
 
 from fencepost.encoding.language.actions import Action, Schema, each
 from fencepost.encoding.language.conditional_terms import if_, implies
-from fencepost.encoding.language.quantifiers import at_least, exists, forall
+from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, maximum
 from fencepost.encoding.language.sorts import BOOL, labels, members
 from fencepost.encoding.language.state import definition, family
-from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of
+from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of, lift
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.today import Today
@@ -61,6 +68,11 @@ class Readers(Today):
         self.told_by = family(BOOL, self.reader, self.bookie)
         self.reported_absent = family(BOOL, self.reader, self.entry)
         """Whether the application was told NoSuchEntry."""
+        if parameters.way_to_read != "none":
+            self.given = family(BOOL, self.reader, self.entry)
+            """Whether the application was given the entry."""
+            self.given_open = family(BOOL, self.reader, self.entry)
+            """Whether it was given the entry by a handle that did not know the end of the ledger."""
 
     @definition
     def reads_from(self, reader: TermLike, entry: TermLike, bookie: TermLike) -> Term:
@@ -229,6 +241,84 @@ def report_absent(s: Readers, reader: Parameter, entry: Parameter) -> Action:
     )
 
 
+def read_entries(s: Readers, reader: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """Give the application an entry that a bookie has, and with a batch read also what comes after it.
+
+    Code: LedgerHandle.asyncReadEntries, LedgerHandle.batchReadAsync, BatchedReadOp.readEntriesComplete,
+    BatchedReadEntryProcessor.readData.
+    """
+
+    def is_given(e: TermLike) -> Term:
+        if s.parameters.way_to_read != "batch":
+            return lift(e) == entry
+        between = forall(s.entry, lambda o: implies((entry <= o) & (o <= e), s.has(bookie, o)))
+        return all_of(lift(entry) <= e, between, _is_kept(s, reader, e))
+
+    new = {e: is_given(e) & ~s.given[reader, e] for e in s.entry}
+    return Action(
+        when=all_of(
+            s.serves(bookie),
+            s.may_read(reader, entry) & s.reads_from(reader, entry, bookie),
+            s.has(bookie, entry),
+            any_of(*new.values()),
+        ),
+        then=[
+            update
+            for e, when in new.items()
+            for update in (
+                s.given[reader, e].set(True, when=when),
+                s.given_open[reader, e].set(True, when=when & ~s.knows_end[reader]),
+            )
+        ],
+        actor=reader,
+        note="reads from entry {entry} on, and is given what {bookie} has",
+    )
+
+
+def _is_kept(s: Readers, reader: TermLike, entry: TermLike) -> Term:
+    """Return whether a batch read does not leave the entry out, by `batch_read`."""
+    return {
+        "unclipped": TRUE,
+        "clipped-at-end": implies(s.knows_end[reader], entry <= s.last_entry),
+        "clipped": entry <= s.reader_lac[reader],
+    }[s.parameters.batch_read]
+
+
+def poll_entry(s: Readers, reader: Parameter, entry: Parameter, bookie: Parameter) -> Action:
+    """Wait on a bookie for the LAC to reach the next entry, and be given the entry with this LAC.
+
+    The bookie keeps the highest LAC that came with an add.
+
+    Code: LedgerHandle.asyncReadLastConfirmedAndEntry, ReadLastConfirmedAndEntryOp.readEntryComplete,
+    LongPollReadEntryProcessorV3.readEntry.
+    """
+
+    def is_told(lac: Term) -> Term:
+        def came(c: Term, f: Term, e: Term) -> Term:
+            stored = s.add_handled[c, f, e, bookie] & ~s.add_refused[c, f, e, bookie]
+            return stored & (lac <= s.pushed_lac[c, e])
+
+        return exists_over((s.client, s.fragment, s.entry), came)
+
+    lac = maximum(s.entry, lambda n: if_(is_told(n), n, 0))
+    return Action(
+        when=all_of(
+            s.serves(bookie),
+            (s.handle[reader] == Opening.OPEN) & ~s.knows_end[reader],
+            s.is_in_some(bookie, lambda f: f == s.known_fragment[reader]),
+            (s.reader_lac[reader] < entry) & (entry <= lac),
+            s.has(bookie, entry),
+        ),
+        then=[
+            s.given[reader, entry].set(True),
+            s.given_open[reader, entry].set(True),
+            s.reader_lac[reader].set(lac),
+        ],
+        actor=reader,
+        note="waits for entry {entry}, and is given it with the LAC of {bookie}",
+    )
+
+
 def readers(s: Readers) -> Iterator[Schema]:
     """Yield the actions of readers."""
     yield each(open_for_reading, s, s.reader)
@@ -236,3 +326,7 @@ def readers(s: Readers) -> Iterator[Schema]:
     yield each(learn_metadata, s, s.reader)
     yield each(end_opening, s, s.reader)
     yield each(report_absent, s, s.reader, s.entry)
+    if s.parameters.way_to_read != "none":
+        yield each(read_entries, s, s.reader, s.entry, s.bookie)
+    if s.parameters.way_to_read == "long-poll":
+        yield each(poll_entry, s, s.reader, s.entry, s.bookie)
