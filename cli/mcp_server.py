@@ -236,7 +236,7 @@ class Tools:
     ) -> str:
         """Calculate what an E/WQ/AQ configuration survives."""
         sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
-        return await self.door.answer("quorum", *sizes, self.limit)
+        return await self.door.answer("quorum", *sizes)
 
     async def advise(
         self,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from fencepost.answers.known import KNOWN
-from fencepost.encoding.language.traces import Json, Trace
+from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.realcode.copies_reproduction import JUDGES, is_of_copies, reproduce_copies
 from fencepost.realcode.course import Ending
-from fencepost.realcode.drive.copies import COPIES_DRIVEN, COPIES_UNDRIVABLE
-from fencepost.realcode.harness_session import Playback
+from fencepost.realcode.drive.copies import COPIES_DRIVEN, COPIES_UNDRIVABLE, CopiesCode, take
+from fencepost.realcode.harness_session import Playback, written
 from fencepost.realcode.release_behaviour import driven, seen
 from fencepost.realcode.reproduction import Reproduction, Setting
 from fencepost.realcode.transcripts import Transcript, read_transcript
@@ -231,6 +232,36 @@ def test_settings_that_the_harness_does_not_have_are_named(
     asked = replace(trace, parameters=sizes, switches=switches)
     run = reproduce_copies(asked, Setting("4.17.4", storage), Unasked())
     assert (run.ending, run.reason) == (Ending.UNDRIVABLE, why)
+
+
+@dataclass
+class Asked:
+    """A session that records its commands, and answers each with a ledger on b1."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def ask(self, command: str, **arguments: object) -> dict[str, object]:
+        self.lines.append(written(command, arguments))
+        return {}
+
+
+@pytest.mark.parametrize(("bookies", "places"), [(2, []), (3, ["place client=o1 bookie=b3"])])
+def test_a_target_of_several_is_chosen_by_the_trace(bookies: int, places: list[str]) -> None:
+    """Planted: no target is given, and a run with two spare bookies differs by chance."""
+    sizes = {"bookies": bookies, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+    parameters = find("ledger-copies").parameters(sizes.items())
+    assert isinstance(parameters, CopiesParameters)
+    step = TraceStep(
+        1,
+        "recover bookie",
+        {"operator": "o1", "fragment": 1, "position": 1, "target": f"b{bookies}"},
+        *("o1", None, (), "", {}),
+    )
+    session = Asked()
+    code = CopiesCode(session, parameters, [step])
+    code.seen = {"metadata": {"fragments": [{"ensemble": ["b1"]}]}, "told": [], "bookies": {}}
+    take(code, step)
+    assert session.lines == [*places, "recover client=o1 bookie=b1"]
 
 
 def test_each_action_of_the_copies_is_driven_or_has_a_reason() -> None:
