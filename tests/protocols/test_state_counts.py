@@ -29,3 +29,22 @@ def test_the_states_reached_are_as_many_as_ever(preset: str, steps: int | None, 
     system, _ = built(preset, TWO_OF_TWO)
     visits = itertools.takewhile(lambda visit: steps is None or visit.steps <= steps, explore(system))
     assert sum(1 for _ in visits) == states
+
+
+ONE_COPY = {"bookies": 2, "write_quorum": 1, "ack_quorum": 1, "entries": 1}
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "states"),
+    [
+        ("bookkeeper-guaranteed-write-quorum", ONE_COPY, 1_786),
+        ("bookkeeper-unbounded", {"bookies": 1, "write_quorum": 1, "values": 1}, 468),
+        pytest.param(
+            *("bookkeeper-guaranteed-write-quorum", {"bookies": 2, "entries": 1}, 6_349),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_proposal_has_as_many_states_as_ever(preset: str, settings: dict[str, int], states: int) -> None:
+    """Planted: with the losses of today's adds, one for resends apart, the first one has 4,402."""
+    assert sum(1 for _ in explore(built(preset, settings)[0])) == states
