@@ -35,7 +35,8 @@ from fencepost.encoding.mutation.accepted import Accepted, read_accepted
 from fencepost.encoding.mutation.larger_sizes import at_larger_sizes
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutants import PARTS, Mutant, brief, mutants
-from fencepost.encoding.mutation.weakening import Unchanged, proposal, unchanged, weaken
+from fencepost.encoding.mutation.proposals import proposal
+from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 
 BASE_SHARE = 0.25
 """The share of the time in which the instance is checked without a change, at most."""

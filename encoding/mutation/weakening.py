@@ -23,14 +23,13 @@ from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.verdicts import Result, Verdict
-from fencepost.encoding.errors import BadInput, ModelError, time_out
+from fencepost.encoding.errors import ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
-from fencepost.encoding.language.parameters import assign
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
@@ -326,28 +325,6 @@ def _explained(known: Unchanged, mutant: Mutant, system: System, other: Differen
         return {}
     why = Why.PROGRESS if other.after is None else Why.DIFFERS  # as far as simulations go
     return {"why": why, "shown": other.lines(system)}
-
-
-def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | None:
-    """Return the setting of one switch with which these properties are proved, None if none was found."""
-    until = time.perf_counter() + limits.timeout
-    switches = [(o.name, value) for o in instance.protocol.options() for value in o.values or ()]
-    for name, value in switches:
-        rest = until - time.perf_counter()
-        if rest <= 0:
-            return None
-        with suppress(BadInput, ModelError):
-            chosen = assign(instance.parameters, [(name, str(value))])
-            other = Instance(instance.protocol, chosen, instance.release)
-            if chosen == instance.parameters:
-                continue
-            asked = other.properties(*names)
-            if simulate(other.system, other.subject, asked, SIMULATIONS, seed=1, first=True).traces:
-                continue
-            outcome = check(other, asked, replace(limits, gone=0.0, timeout=min(rest, 10.0)))
-            if all(result.verdict is Verdict.PROVED for result in outcome.results):
-                return f"{name}={value}"
-    return None
 
 
 # The engines of `check`.

@@ -35,6 +35,7 @@ from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
+from fencepost.encoding.mutation.proposals import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
 from support.exploration import explore
@@ -535,7 +536,7 @@ def test_a_setting_is_proposed_with_which_the_property_holds(capsys: pytest.Capt
 @pytest.mark.slow
 def test_bookkeeper_4_13_is_graded_with_the_setting_that_is_proposed() -> None:
     instance = find("bookkeeper-4.13").instance()
-    assert weakening.proposal(instance, ["no-divergence"], QUICK) == "recovery_reads_fence=yes"
+    assert proposal(instance, ["no-divergence"], QUICK) == "recovery_reads_fence=yes"
 
 
 def recorded() -> int:
