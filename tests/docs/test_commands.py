@@ -102,11 +102,12 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lay_out(command: PageCommand, folder: Path) -> None:
-    """Write the grid that the page shows under the name that the command gives it, if there is none."""
+    """Write the file that the page shows under the name that the command gives it; a sweep reads a grid."""
     shown = re.findall(r"^```toml\n(.*?)^```$", command.page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for word in command.arguments:
         if word.endswith(".toml") and not (folder / word).exists():
-            (folder / word).write_text(shown[0], encoding="utf-8")
+            table = "[[grid]]" if command.arguments[0] == "sweep" else ""
+            (folder / word).write_text(next(text for text in shown if table in text), encoding="utf-8")
 
 
 ASKS = ("check", "known", "invariants", "weaken")
