@@ -74,8 +74,8 @@ def _all() -> str:
         (o.name, span(o.releases), _either(o.conditions), _either(_fixed(o)), o.source) for o in PUBLIC_LOSSES
     ]
     given = (
-        "Ways to read, with the bugs by which a reader is given an entry that was not acknowledged and that a "
-        "recovery may leave out. Reads of unconfirmed entries are single reads up to the LAC, and promise "
+        "Ways to read, with the bugs by which a reader is given an entry that was not acknowledged and that "
+        "a recovery may leave out. Reads of unconfirmed entries are single reads up to the LAC, and promise "
         "nothing above it."
     )
     told = "Losses that public sources name and that no model has: they are not searched for."

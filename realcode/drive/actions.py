@@ -312,6 +312,8 @@ DRIVEN: Mapping[str, Drive] = {
 """The drive of each action by name. docs/conformance.md shows this table."""
 
 
+NO_GIVEN_IDS = "the harness has no LedgerHandleAdv"
+
 UNDRIVABLE: Mapping[str, str] = {
     "admit add": "one method of the bookie checks the fence and stores the entry (issue 4701: a race in it)",
     **dict.fromkeys(
@@ -323,6 +325,8 @@ UNDRIVABLE: Mapping[str, str] = {
         "only clients before 4.8.0 use an ensemble before the metadata has it",
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
+    **dict.fromkeys(("read entries", "poll entry"), "the harness has no batch reads and no long polls"),
+    **dict.fromkeys(("queue second add", "handle second add", "receive second ack"), NO_GIVEN_IDS),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(
         ("copy entry", "leave limbo", "end check"),
@@ -349,6 +353,8 @@ def take(code: Code, step: TraceStep) -> list[str]:
     code.notes = []
     if code.holds_worker and step.action in OF_WORKER and step.arguments.get("client", WRITER) == WRITER:
         raise NoSeam("the worker that does it is held, while an idle change ends")
+    if code.parameters.given_ids:
+        raise NoSeam(NO_GIVEN_IDS)
     drive = DRIVEN.get(step.action)
     if drive is None:
         raise NoSeam(UNDRIVABLE.get(step.action, "no release that can be driven has this action"))
