@@ -38,6 +38,7 @@ _SWITCHES: tuple[Settings, ...] = (
     {**TWO_OF_ONE, "silent": 1},
     {**ALL_ONE, "forces": 1, "power_losses": 1},
     {**_STRIPES, "bookies": 3, "readers": 1},
+    {**ALL_ONE, "full_disks": 1, "storage": "sorted", "crashes": 1, "restarts": 1},
 )
 """Settings of switches that add actions."""
 
@@ -81,6 +82,7 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "ledger-copies": (
         {},
         {"update_checks": "old-bookie", "session": "lost"},
+        {"operators": 0, "session": "lost-and-noticed"},
         {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "recover_lock": "no"},
         {
             "bookies": 2,

@@ -31,8 +31,9 @@ from fencepost.cli.options.search import (
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
-from fencepost.cli.rendering.check_text import sentence, text_width, verdict_line
+from fencepost.cli.rendering.check_text import sentence, text_width, trace_text, verdict_line
 from fencepost.cli.rendering.columns import columns
+from fencepost.cli.rendering.mend_text import difference_of_rules
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
@@ -48,6 +49,7 @@ from fencepost.realcode.library import Library, library, with_rules
 @grouped_command(example="fencepost known 2614 4701")
 @click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
 @option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
+@option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
 @solver_option
 @jobs_option
 @seed_option
@@ -78,6 +80,7 @@ from fencepost.realcode.library import Library, library, with_rules
 def command(
     bugs: tuple[str, ...],
     only_list: bool,
+    mend: bool,
     libraries: tuple[Path, ...],
     release: str | None,
     storages: tuple[str, ...],
@@ -103,13 +106,18 @@ def command(
     if told and not bugs:
         return int(ExitCode.SUCCESS)
     if only_list:
-        refuse("--list", *search, "libraries", "release", "storages", "log", "timeout", "form", "verbose")
+        refuse(
+            "--list", *search, "mend", "libraries", "release", "storages", "log", "timeout", "form", "verbose"
+        )
         emit(_descriptions(chosen(KNOWN, bugs)), output)
         return int(ExitCode.SUCCESS)
     if not libraries:
         refuse("the models (only with --bookkeeper)", "release", "storages", "log")
-        return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
-    refuse("--bookkeeper", *search, "verbose")
+        if mend:
+            _require_mends(bugs, form)
+        limits = Limits(timeout=timeout, gone=elapsed(), **search)
+        return check_known(bugs, limits, form, output, verbose, mend)
+    refuse("--bookkeeper", *search, "mend", "verbose")
     from fencepost.cli.commands.known_releases import matrix
 
     return int(matrix(_found(libraries, release), storages or [DEFAULT], bugs, log, timeout, form, output))
@@ -151,11 +159,24 @@ class KnownReport:
         return sum(row.as_expected is as_expected for row in self.rows)
 
 
-def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool) -> int:
-    """Check all bugs, or those named, and print the report."""
+def _require_mends(bugs: Sequence[str], form: str) -> None:
+    """Raise BadInput unless --mend has the names of bugs that a switch mends, and prints text."""
+    if not bugs:
+        raise BadInput("--mend: needs the name of a bug; fencepost known --list lists them")
+    if form != "text":
+        raise BadInput(f"--mend: the difference of the rules is text; leave out --format {form}")
+    for known in chosen(KNOWN, bugs):
+        if known.switch is None:
+            raise BadInput(f"--mend: {known.name}: no rule of the model mends it; leave it out")
+
+
+def check_known(
+    bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool, mend: bool = False
+) -> int:
+    """Check all bugs, or those named, and print the report; with `mend` also how the rules differ."""
 
     def conclusion(report: KnownReport) -> Conclusion:
-        text = _json(report) if form == "json" else _text(report, asked if bugs else ())
+        text = _json(report) if form == "json" else _text(report, asked if bugs else (), mend)
         printed, files = placed(text, output)
         return Conclusion(int(_exit_code(report)), printed, files=files)
 
@@ -252,8 +273,11 @@ def _descriptions(bugs: Sequence[Expectation]) -> str:
     return "\n\n".join(f"{bug.name}: {bug.wrong}.\n  {bug.source}" for bug in bugs)
 
 
-def _text(report: KnownReport, described: Sequence[Expectation] = ()) -> str:
+def _text(report: KnownReport, described: Sequence[Expectation] = (), mend: bool = False) -> str:
     parts = [_descriptions(described)] if described else []
+    if mend:
+        parts += [difference_of_rules(known) for known in described]
+        parts += [_shown(row) for row in report.rows if row.reached]
     parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):
         parts.append("\n".join(remarks))
@@ -261,6 +285,12 @@ def _text(report: KnownReport, described: Sequence[Expectation] = ()) -> str:
         parts.append("Interrupted: this is what was known by then.")
     parts += [sentence(line) for line in _unmodelled(report)]
     return "\n\n".join([*parts, _summary(report)])
+
+
+def _shown(row: KnownRow) -> str:
+    """Return the verdict of a run, and the trace of its violation: also of a mend that is not enough."""
+    traces = [] if row.result.trace is None else [trace_text(row.result.trace)]
+    return "\n".join([f"{_title(row.run)}, {verdict_line(row.result)}", *traces])
 
 
 def _unmodelled(report: KnownReport) -> list[str]:

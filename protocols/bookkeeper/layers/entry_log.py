@@ -41,18 +41,22 @@ from fencepost.protocols.bookkeeper.values import NOTHING, Status
 class Place(Enum):
     """The place of an entry that a bookie has stored."""
 
-    MEMORY = "write cache or memory table"
-    ASIDE = "cache of a flush that failed"
-    BUFFER = "buffer of the entry log"
-    LOG = "entry log"
-    MISPLACED = "entry log, and not at its location in the index"
+    MEMORY = "memory"
+    """The write cache or the memory table."""
+    ASIDE = "set-aside"
+    """The cache of a flush that failed."""
+    BUFFER = "buffer"
+    LOG = "log"
+    MISPLACED = "misplaced"
+    """The entry log, and not at its location in the index."""
 
 
 class LogFile(Enum):
     """The end of the entry log's file, compared with the position of its channel."""
 
-    IN_STEP = "in step"
-    TORN = "has a part of the buffer, which will be written again"
+    IN_STEP = "in-step"
+    TORN = "torn"
+    """It has a part of the buffer, which will be written again."""
     AHEAD = "ahead"
 
 

@@ -1,0 +1,39 @@
+"""The mend of a known bug as text: how the rules of the model differ without the bug."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import unified_diff
+
+from fencepost.answers.action_spec import spec
+from fencepost.cli.rendering.spec_text import spec_text
+from fencepost.encoding.language.state import show_all
+from fencepost.properties.catalogue import find
+from fencepost.properties.expectations import Expectation, Run
+
+
+def difference_of_rules(known: Expectation) -> str:
+    """Return the actions and definitions that the mend changes, each as a difference of its specification."""
+    broken, mended = (_sections(run) for run in known.runs())
+    of = " ".join(filter(None, [known.protocol, show_all(known.settings)]))
+    title = f"{known.name}: rules with {known.switch}={known.broken} (-) and {known.mended} (+), of {of}"
+    parts = [title]
+    for name in dict.fromkeys([*mended, *broken]):
+        changed = list(unified_diff(broken.get(name, []), mended.get(name, []), lineterm="", n=1))
+        parts += [name, *(f"  {line}" for line in changed[2:] if not line.startswith("@@"))]
+        if not changed:
+            parts.pop()
+    return "\n".join(parts)
+
+
+def _sections(run: Run) -> Mapping[str, list[str]]:
+    """Return the lines of the specification by action and definition."""
+    instance = find(run.known.protocol).instance(run.settings.items(), run.known.release)
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in spec_text(spec(instance.written), run.known.protocol, "").splitlines():
+        if line.startswith("#"):
+            lines = found.setdefault(line.lstrip("# "), [])
+        elif line:
+            lines.append(line)
+    return found
