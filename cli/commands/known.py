@@ -31,9 +31,9 @@ from fencepost.cli.options.search import (
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
-from fencepost.cli.rendering.check_text import sentence, text_width, trace_text, verdict_line
+from fencepost.cli.rendering.check_text import sentence, text_width, verdict_line
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.mend_text import difference_of_rules
+from fencepost.cli.rendering.mend_text import difference_of_rules, require_mends, shown
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.encoding import keys as k
@@ -114,7 +114,7 @@ def command(
     if not libraries:
         refuse("the models (only with --bookkeeper)", "release", "storages", "log")
         if mend:
-            _require_mends(bugs, form)
+            require_mends(chosen(KNOWN, bugs) if bugs else [], form)
         limits = Limits(timeout=timeout, gone=elapsed(), **search)
         return check_known(bugs, limits, form, output, verbose, mend)
     refuse("--bookkeeper", *search, "mend", "verbose")
@@ -157,17 +157,6 @@ class KnownReport:
     def count(self, as_expected: bool | None) -> int:
         """Return the number of rows that came out so."""
         return sum(row.as_expected is as_expected for row in self.rows)
-
-
-def _require_mends(bugs: Sequence[str], form: str) -> None:
-    """Raise BadInput unless --mend has the names of bugs that a switch mends, and prints text."""
-    if not bugs:
-        raise BadInput("--mend: needs the name of a bug; fencepost known --list lists them")
-    if form != "text":
-        raise BadInput(f"--mend: the difference of the rules is text; leave out --format {form}")
-    for known in chosen(KNOWN, bugs):
-        if known.switch is None:
-            raise BadInput(f"--mend: {known.name}: no rule of the model mends it; leave it out")
 
 
 def check_known(
@@ -277,7 +266,7 @@ def _text(report: KnownReport, described: Sequence[Expectation] = (), mend: bool
     parts = [_descriptions(described)] if described else []
     if mend:
         parts += [difference_of_rules(known) for known in described]
-        parts += [_shown(row) for row in report.rows if row.reached]
+        parts += [shown(_title(row.run), row.result) for row in report.rows if row.reached]
     parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):
         parts.append("\n".join(remarks))
@@ -285,12 +274,6 @@ def _text(report: KnownReport, described: Sequence[Expectation] = (), mend: bool
         parts.append("Interrupted: this is what was known by then.")
     parts += [sentence(line) for line in _unmodelled(report)]
     return "\n\n".join([*parts, _summary(report)])
-
-
-def _shown(row: KnownRow) -> str:
-    """Return the verdict of a run, and the trace of its violation: also of a mend that is not enough."""
-    traces = [] if row.result.trace is None else [trace_text(row.result.trace)]
-    return "\n".join([f"{_title(row.run)}, {verdict_line(row.result)}", *traces])
 
 
 def _unmodelled(report: KnownReport) -> list[str]:

@@ -50,9 +50,8 @@ class BookKeeperParameters(Switches, Sizes):
         of_storage = self.storage != "any"
         self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
         self._forbid_unused("a storage", of_storage, ("full_disks",), "set storage=db")
-        self._forbid_unused(
-            "a storage whose disks are not full", self.loses_fences, DURABILITY, "set storage=db"
-        )
+        without = "a storage whose disks are not full" if self.full_disks else "a storage"
+        self._forbid_unused(without, self.loses_fences, DURABILITY, "set storage=db")
         self._forbid_unused("full_disks", self.full_disks > 0, FULL_DISKS, "set full_disks=1")
         may_restart = of_storage or self.deletions > 0
         self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")

@@ -40,7 +40,7 @@ class Sizes:
     failed_flushes: int = faults(0, "most flushes that fail on a bookie (with journals)")
     full_disks: int = faults(
         0,
-        "most flushes of an entry log that write a part, because the disk is full for a moment (with a storage)",
+        "most flushes of an entry log that write a part because the disk is full (with a storage)",
     )
     racks: int = parameter(
         0,

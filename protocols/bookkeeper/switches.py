@@ -193,9 +193,9 @@ class Switches:
 
     partial_flush: str = switch(
         ("written-again", "kept-in-step", "given-up"),
-        "after a flush of the entry log that wrote a part and failed, the next one writes the whole buffer; or "
-        "the rest of it; or the bookie stops and writes no more to this log",
-        "BufferedChannel.flush; issue 4855, open, in every release; PR 4854; PR 4863, open, has the last value",
+        "after a flush of the entry log that wrote a part and failed, the next one writes the whole buffer, "
+        "or the rest of it; or the bookie stops and writes no more to this log",
+        "BufferedChannel.flush; issue 4855, open, in every release; PR 4854; PR 4863, open: the last value",
     )
 
     # Fault domains (layers/fault_domains).

@@ -215,13 +215,13 @@ def test_ctrl_c_prints_what_is_known() -> None:
 
 
 @pytest.mark.slow
-def test_the_mend_is_shown_as_a_difference_of_rules_with_the_violation_and_the_proof(known: Command) -> None:
+def test_a_mend_is_shown_as_a_difference_of_rules_with_violation_and_proof(known: Command) -> None:
     """Planted: the rules of the mended run are those of the run with the bug."""
-    code, out, err = known("2614-N=2", "--mend", table=[BUG])
+    code, out, _ = known("2614-N=2", "--mend", table=[BUG])
     assert code == 0
     assert "rules with recovery_reads_fence=no (-) and yes (+)" in out
     assert "handle read(client in recoverer, entry in read_entry, bookie)\n" in out
-    assert "  +    fenced[bookie] := true\n" in out and "  -" not in out
+    assert "  +    fenced[bookie] := true\n" in out and "\n  -" not in out
     assert "with recovery_reads_fence=no, no-divergence: violated in 13 steps" in out
     assert " 13 " in out and "with recovery_reads_fence=yes, no-divergence: proved" in out
 

@@ -28,7 +28,8 @@ ROOT = Path(__file__).parents[2]
 NEVER = "not modelled of BookKeeper's client in any instance: "
 LINE = (
     f"{NEVER}re-replication, two replacements in one change; off here: deletion (deletions=1), DEFERRED_SYNC "
-    "(forces=1), readers without recovery (readers=1), the journal's mark (journals=1), racks (racks=2)"
+    "(forces=1), readers without recovery (readers=1), the journal's mark (journals=1), full "
+    "disks (full_disks=1), racks (racks=2)"
 )
 LINE_OF_ADDS = (
     f"{NEVER}the time between making and queueing an add, chained ensemble changes, deletion, "

@@ -449,7 +449,7 @@ def mend_row(known: Expectation) -> str:
 
 def test_the_mends_in_the_page_are_those_that_are_checked(request: pytest.FixtureRequest) -> None:
     """Planted: a row of the table without its mend."""
-    head = "| bug | property | instance | fewest steps | releases | rule, and the one that mends it | with it |\n"
+    head = line(("bug", "property", "instance", "fewest steps", "releases", "rule and mend", "with it"))
     check_table(MENDS, 7, map(mend_row, KNOWN), request, head)
 
 

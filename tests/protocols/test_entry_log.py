@@ -16,7 +16,7 @@ from support.instances import built, checked
 
 FULL = {**ALL_ONE, "crashes": 1, "restarts": 1, "full_disks": 1}
 BEGIN = (("create ledger",), ("push", 1, 1), ("handle add", "w", 1, 1, "b1"))
-TABLE, FILL, FLUSH = ("write memory table", "b1"), ("fill disk", "b1"), ("flush", "b1")
+TABLE, FILL, FLUSH = ("write memory table", "b1"), ("fill disk", "b1"), ("flush log", "b1")
 NEW, RESTART, CRASH = ("begin log", "b1"), ("restart", "b1"), ("crash", "b1")
 
 

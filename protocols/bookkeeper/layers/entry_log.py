@@ -14,8 +14,8 @@ that was written to the end, and that are still in the buffer, have no second co
 It also leaves the entries of the flush that failed in the cache that it has swapped out (`failed_flush`).
 
 The rules apply with `full_disks` above 0. The worst case is taken: the part that was written has no whole
-entry. The disk has room again before the next flush. A read of a wrong location fails with an I/O error, which
-is no NoSuchEntry. Fences and keys stay; the layer of durability has lost ones.
+entry. The disk has room again before the next flush. A read of a wrong location fails with an I/O error,
+which is no NoSuchEntry. Fences and keys stay; the layer of durability has lost ones.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class EntryLogs(Durability):
         """Return whether the index has a wrong location of the entry."""
         return self.place[bookie, entry] == Place.MISPLACED
 
-    def after_partial_flush(self, bookie: TermLike) -> list[Update]:
+    def after_partial_flush(self, bookie: Parameter) -> list[Update]:
         """Return the updates of the file and the process: the buffer will be written again."""
         return [self.log_file[bookie].set(LogFile.TORN)]
 
@@ -106,7 +106,7 @@ class ReadsOfEntryLogs(EntryLogs):
 class BufferKeptInStep(EntryLogs):
     """The part that was written leaves the buffer."""
 
-    def after_partial_flush(self, bookie: TermLike) -> list[Update]:
+    def after_partial_flush(self, bookie: Parameter) -> list[Update]:
         """Return no update: the next flush writes the rest."""
         return []
 
@@ -115,7 +115,7 @@ class BufferKeptInStep(EntryLogs):
 class LogGivenUp(EntryLogs):
     """The channel is unusable and the bookie stops. It boots once its disk has room."""
 
-    def after_partial_flush(self, bookie: TermLike) -> list[Update]:
+    def after_partial_flush(self, bookie: Parameter) -> list[Update]:
         """Return the updates of a boot, which is the same step here."""
         return _boots(self, bookie)
 
@@ -179,7 +179,7 @@ def fill_disk(s: EntryLogs, bookie: Parameter) -> Action:
     )
 
 
-def flush(s: EntryLogs, bookie: Parameter) -> Action:
+def flush_log(s: EntryLogs, bookie: Parameter) -> Action:
     """Flush the entry log; with DbLedgerStorage also the write cache, and move the mark.
 
     A cache that was swapped out is swapped in again, and not written.
@@ -206,8 +206,9 @@ def begin_log(s: EntryLogs, bookie: Parameter) -> Action:
 
     The monitor of disks asks for another entry log after it has seen a full disk.
 
-    Code: EntryLogManagerForSingleEntryLog.getCurrentLogForLedgerForAddEntry, EntryLogManagerBase.createNewLog,
-    InterleavedLedgerStorage.onRotateEntryLog, SortedLedgerStorage.checkpoint.
+    Code: EntryLogManagerForSingleEntryLog.getCurrentLogForLedgerForAddEntry,
+    EntryLogManagerBase.createNewLog, InterleavedLedgerStorage.onRotateEntryLog,
+    SortedLedgerStorage.checkpoint.
     """
     is_db = s.parameters.storage == "db"
     return Action(
@@ -296,7 +297,7 @@ def crash(s: EntryLogs, bookie: Parameter) -> Action:
     )
 
 
-def _boots(s: EntryLogs, bookie: TermLike) -> list[Update]:
+def _boots(s: EntryLogs, bookie: Parameter) -> list[Update]:
     """Return the updates of a boot: a replayed entry is in a new entry log, at its location.
 
     An entry in memory whose record is behind the mark is lost.
@@ -322,7 +323,7 @@ def entry_logs(s: EntryLogs) -> Iterator[Schema | Group]:
     if s.parameters.storage == "sorted":
         yield each(write_memory_table, s, s.bookie)
     yield each(fill_disk, s, s.bookie)
-    yield each(flush, s, s.bookie)
+    yield each(flush_log, s, s.bookie)
     yield each(begin_log, s, s.bookie)
     if s.parameters.restarts:
         yield each(restart, s, s.bookie)
