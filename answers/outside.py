@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.answers.affected import span
-from fencepost.answers.known import KNOWN, named
+from fencepost.answers.known import KNOWN, Named, named
 from fencepost.answers.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, document
 from fencepost.answers.steps import LOG_LINES, STEPS, action_of, in_words_of
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.releases import NEWEST
 
 OUTSIDE = "outside.toml"
@@ -98,14 +98,21 @@ def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[s
     others = tuple(name for name in names if not answers[name])
     for name in others:
         if NUMBER_OR_TEXT.match(name) and not named(KNOWN, name):
+            near = did_you_mean(name, _names(), alike=0.8)
             raise BadInput(
-                f"{name}: no such known bug, public loss or log line; "
+                f"{name}: no such known bug, public loss or log line{near}; "
                 "valid: a name or number that `fencepost releases` lists, or words of a log line"
             )
     if len(others) < len(names) and not only_text:
         asked = next(name for name in names if answers[name])
         raise BadInput(f"{asked}: no model has it, so it has no result; leave --format and --output out")
     return [text for found in answers.values() for text in found], others
+
+
+def _names() -> list[str]:
+    """Return the names of the three tables."""
+    tables: tuple[Sequence[Named], ...] = (KNOWN, PUBLIC_LOSSES, NUMBERS)
+    return [one.name for table in tables for one in table]
 
 
 def answers_to(name: str) -> list[str]:

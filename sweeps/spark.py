@@ -76,8 +76,8 @@ def session(master: str, log: Path) -> Iterator[Any]:
         before = messages.tell()
         with ExitStack() as end:
             try:
+                end.callback(_stop)
                 context = SparkContext(conf=conf, gateway=_java(conf, messages))
-                end.callback(_stop, context)
                 _log_what_fails_in(context)
                 spark = SparkSession(context)
             except spark_errors() as error:
@@ -191,9 +191,12 @@ def halfway(log: Path) -> Iterator[None]:
         ) from error
 
 
-def _stop(context: Any) -> None:
-    """Stop Spark, unless its Java has ended."""
-    if _JAVA[0].proc.poll() is None:
+def _stop() -> None:
+    """Stop Spark, also a context whose making was interrupted, unless its Java has ended."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is not None and _JAVA[0].proc.poll() is None:
         with suppress(*spark_errors()):
             context.stop()
 

@@ -315,16 +315,20 @@ def notes(advice: Advice) -> list[str]:
     found += [f"Note: {one.text}." for one in warnings(advice.deployment)]
     others = listed([bug[0].name for bug in harmless(advice.setup)])
     release = advice.setup.release
-    found += [f"Other known bugs of {release}, which lose nothing: {others}."] if others else []
-    if ordered(release) >= ATTRIBUTES_SINCE:
-        found += [SHOWN]
+    other = f"Other known bugs of {release}, which lose nothing: {others}. " if others else ""
+    shown = f"{SHOWN} " if ordered(release) >= ATTRIBUTES_SINCE else ""
     detail = f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."
-    found += [f"{search_of(advice.setup, advice.losses)} {detail}"]
+    left = left_out()
+    found += [f"{other}{shown}{search_of(advice.setup, advice.losses)} {detail} {left[0].upper()}{left[1:]}."]
     return found
 
 
 def left_out() -> str:
-    """Return one line that names the parts that the models leave out."""
+    """Return one line that names the parts that the models leave out in every instance.
+
+    What is off by default does not stand here, because the table has the losses of every setting.
+    """
     from fencepost.properties.catalogue import unmodelled
 
-    return "; ".join(unmodelled((name, {}) for name in ("bookkeeper", "ledger-copies")))
+    lines = unmodelled((name, {}) for name in ("bookkeeper", "ledger-copies"))
+    return "; ".join(line.partition("; off here")[0] for line in lines)

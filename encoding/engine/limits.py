@@ -116,12 +116,14 @@ class Limits:
         return asked and self.bound is None and bool(system.invariants or lemmas)
 
     @property
-    def finds(self) -> bool:
-        """Whether IC3 looks for invariants. It cannot take a bound in steps into account.
+    def _may_find_one(self) -> bool:
+        """Whether an engine that finds one counterexample at most is asked without being named."""
+        return not self.engines and self.count == 1
 
-        It finds one counterexample, so it has to be named if there should be several.
-        """
-        return ("ic3" in self.engines or (not self.engines and self.count == 1)) and self.bound is None
+    @property
+    def finds(self) -> bool:
+        """Whether IC3 looks for invariants. It cannot take a bound in steps into account."""
+        return ("ic3" in self.engines or self._may_find_one) and self.bound is None
 
     @property
     def asks_abc(self) -> bool:
@@ -129,7 +131,7 @@ class Limits:
 
         It counts neither steps nor conflicts.
         """
-        by_default = not self.engines and self.jobs > 1 and self.count == 1 and abc_program() is not None
+        by_default = self._may_find_one and self.jobs > 1 and abc_program() is not None
         return ("abc" in self.engines or by_default) and self.bound is None and self.conflicts is None
 
     def fault_kinds(self, system: System) -> list[Collection[str]]:

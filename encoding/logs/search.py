@@ -121,6 +121,8 @@ class LogSearch:
         best = (0,) * len(logs)
 
         def enter(node: Node, parent: Node | None, move: Move | None, depth: int) -> None:
+            if node in parents:
+                return
             if violated is not None and not node[3] and violated(node[1]):
                 if not wanted:
                     return

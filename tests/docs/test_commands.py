@@ -37,6 +37,7 @@ NOT_HERE = {
 ELSEWHERE = {
     "known": "half an hour; tests/protocols/test_known_bugs.py checks each of its lines",
     "known --format json": "the same",
+    "sweep run grids/advice.toml found/advice": "hours; test_checked.py asks a sample of its cells again",
 }
 """Commands that other tests run in parts."""
 
