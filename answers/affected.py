@@ -42,8 +42,8 @@ def _rules(known: Expectation) -> Mapping[str, Rule]:
 
 
 def rule(known: Expectation) -> Rule | None:
-    """Return the rule of the bug's switch; None if no switch fixes it."""
-    return None if known.switch is None else _rules(known)[known.switch]
+    """Return the rule of the bug's switch; None if no switch fixes it, or if it is no switch of releases."""
+    return None if known.switch is None else _rules(known).get(known.switch)
 
 
 def has(known: Expectation, release: str) -> bool:

@@ -66,6 +66,9 @@ def question(loss: Loss, setup: Setup, others: Iterable[Loss]) -> LossQuestion:
     own = {known.switch: str(known.broken)} if known.switch else {}
     if loss.settings is not None:
         settings |= own | dict(loss.settings)
+    elif "full_disks" in known.settings:
+        storage = STORAGES[setup.storage]
+        settings |= own | {"storage": setup.storage, "second_copy": storage.second_copy}
     elif "storage" in known.settings:
         settings = {key: v for key, v in settings.items() if key not in DURABILITY} | _stored(setup, known)
     elif known.protocol == "bookkeeper-no-journal":

@@ -40,6 +40,7 @@ _SWITCHES: tuple[Settings, ...] = (
     {**_STRIPES, "bookies": 3, "readers": 1},
     {**ALL_ONE, "entries": 2, "readers": 1, "way_to_read": "long-poll"},
     {**ALL_ONE, "entries": 2, "given_ids": 1},
+    {**ALL_ONE, "full_disks": 1, "storage": "sorted", "crashes": 1, "restarts": 1},
 )
 """Settings of switches that add actions."""
 
@@ -83,6 +84,7 @@ INSTANCES: Mapping[str, tuple[Settings, ...]] = {
     "ledger-copies": (
         {},
         {"update_checks": "old-bookie", "session": "lost"},
+        {"operators": 0, "session": "lost-and-noticed"},
         {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, "recover_lock": "no"},
         {
             "bookies": 2,

@@ -24,6 +24,7 @@ from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
 from fencepost.cli.rendering.check_text import sentence, text_width
 from fencepost.cli.rendering.columns import columns
+from fencepost.cli.rendering.mend_text import difference_of_rules, require_mends, shown
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.verdict_text import verdict_line
@@ -37,6 +38,7 @@ from fencepost.properties.expectations import Expectation, Run, as_expected
 @grouped_command(example="fencepost known 2614 4701")
 @click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
 @option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
+@option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
 @jobs_option
 @timeout_option(default=None)
 @memory_option
@@ -46,6 +48,7 @@ from fencepost.properties.expectations import Expectation, Run, as_expected
 def command(
     bugs: tuple[str, ...],
     only_list: bool,
+    mend: bool,
     timeout: float,
     form: str,
     output: str | None,
@@ -66,10 +69,12 @@ def command(
     if told and not bugs:
         return int(ExitCode.SUCCESS)
     if only_list:
-        refuse("--list", *search, "timeout", "form", "verbose")
+        refuse("--list", *search, "mend", "timeout", "form", "verbose")
         emit(_descriptions(chosen(KNOWN, bugs)), output)
         return int(ExitCode.SUCCESS)
-    return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose)
+    if mend:
+        require_mends(chosen(KNOWN, bugs) if bugs else [], form)
+    return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose, mend)
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,13 @@ class KnownReport:
         return sum(row.as_expected is as_expected for row in self.rows)
 
 
-def check_known(bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool) -> int:
-    """Check all bugs, or those named, and print the report."""
+def check_known(
+    bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool, mend: bool = False
+) -> int:
+    """Check all bugs, or those named, and print the report; with `mend` also how the rules differ."""
 
     def conclusion(report: KnownReport) -> Conclusion:
-        text = _json(report) if form == "json" else _text(report, asked if bugs else ())
+        text = _json(report) if form == "json" else _text(report, asked if bugs else (), mend)
         printed, files = placed(text, output)
         return Conclusion(int(_exit_code(report)), printed, files=files)
 
@@ -202,8 +209,11 @@ def _descriptions(bugs: Sequence[Expectation]) -> str:
     return "\n\n".join(f"{bug.name}: {bug.wrong}.\n  {bug.source}" for bug in bugs)
 
 
-def _text(report: KnownReport, described: Sequence[Expectation] = ()) -> str:
+def _text(report: KnownReport, described: Sequence[Expectation] = (), mend: bool = False) -> str:
     parts = [_descriptions(described)] if described else []
+    if mend:
+        parts += [difference_of_rules(known) for known in described]
+        parts += [shown(_title(row.run), row.result) for row in report.rows if row.reached]
     parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):
         parts.append("\n".join(remarks))

@@ -63,6 +63,10 @@ _LAYERS_LEAVE_OUT = {
         "the journal's mark: fences and keys behind the mark, two flushes of the storage with the SyncThread "
         "in between, clean stops, journalReuseFiles"
     ),
+    "full_disks": (
+        "full disks: a part that was written whole, an entry that is torn in a write to the buffer, disks of "
+        "the index and of the journal, compaction"
+    ),
     "racks": ("racks: regions and zones, bookies whose rack changes, chains of changes together with racks"),
 }
 """By parameter, a layer and what it leaves out. docs/bookkeeper.md has the same words."""
@@ -85,6 +89,7 @@ _LAYERS = {
     "given_ids=1": "ids that the application gives",
     "lengths=1": "the length of the ledger",
     "journals=1": "the journal's mark",
+    "full_disks=1": "full disks",
     "racks=2": "racks",
 }
 """By the setting that turns it on, a layer of the model."""

@@ -15,6 +15,7 @@ from fencepost.protocols.bookkeeper.layers import (
     deferred_sync,
     deletion,
     durability,
+    entry_log,
     given_ids,
     journal_mark,
     late_acks,
@@ -93,7 +94,16 @@ def ledger(parameters: BookKeeperParameters) -> System:
     )
 
 
-FAULTS = ("silent", "crashes", "restarts", "power_losses", "failed_flushes", "disks", "reimages")
+FAULTS = (
+    "silent",
+    "crashes",
+    "restarts",
+    "power_losses",
+    "failed_flushes",
+    "full_disks",
+    "disks",
+    "reimages",
+)
 """The parameters that limit how many faults of each kind occur."""
 
 
@@ -110,6 +120,8 @@ def _handle_add(s: Ledger) -> Callable[..., Action]:
     """Return the action of an add, with what a layer that is on notes."""
     if s.parameters.forces:
         return deferred_sync.handle_add
+    if s.parameters.full_disks:
+        return entry_log.handle_add
     return journal_mark.handle_add if s.parameters.journals else adds.handle_add
 
 
@@ -190,6 +202,8 @@ def _faults(s: Ledger) -> Actions:
         yield from deferred_sync.power(s)
     if p.journals:
         yield from journal_mark.marks(s)
+    elif p.full_disks:
+        yield from entry_log.entry_logs(s)
     elif s.is_durability_modelled:
         yield from _going_down(s)
     elif p.boots_in_steps:

@@ -16,6 +16,7 @@ from fencepost.protocols.bookkeeper.switches import (
     DELETION,
     DURABILITY,
     FAULT_DOMAINS,
+    FULL_DISKS,
     GIVEN_IDS,
     JOURNAL_MARK,
     LENGTHS,
@@ -51,14 +52,17 @@ class BookKeeperParameters(Switches, Sizes):
         )
         of_storage = self.storage != "any"
         self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
-        flushes = of_storage or self.deletions * self.restarts > 0
+        flushes = self.loses_fences or self.deletions * self.restarts > 0
         rest = tuple(name for name in DURABILITY if name != "flush_headers")
-        self._forbid_unused("a storage", of_storage, rest, "set storage=db")
+        self._forbid_unused("a storage", of_storage, ("full_disks",), "set storage=db")
+        without = "a storage whose disks are not full" if self.full_disks else "a storage"
+        self._forbid_unused(without, self.loses_fences, rest, "set storage=db")
         self._forbid_unused("a storage or restarts", flushes, ("flush_headers",), "set storage=sorted")
+        self._forbid_unused("full_disks", self.full_disks > 0, FULL_DISKS, "set full_disks=1")
         may_restart = of_storage or self.deletions > 0
         self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")
-        goes_down = self.crashes + self.restarts > 0
-        self._forbid_unused("crashes or restarts", goes_down, ("storage",), "set crashes=1")
+        goes_down = self.crashes + self.restarts + self.full_disks > 0
+        self._forbid_unused("crashes, restarts or full_disks", goes_down, ("storage",), "set crashes=1")
         changed = {name: getattr(self, name) for name in CRASHES if not self._is_default(name)}
         require(
             f"{', '.join(changed)} and a storage exclude each other: the storage decides what a crash loses",
@@ -119,7 +123,9 @@ class BookKeeperParameters(Switches, Sizes):
             "leave out one of them",
         )
         require("deletions <= 1", self.deletions <= 1, {"deletions": self.deletions}, "a ledger has one end")
-        self._forbid_unused("journals", self.journals > 0, JOURNAL_MARK, "set journals=1")
+        swaps = self.full_disks > 0 and self.storage == "db"
+        of_mark = tuple(name for name in JOURNAL_MARK if not (swaps and name == "failed_flush"))
+        self._forbid_unused("journals", self.journals > 0, of_mark, "set journals=1")
         apart = ("restarts", "forces", "readers", "deletions", *changed)
         others = {name: getattr(self, name) for name in apart if getattr(self, name)}
         require(
@@ -149,6 +155,11 @@ class BookKeeperParameters(Switches, Sizes):
     def _crashes_forget(self) -> bool:
         """Whether `lose` says what a crash loses, and not a storage or the journal's mark."""
         return self.crashes > 0 and self.storage == "any" and not self.journals
+
+    @property
+    def loses_fences(self) -> bool:
+        """Whether a storage decides about fences and keys. With full disks it decides about entries."""
+        return self.storage != "any" and not self.full_disks
 
     @property
     def crashes_lose_entries(self) -> bool:

@@ -62,6 +62,10 @@ class Recovery(EnsembleChanges):
         index = client, entry, bookie
         return self.read_answered[index] & (self.read_content[index] != NOTHING)
 
+    def cannot_say(self, bookie: TermLike, entry: TermLike, content: Term) -> Term:
+        """Return whether the bookie answers a read with an error: in limbo, instead of NoSuchEntry."""
+        return self.limbo[bookie] & (content == NOTHING)
+
     def no_such_entry(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the bookie answered NoSuchEntry. A bookie in limbo cannot."""
         index = client, entry, bookie
@@ -213,7 +217,7 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
     """
     index = client, entry, bookie
     content = maximum(s.entry, lambda e: if_(e == entry, s.stored[bookie, e], NOTHING))
-    unknown = s.limbo[bookie] & (content == NOTHING)
+    unknown = s.cannot_say(bookie, entry, content)
     return Action(
         when=s.serves(bookie) & s.read_in_flight(*index),
         then=[

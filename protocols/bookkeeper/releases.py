@@ -19,7 +19,14 @@ from typing import Any
 from fencepost.encoding.documents import parse_toml
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.switches import BOOT, CRASHES, DELETION, DURABILITY, JOURNAL_MARK
+from fencepost.protocols.bookkeeper.switches import (
+    BOOT,
+    CRASHES,
+    DELETION,
+    DURABILITY,
+    FULL_DISKS,
+    JOURNAL_MARK,
+)
 
 
 def ordered(release: str) -> tuple[int, ...]:
@@ -163,12 +170,13 @@ def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameter
             f"boot=whole, disks={parameters.disks}: release {release} mends no bookie that lost a disk; "
             "set disks=0, or give a release from 4.15.0 on"
         )
-    without = (() if parameters.deletions else DELETION) + (() if parameters.journals else JOURNAL_MARK)
+    without = (() if parameters.deletions else DELETION) + (() if parameters.full_disks else FULL_DISKS)
+    without += () if parameters.journals else JOURNAL_MARK
     of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT, *without)]
     found = _with(release, parameters, of_code)
-    if parameters.storage != "any":
+    if parameters.loses_fences:
         return _with(release, found, DURABILITY)
-    if not parameters.crashes or parameters.journals:
+    if not parameters.crashes or parameters.journals or parameters.full_disks:
         return found
     found = _with(release, found, AFTER_CRASHES)
     if parameters.boots_in_steps and not has_check:

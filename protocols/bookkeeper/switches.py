@@ -189,6 +189,15 @@ class Switches:
         "SingleDirectoryDbLedgerStorage.swapWriteCache, checkpoint; every release; not reported",
     )
 
+    # Full disks (layers/entry_log).
+
+    partial_flush: str = switch(
+        ("written-again", "kept-in-step", "given-up"),
+        "after a flush of the entry log that wrote a part and failed, the next one writes the whole buffer, "
+        "or the rest of it; or the bookie stops and writes no more to this log",
+        "BufferedChannel.flush; issue 4855, open, in every release; PR 4854; PR 4863, open: the last value",
+    )
+
     # Fault domains (layers/fault_domains).
 
     replaced_racks: str = switch(
@@ -398,7 +407,10 @@ JOURNAL_MARK = (
     "checkpoint_skip",
     "failed_flush",
 )
-"""The parameters that need journals."""
+"""The parameters that need journals. `failed_flush` also matters with full disks and storage=db."""
+
+FULL_DISKS = ("partial_flush",)
+"""The parameters that need full disks."""
 
 FAULT_DOMAINS = ("replaced_racks",)
 """The parameters that need racks."""

@@ -25,11 +25,14 @@ def _remembers(s: Copies) -> bool:
     return s.parameters.remembers_deleted == "yes"
 
 
-def _ends_collecting(s: Copies, bookie: TermLike) -> list[Update]:
-    """Return the updates that end the collector with its process, if a layer has a process that restarts."""
-    if not (s.is_buffered or _remembers(s) or s.reuses):
-        return []
+def ends_collecting(s: Copies, bookie: TermLike) -> list[Update]:
+    """Return the updates that end the collector's work on the ledger."""
     return [s.collecting[bookie].set(False), s.lock.set(NOBODY, when=s.lock == bookie)]
+
+
+def _ends_with_process(s: Copies, bookie: TermLike) -> list[Update]:
+    """Return the updates that end the collector with its process, if a layer has a process that restarts."""
+    return ends_collecting(s, bookie) if s.is_buffered or _remembers(s) or s.reuses else []
 
 
 def deletes(s: Copies, bookie: TermLike) -> list[Update]:
@@ -165,7 +168,7 @@ def restarts(s: Copies, bookie: TermLike) -> list[Update]:
     """
     found = s.finds_key(bookie)
     replays = exists(s.entry, lambda e: s.cached[bookie, e]) & found if s.is_buffered else FALSE
-    lost = _ends_collecting(s, bookie)
+    lost = _ends_with_process(s, bookie)
     if _remembers(s):
         lost += [s.refuses[bookie].set(False), s.opened[bookie].set(replays)]
     if s.is_buffered:
@@ -195,7 +198,7 @@ def _content(s: Copies, bookie: TermLike, entry: TermLike) -> Term:
 
 def forgets(s: Copies, bookie: TermLike) -> list[Update]:
     """Return the updates of a bookie that starts with empty disks, its copies aside."""
-    empty = _ends_collecting(s, bookie)
+    empty = _ends_with_process(s, bookie)
     if _remembers(s):
         empty += [s.refuses[bookie].set(False), s.opened[bookie].set(False)]
     if s.reuses:

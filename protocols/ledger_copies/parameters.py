@@ -35,9 +35,11 @@ class CopiesParameters:
         f"{_REPLICATOR}; the first value is a mend",
     )
     session: str = switch(
-        ("kept", "lost"),
-        "the ZooKeeper session that holds a lock lasts as long as the work, or may end before",
-        "ZkLedgerUnderreplicationManager: the lock is an ephemeral node",
+        ("kept", "lost-and-noticed", "lost"),
+        "the ZooKeeper session that holds a lock lasts as long as the work, or may end before. If it is "
+        "noticed, the metadata are written together with a check of the lock, and a bookie that takes a copy "
+        "ends its collection of the ledger",
+        "ZkLedgerUnderreplicationManager: the lock is an ephemeral node; the second value is a mend",
     )
     collector: str = switch(
         ("yes", "no"),

@@ -12,7 +12,7 @@ from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, forall_over
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, TermLike, Update
-from fencepost.protocols.ledger_copies.deletion import takes, takes_content
+from fencepost.protocols.ledger_copies.deletion import ends_collecting, takes, takes_content
 from fencepost.protocols.ledger_copies.state import MOST_WRITES, NOBODY, Copies, Life
 
 
@@ -87,12 +87,13 @@ def _taken(s: Copies, replicator: TermLike, bookie: TermLike, entry: TermLike) -
 
     If bookies have entries of both ledgers, one with the old ledger's answers first. That is the worst case.
     """
+    ended = ends_collecting(s, bookie) if s.notices_loss else []
     if not s.reuses:
-        return takes(s, bookie, entry)
+        return [*takes(s, bookie, entry), *ended]
     if s.tells_apart:
-        return takes_content(s, bookie, entry, s.own_new[replicator])
+        return [*takes_content(s, bookie, entry, s.own_new[replicator]), *ended]
     finds_old = exists(s.bookie, lambda b: _answers(s, replicator, b, entry) & ~s.is_new[b, entry])
-    return takes_content(s, bookie, entry, ~finds_old)
+    return [*takes_content(s, bookie, entry, ~finds_old), *ended]
 
 
 def _answers(s: Copies, replicator: TermLike, bookie: TermLike, entry: TermLike) -> Term:
@@ -187,6 +188,7 @@ def update_ensemble(s: Copies, replicator: Parameter, fragment: Parameter) -> Ac
         & s.is_latest[replicator]
         & _still_named(s, replicator)
         & s.exists()
+        & s.may_write(replicator)
         & (s.writes < MOST_WRITES if s.reuses else TRUE),
         then=[
             *(s.ensemble[fragment, i].set(if_(replaced[i], target, own[replicator, i])) for i in s.position),
@@ -206,6 +208,16 @@ def find_replaced(s: Copies, replicator: Parameter) -> Action:
         then=s.ends(replicator),
         actor=replicator,
         note="finds that the metadata names the bookie no longer, and writes nothing",
+    )
+
+
+def find_unlocked(s: Copies, replicator: Parameter) -> Action:
+    """End because the lock is gone, which the write of the metadata has checked (a mend)."""
+    return Action(
+        when=_finished(s, replicator) & ~s.may_write(replicator),
+        then=s.ends(replicator),
+        actor=replicator,
+        note="cannot write the metadata, because its lock is gone, and will begin again",
     )
 
 

@@ -381,4 +381,16 @@ class Copies(StateSpace):
     @property
     def may_end(self) -> bool:
         """Whether a session may end before the work."""
-        return self.parameters.session == "lost"
+        return self.parameters.session != "kept"
+
+    @property
+    def notices_loss(self) -> bool:
+        """Whether writes of metadata check the lock, and a copy ends a collection under way (a mend)."""
+        return self.parameters.session == "lost-and-noticed"
+
+    def may_write(self, replicator: TermLike) -> Term:
+        """Return whether the replicator still has its lock, if that is checked and it takes one."""
+        if not self.notices_loss:
+            return TRUE
+        unlocked = self.operator_names if self.parameters.recover_lock == "no" else ()
+        return any_of(self.lock == replicator, *(lift(replicator) == o for o in unlocked))

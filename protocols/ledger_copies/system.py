@@ -19,6 +19,7 @@ from fencepost.protocols.ledger_copies.replication import (
     end_session,
     find_replaced,
     find_replicated,
+    find_unlocked,
     give_up,
     read_again,
     recover_bookie,
@@ -49,6 +50,7 @@ def copies(parameters: CopiesParameters) -> System:
             each(copy_entry, s, s.replicator, s.entry),
             each(read_again if reads_again else start_over, s, s.replicator),
             each(find_replaced, s, s.replicator),
+            *([each(find_unlocked, s, s.replicator)] if s.notices_loss else []),
             each(update_ensemble, s, s.replicator, s.fragment),
             each(give_up, s, s.replicator),
             *(

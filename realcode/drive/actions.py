@@ -329,6 +329,10 @@ UNDRIVABLE: Mapping[str, str] = {
     **dict.fromkeys(("queue second add", "handle second add", "receive second ack"), NO_GIVEN_IDS),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(
+        ("write memory table", "fill disk", "flush log", "begin log"),
+        "the harness has no disk that is full for a moment",
+    ),
+    **dict.fromkeys(
         ("copy entry", "leave limbo", "end check"),
         "phase two runs in threads of its own; the harness holds it back",
     ),

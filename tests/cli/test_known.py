@@ -205,3 +205,44 @@ def test_ctrl_c_prints_what_is_known() -> None:
     assert "Interrupted: this is what was known by then." in out
     assert "violated in 6   violated " in out
     assert " not reached before Ctrl-C\n" in out
+
+
+# --mend.
+
+
+@pytest.mark.slow
+def test_a_mend_is_shown_as_a_difference_of_rules_with_violation_and_proof(known: Command) -> None:
+    """Planted: the rules of the mended run are those of the run with the bug."""
+    code, out, _ = known("2614-N=2", "--mend", table=[BUG])
+    assert code == 0
+    assert "rules with recovery_reads_fence=no (-) and yes (+)" in out
+    assert "handle read(client in recoverer, entry in read_entry, bookie)\n" in out
+    assert "  +    fenced[bookie] := true\n" in out and "\n  -" not in out
+    assert "with recovery_reads_fence=no, no-divergence: violated in 13 steps" in out
+    assert " 13 " in out and "with recovery_reads_fence=yes, no-divergence: proved" in out
+
+
+@pytest.mark.slow
+def test_a_mend_that_is_not_enough_is_violated_with_its_trace(known: Command) -> None:
+    """With DbLedgerStorage a buffer that is kept in step still leaves the cache that was set aside."""
+    (row,) = (one for one in KNOWN if one.name == "#4855-db")
+    code, out, _ = known("4855-db", "--mend", table=[replace(row, mended="kept-in-step")])
+    assert code == 1 and "DIFFERS" in out
+    shown = out.partition("with partial_flush=kept-in-step, acked-entries-readable: violated")[2]
+    assert re.search(r"^ +7 +b1 crash", shown, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--mend",), "--mend: needs the name of a bug; fencepost known --list lists them"),
+        (("2614", "--mend", "--format", "json"), "--mend: the difference of the rules is text"),
+        (("#4812", "--mend"), "--mend: #4812: no rule of the model mends it; leave it out"),
+        (("2614", "--mend", "--list"), "--mend"),
+    ],
+)
+def test_a_mend_needs_a_bug_with_a_rule_and_text(
+    known: Command, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = known(*arguments)
+    assert code == 2 and message in err + out

@@ -29,7 +29,7 @@ LINE = (
     f"{NEVER}re-replication, two replacements in one change; off here: deletion (deletions=1), DEFERRED_SYNC "
     "(forces=1), readers without recovery (readers=1), entries that readers are given (way_to_read=batch), "
     "ids that the application gives (given_ids=1), the length of the ledger (lengths=1), the journal's mark "
-    "(journals=1), racks (racks=2)"
+    "(journals=1), full disks (full_disks=1), racks (racks=2)"
 )
 LINE_OF_ADDS = (
     f"{NEVER}the time between making and queueing an add, chained ensemble changes, deletion, "

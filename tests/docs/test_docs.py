@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fencepost.answers.affected import OF_BOOKKEEPER, OF_COPIES, has
 from fencepost.answers.affected import span as range_of
 from fencepost.answers.known import KNOWN
 from fencepost.answers.losses import PUBLIC_LOSSES, Loss
@@ -26,6 +27,7 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.boot_ways import BOOT
 from fencepost.properties.expectations import Expectation, InstanceExpectations, title
+from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen
 from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
@@ -428,6 +430,30 @@ def shown_by(known: Expectation, one_of_several: bool) -> str:
     if known.switch:
         found = f"`{known.switch}={known.broken}` {found}, `{known.mended}` {_without(known)}"
     return f"- {name}`{known.property}` of `{instance}`: {found}\n"
+
+
+# docs/generated/mends.md: for each known bug the rule that rules it out, against the table that is tested.
+
+MENDS = ROOT / "docs" / "generated" / "mends.md"
+
+
+def mend_row(known: Expectation) -> str:
+    """Return the line of a row: its size, fewest steps, releases, rule, and what is proved with the rule."""
+    mend = f"`{known.switch}`: `{known.broken}` to `{known.mended}`" if known.switch else "none in the model"
+    is_code = known.protocol in (*OF_BOOKKEEPER, OF_COPIES)
+    has_it = [release for release in TAGS if is_code and has(known, release)]
+    without = _without(known) if known.switch else "-"
+    size = " ".join([known.protocol, *filter(None, [show_all(known.settings)])])
+    steps = "not shown" if known.steps is None else str(known.steps)
+    return line(
+        [known.name, known.property, f"`{size}`", steps, range_of(has_it) if has_it else "-", mend, without]
+    )
+
+
+def test_the_mends_in_the_page_are_those_that_are_checked(request: pytest.FixtureRequest) -> None:
+    """Planted: a row of the table without its mend."""
+    head = line(("bug", "property", "instance", "fewest steps", "releases", "rule and mend", "with it"))
+    check_table(MENDS, 7, map(mend_row, KNOWN), request, head)
 
 
 def _without(known: Expectation) -> str:

@@ -221,7 +221,7 @@ def test_with_all_mends_nothing_is_lost(storage: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
-        ({"storage": "db"}, "storage without crashes or restarts changes nothing"),
+        ({"storage": "db"}, "storage without crashes, restarts or full_disks changes nothing"),
         ({"restarts": 1}, "restarts without a storage or deletions changes nothing"),
         ({"crashes": 1, "fence_record": "with-key"}, "fence_record without a storage changes nothing"),
         ({"crashes": 1, "storage": "db", "lose": "entries"}, "lose and a storage exclude each other"),

@@ -19,6 +19,7 @@ from fencepost.properties.expectations import (
     read_by_instance,
     title,
 )
+from fencepost.protocols.ledger_copies.state import Copies
 from support.exploration import explore
 from support.instances import built, checked_all, nearest_violation
 from support.tiers import each_third
@@ -172,3 +173,22 @@ def test_a_property_without_its_condition_is_violated_by_lost_disks(
 def test_sizes_that_fit_no_ledger_are_refused(settings: Settings, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         built(COPIES, settings)
+
+
+# The mend of a session that ends: both of its halves are needed.
+
+NOTICED = {**ONE_COPY, "operators": 0, "session": "lost-and-noticed"}
+
+
+@pytest.mark.parametrize("half", ["lock", "collection"])
+def test_one_half_of_the_mend_of_lost_sessions_is_not_enough(
+    half: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: no check of the lock in a write of the metadata; a copy that leaves a collection under way."""
+    if half == "lock":
+        monkeypatch.setattr(Copies, "may_write", lambda s, replicator: TRUE)
+    else:
+        monkeypatch.setattr("fencepost.protocols.ledger_copies.replication.ends_collecting", lambda *_: [])
+    protocol = find(COPIES)
+    system = protocol.build(protocol.parameters(NOTICED.items()))
+    assert first_violation(system, "copies-complete") is not None

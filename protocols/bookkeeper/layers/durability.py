@@ -71,8 +71,8 @@ class Durability(Crashes):
 
     @property
     def is_durability_modelled(self) -> bool:
-        """Whether a storage is selected, so that durability is modelled."""
-        return self.parameters.storage != "any"
+        """Whether fences and keys may be lost, as the storage has it."""
+        return self.parameters.loses_fences
 
     @property
     def index(self) -> str:
