@@ -39,6 +39,7 @@ from fencepost.encoding.language import (
     forall_over,
     if_,
     implies,
+    insert,
     integers,
     is_in,
     is_one_of,
@@ -151,6 +152,11 @@ def claims(kind: str, operator: str) -> list[Term]:
         ("sequences", "without"): [
             length(without(sequence_of(S.value, "v1", V), 1)) == 1,
             length(without(S.two, N)) == 1,
+        ],
+        ("sequences", "insert"): [
+            length(insert(sequence_of(S.value, "v1", V), 1, "v2")) == 1,
+            length(insert(S.two, N, "v1")) == 1,
+            length(insert(S.two, 1, V)) == 1,
         ],
         ("sequences", "is_prefix"): [
             is_prefix(sequence_of(S.value, "v2", V), S.two),
@@ -267,7 +273,7 @@ NO_OPERATORS = {
         "labels",
     ),
     *("members", "one_of", "optional", "parameter", "queues", "records", "require", "sequences", "subsets"),
-    *("always_eventually", "eventually", "leads_to", "log", "switch", "variable"),
+    *("always_eventually", "always_step", "eventually", "leads_to", "log", "refines", "switch", "variable"),
 }
 """Functions that declare or take no term."""
 
