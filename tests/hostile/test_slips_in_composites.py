@@ -67,7 +67,7 @@ PLANTED: dict[str, tuple[str, list[tuple[object, str, object]]]] = {
         [(bounded_sequences, "strict", lambda term, *_: term)],
     ),
     "a union skips members": (
-        "a set of what is not defined",
+        "an equality with what is not defined",
         [(definedness, "_for_all", lambda *_: terms.TRUE)],
     ),
 }

@@ -239,14 +239,15 @@ def read(made: Made) -> Reading:
         made.guard, made.act, made.claim, made.copies))  # fmt: skip
     seen, level, steps, witnessed, violated = {FIRST}, [FIRST], 0, False, None
     while level:
-        following = []
+        following: list[State] = []
         for state in level:
             names = dict(zip(NAMES, state, strict=True))
             witnessed = witnessed or names["on"]
             if violated is None and not _holds(claim, names):
                 violated = steps
             try:
-                following += _after(state, names, guard, act, copies, made.most)
+                # extend keeps the states before a step that is badly defined
+                following.extend(_after(state, names, guard, act, copies, made.most))
             except NoMeaning as error:
                 return Reading(meaningless=str(error) or "no meaning")
             except Exception as error:  # noqa: BLE001 - whatever Python raises in a step
@@ -267,24 +268,25 @@ def _holds(claim: Any, names: Mapping[str, Any]) -> bool:
         return False
 
 
-def _after(state: State, names: dict[str, Any], guard: Any, act: Any, copies: Any, most: int) -> list[State]:
-    """Return the states after each step from one state. Raises whatever a step raises."""
-    found: list[State] = []
-    changes: list[dict[str, Any]] = []
+def _after(
+    state: State, names: dict[str, Any], guard: Any, act: Any, copies: Any, most: int
+) -> Iterator[State]:
+    """Yield the states after each step from one state. Raises whatever the last step raises."""
+
+    def changed(**new: Any) -> State:
+        return tuple({**names, **new}[name] for name in NAMES)
+
     if len(names["log"]) < most:
-        changes += [{"log": (*names["log"], value)} for value in VALUES]
+        yield from (changed(log=(*names["log"], value)) for value in VALUES)
     if eval(copies, _functions({}), names):
-        changes.append({"other": names["log"], "on": not names["on"]})
+        yield changed(other=names["log"], on=not names["on"])
     if len(names["entries"]) < 1:
-        changes.append({"entries": ((1, "v2"),)})
+        yield changed(entries=((1, "v2"),))
     if eval(guard, _functions({}), names):
         new: dict[str, Any] = {}
         exec(act, _functions(new), names)  # noqa: S102 - our own text
         if "sent" not in new or names["sent"] is None:
-            changes.append(new)
-    for new in changes:
-        found.append(tuple({**names, **new}[name] for name in NAMES))
-    return found
+            yield changed(**new)
 
 
 def _functions(new: dict[str, Any]) -> dict[str, Any]:

@@ -85,6 +85,7 @@ print(sorted(setup.traits & {*STORAGES, "index-files"}), TRAITS["direct"], TRAIT
 """
 
 
+@pytest.mark.slow  # a process of its own
 def test_the_row_alone_gives_a_storage_its_conditions_and_claims_nothing_that_was_seen() -> None:
     """The tables are made from the rows, so a new process adds the row first."""
     told = subprocess.run([sys.executable, "-c", PIECES], check=True, capture_output=True, text=True).stdout
