@@ -11,6 +11,8 @@ from guard_conjuncts import Conjunct, without
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System, choose
+from fencepost.encoding.language.terms import TRUE
+from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import (
     TABLES,
     Expectation,
