@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 
 from fencepost.answers.action_spec import spec
-from fencepost.cli.rendering.check_text import trace_text, verdict_line
+from fencepost.cli.rendering.check_text import trace_text
 from fencepost.cli.rendering.spec_text import spec_text
+from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import show_all
