@@ -19,7 +19,7 @@ from fencepost.answers.spelled_terms import (
     variable,
 )
 from fencepost.encoding.errors import InternalError
-from fencepost.encoding.language.actions import Schema, unjudged
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.messages import Message
@@ -123,7 +123,7 @@ class _SpecWriter:
         """Return the specification."""
         actions: list[SpecAction] = []
         impossible: list[str] = []
-        for schema in map(unjudged, self.written.schemas):
+        for schema in (schema.unjudged for schema in self.written.schemas):
             if self.folding.term(lift(schema.action.when)) is FALSE:
                 impossible.append(self._header(schema))
             else:

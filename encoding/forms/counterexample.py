@@ -78,22 +78,17 @@ class Counterexample:
         """The state of the other system that a refinement compares with, before and after the last step."""
         if not isinstance(self.prop, StepProperty) or not self.prop.there:
             return ""
-        last = len(self.trace.steps)
+        last, there = len(self.trace.steps), self.prop.there
+
+        def state(after: int) -> dict[str, str]:
+            return {name: show(value_in(term, self.trace, after)) for name, term in there.items()}
+
         is_step = self.prop.is_broken_in(self.trace)
-        changes, stays = [], []
-        for name, term in self.prop.there.items():
-            value = show(value_in(term, self.trace, last))
-            was = show(value_in(term, self.trace, last - 1)) if is_step else value
-            if was == value:
-                stays.append(f"{name} = {value}")
-            else:
-                changes.append(f"{name}: {was} → {value}")
-        if not is_step:
-            return f"No initial state of the other system has {', '.join(stays)}."
-        kept = f", and keeps {', '.join(stays)}" if stays else ""
-        return (
-            f"In the other system step {last} changes {', '.join(changes)}{kept}. No action there does this."
-        )
+        after = state(last)
+        was = state(last - 1) if is_step else after
+        shown = (f"{n} = {v}" if was[n] == v else f"{n}: {was[n]} → {v}" for n, v in after.items())
+        said = f"Step {last} is no step" if is_step else "The initial state is none"
+        return f"{said} of the other system: {', '.join(shown)}."
 
     @cached_property
     def forever(self) -> str:

@@ -113,12 +113,10 @@ def _since(step: int | None) -> str:
 
 def falsified(prop: Property, trace: Trace, state: StateSpace) -> Falsified:
     """Return the values that make a property false in the last state of a trace that violates it."""
-    before: Mapping[Family, Family] = {}
+    before, term = dict[Family, Family](), prop.holds
     if isinstance(prop, StepProperty) and not prop.there and prop.is_broken_in(trace):
-        before = prop.before
-        found = _Descent(trace, before, len(trace.steps) - 1).find(prop.step, {})
-    else:
-        found = _Descent(trace).find(prop.holds, {})
+        before, term = {**prop.before}, prop.step
+    found = _Descent(trace, before, len(trace.steps) - 1 if before else None).find(term, {})
     bound = (Bound(_sort_name(parameter.sort, state), plain(value)) for parameter, value in found.bound)
     values = (_held(family, index, trace, before) for family, index in found.places)
     return Falsified(tuple(dict.fromkeys(bound)), tuple(dict.fromkeys(values)))
@@ -172,13 +170,11 @@ def _without_bound(found: _Found) -> _Found:
 
 @dataclass(frozen=True)
 class _Descent:
-    """A reading of terms in a state of a trace, the last one unless `after` is given.
-
-    It reads parts in the order of `concrete`. The families of `primed` stand for others in the last state.
-    """
+    """A reading of terms in one state of a trace, in the order of `concrete`."""
 
     trace: Trace
     primed: Mapping[Family, Family] = field(default_factory=dict)
+    """Families that stand for others in the last state."""
     after: int | None = None
     known: dict[tuple[int, tuple[Value, ...]], _Found] = field(default_factory=dict)
 

@@ -36,7 +36,6 @@ from fencepost.encoding.language.quantifiers import (
 )
 from fencepost.encoding.language.queues import queues
 from fencepost.encoding.language.record_values import Record, Records, records
-from fencepost.encoding.language.refined_systems import refines
 from fencepost.encoding.language.sets import (
     Subset,
     full,
@@ -59,7 +58,7 @@ from fencepost.encoding.language.sorts import (
     subsets,
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
-from fencepost.encoding.language.step_properties import StepProperty, always_step
+from fencepost.encoding.language.step_properties import always_step, refines
 from fencepost.encoding.language.system import Invariant, Liveness, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
@@ -82,7 +81,6 @@ __all__ = [
     "Sequences",
     "Sort",
     "StateSpace",
-    "StepProperty",
     "Subset",
     "Subsets",
     "System",

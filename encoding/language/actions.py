@@ -172,6 +172,12 @@ class Schema(Authored):
     """How the action is fair (`fairness`); None if an execution may leave it aside for ever."""
     making: int | None = None
 
+    @property
+    def unjudged(self) -> Schema:
+        """The action as its author wrote it, without the updates that judge its steps."""
+        written = tuple(u for u in self.action.then if not isinstance(u.target.family, Broken))
+        return replace(self, action=replace(self.action, then=written))
+
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
 
@@ -293,12 +299,6 @@ class Group:
 
     by: str
     members: tuple[Schema | Group, ...]
-
-
-def unjudged(schema: Schema) -> Schema:
-    """Return the action as its author wrote it, without the updates that judge its steps."""
-    written = tuple(u for u in schema.action.then if not isinstance(u.target.family, Broken))
-    return replace(schema, action=replace(schema.action, then=written))
 
 
 def changed(item: Schema | Group, change: Callable[[Schema], Schema]) -> Schema | Group:

@@ -31,6 +31,7 @@ from fencepost.encoding.language.terms import (
     ZERO,
     Constant,
     Family,
+    Parameter,
     Read,
     Term,
     TermLike,
@@ -140,7 +141,8 @@ def _filler(of: Kind) -> Any:
 
 def _select(position: Term, items: Iterable[tuple[int, Any]], filler: Any) -> Any:
     """Return the item whose number is the position, the filler if there is none."""
-    for number, item in reversed(list(items)):
+    possible = position.sort if isinstance(position, Parameter) else None
+    for number, item in reversed([one for one in items if possible is None or one[0] in possible]):
         filler = fieldwise(partial(if_, position == number), item, filler)
     return filler
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.encoding.language.actions import unjudged
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import families_read
@@ -18,7 +17,7 @@ def dead_actions(written: System) -> Iterator[str]:
     Such a condition may be a mistake: it reads a state variable that nothing sets.
     """
     folding = Folding(constants(written))
-    for schema in map(unjudged, written.schemas):
+    for schema in (schema.unjudged for schema in written.schemas):
         updates = [u for u in schema.action.then if _is(False, folding.term(u.when))]
         updates = [update for update in updates if update.target.family is not UNDEFINED]
         families = ", ".join(dict.fromkeys(update.target.family.name for update in updates))

@@ -238,17 +238,12 @@ class StateSpace(metaclass=_Frozen):
 
 
 def primed(state: StateSpace) -> StateSpace:
-    """Return a state space made as this one was, whose variables stand for those after a step.
-
-    Variables that were added to the state space are left out. Raises ModelError.
-    """
+    """Return a state space made as this one was, for the state after a step. Raises ModelError."""
     after: StateSpace = state.__dict__["_made_by"]()
     for own, family in zip(state.families, after.families, strict=False):
         if (own.name, own.domain, own.over) != (family.name, family.domain, family.over):
-            raise ModelError(
-                f"{own.name}: the state differs when it is made again with the same arguments; "
-                "let its __init__ read nothing else"
-            )
+            said = "the state differs when it is made again; let its __init__ read its arguments only"
+            raise ModelError(f"{own.name}: {said}")
         object.__setattr__(family, "name", f"{own.name}'")
         if family.whole is not None and own.whole is not None:
             family.whole.name = f"{own.whole.name}'"
@@ -258,9 +253,9 @@ def primed(state: StateSpace) -> StateSpace:
 def extended(state: StateSpace, name: str, family: Family) -> StateSpace:
     """Return the state space with one more family."""
     found = copy(state)
+    found.__dict__["_families"] = list(state.families)
     for made in ("variables", "places"):
         found.__dict__.pop(made, None)
-    found.__dict__["_families"] = list(state.families)
     found._declare(name, family)
     return found
 

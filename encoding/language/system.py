@@ -9,15 +9,7 @@ from functools import cached_property, wraps
 from typing import ParamSpec
 
 from fencepost.encoding.errors import BadInput, ModelError, unknown_name
-from fencepost.encoding.language.actions import (
-    GroundAction,
-    Group,
-    Schema,
-    changed,
-    leaves,
-    slots,
-    unjudged,
-)
+from fencepost.encoding.language.actions import GroundAction, Group, Schema, changed, leaves, slots
 from fencepost.encoding.language.author_errors import (
     check_claim,
     count_combinations,
@@ -85,14 +77,9 @@ class Property:
             must_be_condition(f"{self.name}: traps=: {trap}", condition)
         object.__setattr__(self, "traps", {trap: total(condition) for trap, condition in self.traps.items()})
 
-    def entered(self, system: System) -> tuple[Property, StateSpace, tuple[Schema | Group, ...]]:
-        """Return the property as a system has it, with the state and the actions that it needs."""
-        return self, system.state, system.actions
-
-    @property
-    def written(self) -> tuple[Term, ...]:
-        """The terms of the property as its author wrote them."""
-        return (self.holds, self.witness, *self.traps.values())
+    def entered(self, system: System) -> Mapping[str, object]:
+        """Return the fields of a system that the property changes while the system is made."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -227,9 +214,7 @@ class System:
         if constraint is not None:
             self._stay_within(constraint)
         for prop in safety:
-            entered, state, actions = prop.entered(self)
-            properties = tuple(entered if p is prop else p for p in self.properties)
-            for name, made in (("properties", properties), ("state", state), ("actions", actions)):
+            for name, made in prop.entered(self).items():
                 object.__setattr__(self, name, made)
         claims = [p.name for p in (*self.properties, *self.liveness)] + [i.name for i in self.invariants]
         must_be_distinct("properties or invariants", claims)
@@ -279,10 +264,9 @@ class System:
 
         The system must be as its author wrote it: folding narrows the values of a term.
         """
-        schemas = map(unjudged, self.schemas)
+        schemas = (schema.unjudged for schema in self.schemas)
         read = ((schema.name, (t for _, terms in schema.scopes for t in terms)) for schema in schemas)
-        steps = ((prop.name, prop.written) for prop in self.properties)
-        check_comparisons(self.state.families, [*read, *steps, *self._claims_by_name])
+        check_comparisons(self.state.families, [*read, *self._claims_by_name])
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:

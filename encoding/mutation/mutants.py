@@ -15,7 +15,7 @@ from pathlib import PurePath
 from textwrap import shorten
 from typing import Any, TypeVar
 
-from fencepost.encoding.language.actions import Action, Schema, unjudged
+from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
@@ -84,7 +84,7 @@ def mutants(system: System) -> list[Mutant]:
     return [
         Mutant(name, c.part, c.position, c.of, _text(c.item), c.change, _file(c.item), made)
         for name, schema in named_actions(system).items()
-        for c in _changes(unjudged(schema).action)
+        for c in _changes(schema.unjudged.action)
         for made in [judged(system, replace(schema, action=c.action))]
     ]
 

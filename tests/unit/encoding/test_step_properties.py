@@ -39,7 +39,6 @@ from fencepost.encoding.language import (
     one_of,
     queues,
     records,
-    refined_systems,
     refines,
     sequence_of,
     sequences,
@@ -246,7 +245,7 @@ def test_a_value_outside_the_other_domain_is_no_step_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert fewest(beyond_the_other()) == 2
-    monkeypatch.setattr(refined_systems, "is_within", lambda term, sort: True)  # planted
+    monkeypatch.setattr(step_properties, "is_within", lambda term, sort: True)  # planted
     assert fewest(beyond_the_other()) is None
 
 
@@ -358,10 +357,10 @@ def test_a_counterexample_has_the_values_before_and_after_the_step() -> None:
 
 def test_a_counterexample_has_both_states_of_the_other_system() -> None:
     assert counterexample(refining(resets=True)).elsewhere == (
-        "In the other system step 3 changes total: 2 → 0. No action there does this."
+        "Step 3 is no step of the other system: total: 2 → 0."
     )
     assert counterexample(CASES["initial state that is not mapped"][0]()).elsewhere == (
-        "No initial state of the other system has total = 1."
+        "The initial state is none of the other system: total = 1."
     )
 
 
@@ -453,7 +452,7 @@ REFUSED: dict[str, tuple[Callable[[Counters], Any], str]] = {
     ),
     "a name of nothing is mapped": (
         lambda s: refines("p", "p", System(Total(), ()), {"total": s.low, "sum": s.low}),
-        "p: sum is mapped, and the other system has no such variable; map each of these: total",
+        "p: sum is no variable of the other system; map each of these: total",
     ),
     "a term of another type": (
         lambda s: refines("p", "p", System(Total(), ()), {"total": s.idle}),
@@ -513,7 +512,7 @@ def an_update_always_applies(plant: pytest.MonkeyPatch) -> None:
 
 
 def first_states_are_not_asked(plant: pytest.MonkeyPatch) -> None:
-    plant.setattr(refined_systems._Mapped, "is_initial", TRUE)
+    plant.setattr(step_properties._Mapped, "is_initial", TRUE)
 
 
 PLANTED: dict[Callable[[pytest.MonkeyPatch], None], tuple[Draw, int]] = {
