@@ -48,12 +48,13 @@ def given(*steps: Step, **settings: object) -> set[int]:
     actions = [replayer.system.find(str(name), [str(a) for a in rest]) for name, *rest in steps]
     assert None not in actions
     state = replayer.follow([a for a in actions if a is not None], ())[-1]
-    found = {e for e in s.entry if replayer.concrete.evaluate(s.given["rd1", e], {}, state)}
+    entries = [int(str(e)) for e in s.entry]
+    found = {e for e in entries if replayer.concrete.evaluate(s.given["rd1", e], {}, state)}
     last = replayer.concrete.evaluate(s.last_entry, {}, state)
     closed = CLOSE in steps
     for name, ghost in (("read-entries-stay", s.given), ("open-reads-stay", s.given_open)):
         (prop,) = choose(replayer.system, (name,))
-        seen = {e for e in s.entry if replayer.concrete.evaluate(ghost["rd1", e], {}, state)}
+        seen = {e for e in entries if replayer.concrete.evaluate(ghost["rd1", e], {}, state)}
         lost = closed and any(e > int(str(last)) for e in seen)
         assert replayer.concrete.evaluate(prop.holds, {}, state) is not lost
     return found
