@@ -89,13 +89,13 @@ def _ways() -> list[tuple[str, str, str]]:
     rows = [("way to read", "in", "violated by")]
     for way in WAYS:
         there = [release for release in TAGS if way != "batch" or RULES["batch_read"].settings(release)]
-        broken = [
-            f"{bug[0].name} ({span(affected(bug))})"
-            for bug in bugs_of_releases()
-            if bug[0].property == "no-dirty-read" or bug[0].settings.get("way_to_read") == way
-        ]
-        rows.append((way, span(there), _either(broken)))
+        bugs = [bug for bug in bugs_of_releases() if _gives_too_much(bug, way)]
+        rows.append((way, span(there), _either([f"{bug[0].name} ({span(affected(bug))})" for bug in bugs])))
     return rows
+
+
+def _gives_too_much(bug: Bug, way: str) -> bool:
+    return bug[0].property == "no-dirty-read" or bug[0].settings.get("way_to_read") == way
 
 
 def _either(words: Sequence[str]) -> str:

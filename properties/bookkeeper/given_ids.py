@@ -6,7 +6,6 @@ from functools import partial
 
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.bookkeeper.safety import recovered
@@ -41,21 +40,17 @@ def length_is_the_sum(s: Ledger) -> Property:
 
 
 def _explain_fallen(s: Ledger, trace: Trace) -> str:
-    """Say where the ledger ends, and by which second add the LAC fell."""
-    end = trace.value(s.last_entry)
+    """Say by which second add the LAC fell, and where the ledger ends."""
     if not s.parameters.has_second_adds or not trace.value(s.second_done):
-        return f"The ledger ends at entry {end}, and the writer has acknowledged a later one."
+        return "The ledger ends before an entry that the writer has acknowledged."
     step = trace.last_change(s.second_done, to=True).index
     return (
         f"The writer has acknowledged entry {trace.value(s.lac_at_second)}. In step {step} the second add of "
-        f"id {trace.value(s.second)} was taken, and the LAC fell to it. The ledger ends at entry {end}."
+        f"id {trace.value(s.second)} was taken, and the LAC fell to it."
     )
 
 
 def _explain_length(s: Ledger, trace: Trace) -> str:
-    """Say which length the metadata have, and which the entries."""
-    closing = trace.last_change(s.status, to=Status.CLOSED)
-    return (
-        f"In step {closing.index} {show(closing.actor)} closed the ledger at entry "
-        f"{trace.value(s.last_entry)} with a length of {trace.value(s.length)}. Each entry has one byte."
-    )
+    """Say where the ledger ends, and the length that the metadata have."""
+    end, length = trace.value(s.last_entry), trace.value(s.length)
+    return f"The ledger is closed at entry {end} with a length of {length}, and each entry has one byte."

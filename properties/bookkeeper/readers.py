@@ -18,41 +18,35 @@ from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 
 def reader_properties(s: Ledger) -> tuple[Property, ...]:
     """Return the properties of readers."""
-    given = (read_entries_stay(s), open_reads_stay(s)) if s.parameters.way_to_read != "none" else ()
+    given = read_entries_stay(s) if s.parameters.way_to_read != "none" else ()
     return reads_find_entries(s), readers_see_the_end(s), *given
 
 
-def read_entries_stay(s: Ledger) -> Property:
-    """Return the property that a reader is given no entry that a recovery may leave out."""
-    return Property(
-        name="read-entries-stay",
-        meaning="each entry that a reader was given was acknowledged, or is in the ledger after every close",
-        holds=_stays(s, lambda r, e: s.given[r, e]),
-        witness=(s.status == Status.CLOSED) & exists_over((s.reader, s.entry), lambda r, e: s.given[r, e]),
-        witness_meaning="a reader was given an entry, and the ledger is closed",
-        explain=partial(_explain_given, s),
+def read_entries_stay(s: Ledger) -> tuple[Property, Property]:
+    """Return the property that a reader is given no entry that a recovery may leave out.
+
+    The second one is the same of readers that did not know the end of the ledger yet.
+    """
+
+    def stay(name: str, when: str, given: Callable[[Term, Term], Term]) -> Property:
+        def stays(r: Term, e: Term) -> Term:
+            return implies(given(r, e), any_of(e <= s.last_entry, e <= s.acknowledged(WRITER)))
+
+        closed = s.status == Status.CLOSED
+        return Property(
+            name=name,
+            meaning=f"each entry that a reader was given{when} was acknowledged, or is in the ledger after "
+            "every close",
+            holds=implies(closed, forall_over((s.reader, s.entry), stays)),
+            witness=closed & exists_over((s.reader, s.entry), given),
+            witness_meaning=f"a reader was given an entry{when}, and the ledger is closed",
+            explain=partial(_explain_given, s),
+        )
+
+    return (
+        stay("read-entries-stay", "", lambda r, e: s.given[r, e]),
+        stay("open-reads-stay", " before it knew the end", lambda r, e: s.given_open[r, e]),
     )
-
-
-def open_reads_stay(s: Ledger) -> Property:
-    """Return the same property of readers that did not know the end of the ledger yet."""
-    return Property(
-        name="open-reads-stay",
-        meaning="each entry that a reader was given before it knew the end of the ledger was acknowledged, "
-        "or is in the ledger after every close",
-        holds=_stays(s, lambda r, e: s.given_open[r, e]),
-        witness=(s.status == Status.CLOSED)
-        & exists_over((s.reader, s.entry), lambda r, e: s.given_open[r, e]),
-        witness_meaning="a reader was given an entry before it knew the end, and the ledger is closed",
-        explain=partial(_explain_given, s),
-    )
-
-
-def _stays(s: Ledger, given: Callable[[Term, Term], Term]) -> Term:
-    def stays(r: Term, e: Term) -> Term:
-        return implies(given(r, e), any_of(e <= s.last_entry, e <= s.acknowledged(WRITER)))
-
-    return implies(s.status == Status.CLOSED, forall_over((s.reader, s.entry), stays))
 
 
 def reads_find_entries(s: Ledger) -> Property:

@@ -17,11 +17,8 @@ from fencepost.protocols.bookkeeper.switches import (
     DURABILITY,
     FAULT_DOMAINS,
     FULL_DISKS,
-    GIVEN_IDS,
     JOURNAL_MARK,
-    LENGTHS,
     READERS,
-    WAYS_TO_READ,
     Switches,
 )
 
@@ -89,31 +86,30 @@ class BookKeeperParameters(Switches, Sizes):
             "leave out one of them",
         )
         in_batches = self.way_to_read == "batch"
-        self._forbid_unused("batch reads", in_batches, WAYS_TO_READ, "set way_to_read=batch")
+        self._forbid_unused("batch reads", in_batches, ("batch_read",), "set way_to_read=batch")
+        self._forbid_unused("given ids", self.given_ids > 0, ("id_check",), "set given_ids=1")
+        self._forbid_unused("lengths", self.lengths > 0, ("recovered_length",), "set lengths=1")
         require(
             "way_to_read=batch needs E = WQ: the client reads striped ledgers one entry at a time",
             not in_batches or self.ensemble == self.write_quorum,
             {"ensemble": self.ensemble, "write_quorum": self.write_quorum},
             "set write_quorum to the ensemble",
         )
-        self._forbid_unused("given ids", self.given_ids > 0, GIVEN_IDS, "set given_ids=1")
         require(
-            "given_ids needs 2 entries or more",
-            not self.given_ids or self.entries > 1,
+            "given_ids <= 1 needs 2 entries or more",
+            self.given_ids <= min(1, self.entries - 1),
             {"given_ids": self.given_ids, "entries": self.entries},
             "set entries=2",
         )
-        self._forbid_unused("lengths", self.lengths > 0, LENGTHS, "set lengths=1")
-        for name in ("given_ids", "lengths"):
-            faults = ("crashes", "restarts", "forces", "deletions", "journals")
-            besides = {n: getattr(self, n) for n in faults if getattr(self, n)}
-            require(
-                f"{name} and {', '.join(besides)} exclude each other",
-                not (getattr(self, name) and besides),
-                {name: getattr(self, name), **besides},
-                "leave out one of them",
-            )
-            require(f"{name} <= 1", getattr(self, name) <= 1, {name: getattr(self, name)}, "set it to 0 or 1")
+        added = {n: getattr(self, n) for n in ("given_ids", "lengths") if getattr(self, n)}
+        faulty = ("crashes", "restarts", "forces", "deletions", "journals")
+        others = {name: getattr(self, name) for name in faulty if getattr(self, name)}
+        require(
+            f"{', '.join(added)} and {', '.join(others)} exclude each other",
+            not (added and others),
+            {**added, **others},
+            "leave out one of them",
+        )
         self._forbid_unused("deletions", self.deletions > 0, DELETION, "set deletions=1")
         beside = {n: getattr(self, n) for n in ("crashes", "forces", "readers") if getattr(self, n)}
         require(

@@ -418,15 +418,6 @@ FAULT_DOMAINS = ("replaced_racks",)
 READERS = ("absent_to_reader", "reader_open", "way_to_read")
 """The parameters that need readers."""
 
-WAYS_TO_READ = ("batch_read",)
-"""The parameters that need batch reads."""
-
-GIVEN_IDS = ("id_check",)
-"""The parameters that need ids that the application gives."""
-
-LENGTHS = ("recovered_length",)
-"""The parameters that need lengths."""
-
 CRASHES = (
     "lose",
     "fence_on_unclean_shutdown",

@@ -97,7 +97,8 @@ def test_each_layer_that_is_off_is_turned_on_by_the_setting_beside_it(preset: st
             on = find(preset).instance([(name, value)]).unmodelled
         except BadInput as error:
             assert re.match(
-                rf"{name}={value}(, .*exclude|: .* without readers|, entries=1: .* needs)", str(error)
+                rf"{name}={value}(, .*exclude|: .* without readers|, entries=1: .* needs 2 entries)",
+                str(error),
             )
             continue
         assert f"({name}={value})" not in on

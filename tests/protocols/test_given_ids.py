@@ -190,7 +190,7 @@ def test_layers_that_are_off_have_no_state_variable() -> None:
     [
         ({"id_check": "with-queue"}, "id_check without given ids changes nothing"),
         ({"recovered_length": "summed"}, "recovered_length without lengths changes nothing"),
-        ({"given_ids": 1}, "given_ids needs 2 entries or more"),
+        ({"given_ids": 1}, "given_ids <= 1 needs 2 entries or more"),
         ({"given_ids": 1, "entries": 2, "crashes": 1}, "given_ids and crashes exclude each other"),
         ({"lengths": 1, "forces": 1}, "lengths and forces exclude each other"),
         ({"given_ids": 2, "entries": 2}, "given_ids <= 1"),

@@ -1,18 +1,17 @@
 """A writer whose application gives the ids of the entries (`LedgerHandleAdv`): in any order, and one twice.
 
-`LedgerHandleAdv.asyncAddEntry` refuses an id that is up to the LAC or in the queue of pending adds. Then the
-caller's thread may wait for the throttle, and `doAsyncAddEntry` puts the add into the queue without a second
-look. So two threads with one id may both pass. A thread may have looked at any time before the id was queued,
-and looking changes no state, so the model has no step for it.
+`LedgerHandleAdv.asyncAddEntry` refuses an id that is up to the LAC or in the queue of pending adds. Then its
+thread may wait for the throttle, and `doAsyncAddEntry` queues the add without a second look. So two threads
+with one id may both pass. Looking changes no state, and a thread may have looked at any time, so the model
+has no step for it.
 
-The queue is in the order of ids. `LedgerHandle.sendAddSuccessCallbacks` takes its head only if the head is
-the entry after the last one that it took, or the very first entry of the ledger. So the second add of a later
-id stays at the head for ever. The second add of the first id is taken again, and the LAC becomes this id.
+The queue is in the order of ids. `LedgerHandle.sendAddSuccessCallbacks` takes its head if the head follows
+the entry that it took last, or is the first entry of the ledger. So the second add of a later id stays at the
+head for ever. The second add of the first id is taken again, and the LAC becomes this id.
 
 The rules apply with `given_ids` above 0. One id at most is given twice, with the same content. The second add
-goes to the current ensemble of the writer. Its copy keeps the LAC of the first one. Its messages may be late
-without limit, so they have no losses. A refusal of it is not modelled: the handle then closes, and the
-application may close it at any time.
+goes to the current ensemble, and its copy keeps the LAC of the first one. Its messages may be late without
+limit, so they have no losses. A refusal of it closes the handle, as the application may at any time.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from collections.abc import Iterator
 
 from fencepost.encoding.language.actions import Action, Schema, each
 from fencepost.encoding.language.conditional_terms import if_, implies
-from fencepost.encoding.language.messages import Message, message, to_each
-from fencepost.encoding.language.quantifiers import at_least, exists, forall
+from fencepost.encoding.language.quantifiers import at_least, exists_over, forall
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family, variable
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, all_of, any_of, lift
@@ -30,9 +28,6 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import only_if
 from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import WRITER, Phase
-
-NEVER = 0
-"""The value of `second` while no id was given twice."""
 
 
 class GivenIds(Today):
@@ -54,16 +49,12 @@ class GivenIds(Today):
 
     def is_second_at(self, bookie: TermLike) -> Term:
         """Return whether the second add goes to the bookie, by the writer's current ensemble."""
-        return exists(
-            self.fragment,
-            lambda f: (
-                (self.own_last_fragment[WRITER] == f)
-                & exists(
-                    self.entry,
-                    lambda e: (self.second == e) & self.in_write_set_of(WRITER, f, e, bookie),
-                )
-            ),
-        )
+
+        def goes(f: Term, e: Term) -> Term:
+            asked = (self.own_last_fragment[WRITER] == f) & (self.second == e)
+            return asked & self.in_write_set_of(WRITER, f, e, bookie)
+
+        return exists_over((self.fragment, self.entry), goes)
 
 
 @only_if(lambda p: p.given_ids > 0)
@@ -89,12 +80,9 @@ class IdsGivenTwice(GivenIds):
         return all_of(self.second == 1, self.second_done, self.lac_at_second > 1)
 
     def highest_acked(self, client: TermLike) -> Term:
-        """Return the client's LAC outside of ensemble changes.
-
-        While the second add of the writer is at the head of the queue, no later entry is acknowledged.
-        """
+        """Return the client's LAC outside of changes: no entry passes a second add that is the head."""
         run = super().highest_acked(client)
-        free = any_of(self.second == NEVER, (self.second == 1) & self.second_done & (self.lac_at_second <= 1))
+        free = any_of(self.second == 0, (self.second == 1) & self.second_done & (self.lac_at_second <= 1))
         held = if_(self.falls_back(), 1, if_(run < self.held_at(), run, self.held_at()))
         return if_((lift(WRITER) == client) & ~free, held, run)
 
@@ -108,49 +96,27 @@ class IdsGivenTwice(GivenIds):
         return if_(fell, self.lac_at_second, super().acknowledged(client))
 
     def is_stuck(self, entry: TermLike) -> Term:
-        """Return whether an add of the entry is never answered, although all ids below it were given.
-
-        The second add of a later id stays at the head of the queue, and so does the add after a fallen LAC.
-        """
+        """Return whether an add of the entry is never answered, although all ids below it were given."""
         given = forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
         of_later = (self.second > 1) & any_of(self.held_at() < entry, self.second == entry)
         return given & any_of(of_later, self.falls_back() & (self.lac_at_second < entry))
 
 
-def second_add(s: GivenIds, bookie: TermLike, when: TermLike = True) -> Message:
-    """Return the message of the second add of an id."""
-    return message("second add", WRITER, bookie, when=when)
-
-
-def second_answer(bookie: TermLike) -> Message:
-    """Return the ack of a second add."""
-    return message("second add answer", bookie, WRITER)
-
-
 def queue_second_add(s: GivenIds, entry: Parameter) -> Action:
-    """Queue a second add of an id. Its thread looked before the first one was queued, and waited since.
+    """Queue and send a second add of an id, whose thread looked before the first add and waited since.
 
     Code: LedgerHandleAdv.asyncAddEntry, LedgerHandleAdv.doAsyncAddEntry.
     """
-    lac = s.acknowledged(WRITER)
-
-    def there(b: Parameter) -> Term:
-        return exists(
-            s.fragment,
-            lambda f: (s.own_last_fragment[WRITER] == f) & s.in_write_set_of(WRITER, f, entry, b),
-        )
-
     return Action(
-        when=all_of(s.phase[WRITER] == Phase.ACTIVE, s.pushed(WRITER, entry), s.second == NEVER),
-        then=[s.second.set(entry), s.lac_at_second.set(lac)],
+        when=all_of(s.phase[WRITER] == Phase.ACTIVE, s.pushed(WRITER, entry), s.second == 0),
+        then=[s.second.set(entry), s.lac_at_second.set(s.acknowledged(WRITER))],
         actor=WRITER,
-        sent=[to_each(s.bookie, lambda b: second_add(s, b, when=there(b)))],
-        note="queues a second add of id {entry}, whose thread waited for the throttle",
+        note="queues and sends a second add of id {entry}, whose thread waited for the throttle",
     )
 
 
 def handle_second_add(s: GivenIds, bookie: Parameter) -> Action:
-    """Store the second add, which leaves the content as it is, unless the ledger is fenced.
+    """Store the second add, with the content as before, unless the ledger is fenced, and ack it.
 
     Code: BookieImpl.addEntry.
     """
@@ -159,32 +125,26 @@ def handle_second_add(s: GivenIds, bookie: Parameter) -> Action:
         when=all_of(s.serves(bookie), s.is_second_at(bookie), ~s.second_handled[bookie], ~refused),
         then=[s.second_handled[bookie].set(True)],
         actor=bookie,
-        received=second_add(s, bookie),
-        sent=[second_answer(bookie)],
+        note="stores the second add, and acks it",
     )
 
 
 def receive_second_ack(s: GivenIds, bookie: Parameter) -> Action:
-    """Receive the ack of a second add. With AQ acks it is taken, if the head of the queue lets it.
+    """Receive the ack of a second add, which is taken with AQ acks if the head of the queue lets it.
 
     Code: PendingAddOp.writeComplete, LedgerHandle.sendAddSuccessCallbacks.
     """
-
-    def acked(b: Term) -> Term:
-        return s.is_second_at(b) & any_of(s.second_acked[b], b == bookie)
-
-    enough = at_least(s.parameters.ack_quorum, s.bookie, acked)
+    heard = s.second_handled[bookie] & ~s.second_acked[bookie] & s.is_second_at(bookie)
+    enough = at_least(
+        s.parameters.ack_quorum,
+        s.bookie,
+        lambda b: s.is_second_at(b) & any_of(s.second_acked[b], b == bookie),
+    )
     return Action(
-        when=all_of(
-            s.phase[WRITER] == Phase.ACTIVE,
-            s.second_handled[bookie],
-            ~s.second_acked[bookie],
-            s.is_second_at(bookie),
-            ~s.stands_still(WRITER),
-        ),
+        when=all_of(s.phase[WRITER] == Phase.ACTIVE, heard, ~s.stands_still(WRITER)),
         then=[s.second_acked[bookie].set(True), s.second_done.set(True, when=enough)],
         actor=WRITER,
-        received=second_answer(bookie),
+        note="hears that {bookie} has stored the second add",
     )
 
 

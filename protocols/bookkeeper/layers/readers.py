@@ -11,12 +11,10 @@ A question for the LAC and its answer are one step: a bookie's LAC only grows, s
 earlier step tells. A read that ends with NoSuchEntry is one step too: bookies keep their entries here, so a
 bookie that has no copy when it answers had none when the read was sent.
 
-With `way_to_read` readers are given entries. A single read asks for an entry up to the LAC of the handle. A
-long-poll read waits on a bookie for the LAC, and is given the next entry with it. A batch read compares its
-first entry with the LAC, and is given each entry that the bookie has from there on, without a gap. The
-client sends it only to ledgers with E = WQ and with the v2 protocol. It may ask for fewer entries, which
-gives it no others. The reads of unconfirmed entries ask the same bookies without looking at the LAC; up to
-the LAC they are single reads, and above it nothing is promised.
+With `way_to_read` readers are given entries. A single read is up to the LAC of the handle. A long-poll read
+waits on a bookie for the LAC, and is given the next entry with it. A batch read compares its first entry with
+the LAC, and is given each entry that the bookie has from there on; it needs E = WQ and the v2 protocol, and
+may ask for fewer. Reads of unconfirmed entries are single reads up to the LAC, and promise nothing above it.
 
 The rules apply with `readers` above 0. Plain reads change no bookie, so no other property depends on them.
 """
@@ -252,36 +250,26 @@ def read_entries(s: Readers, reader: Parameter, entry: Parameter, bookie: Parame
         if s.parameters.way_to_read != "batch":
             return lift(e) == entry
         between = forall(s.entry, lambda o: implies((entry <= o) & (o <= e), s.has(bookie, o)))
-        return all_of(lift(entry) <= e, between, _is_kept(s, reader, e))
+        kept = {
+            "unclipped": TRUE,
+            "clipped-at-end": implies(s.knows_end[reader], e <= s.last_entry),
+            "clipped": e <= s.reader_lac[reader],
+        }
+        return all_of(lift(entry) <= e, between, kept[s.parameters.batch_read])
 
     new = {e: is_given(e) & ~s.given[reader, e] for e in s.entry}
+    may_read = s.may_read(reader, entry) & s.reads_from(reader, entry, bookie)
     return Action(
-        when=all_of(
-            s.serves(bookie),
-            s.may_read(reader, entry) & s.reads_from(reader, entry, bookie),
-            s.has(bookie, entry),
-            any_of(*new.values()),
-        ),
-        then=[
-            update
-            for e, when in new.items()
-            for update in (
-                s.given[reader, e].set(True, when=when),
-                s.given_open[reader, e].set(True, when=when & ~s.knows_end[reader]),
-            )
-        ],
+        when=all_of(s.serves(bookie), may_read, s.has(bookie, entry), any_of(*new.values())),
+        then=[update for e, when in new.items() for update in _gives(s, reader, e, when)],
         actor=reader,
         note="reads from entry {entry} on, and is given what {bookie} has",
     )
 
 
-def _is_kept(s: Readers, reader: TermLike, entry: TermLike) -> Term:
-    """Return whether a batch read does not leave the entry out, by `batch_read`."""
-    return {
-        "unclipped": TRUE,
-        "clipped-at-end": implies(s.knows_end[reader], entry <= s.last_entry),
-        "clipped": entry <= s.reader_lac[reader],
-    }[s.parameters.batch_read]
+def _gives(s: Readers, reader: TermLike, entry: TermLike, when: Term) -> list[Update]:
+    given_open = s.given_open[reader, entry].set(True, when=when & ~s.knows_end[reader])
+    return [s.given[reader, entry].set(True, when=when), given_open]
 
 
 def poll_entry(s: Readers, reader: Parameter, entry: Parameter, bookie: Parameter) -> Action:
@@ -293,27 +281,19 @@ def poll_entry(s: Readers, reader: Parameter, entry: Parameter, bookie: Paramete
     LongPollReadEntryProcessorV3.readEntry.
     """
 
-    def is_told(lac: Term) -> Term:
-        def came(c: Term, f: Term, e: Term) -> Term:
-            stored = s.add_handled[c, f, e, bookie] & ~s.add_refused[c, f, e, bookie]
-            return stored & (lac <= s.pushed_lac[c, e])
+    def came(lac: Term) -> Term:
+        def stored(c: Term, f: Term, e: Term) -> Term:
+            index = c, f, e, bookie
+            return s.add_handled[index] & ~s.add_refused[index] & (lac <= s.pushed_lac[c, e])
 
-        return exists_over((s.client, s.fragment, s.entry), came)
+        return exists_over((s.client, s.fragment, s.entry), stored)
 
-    lac = maximum(s.entry, lambda n: if_(is_told(n), n, 0))
+    lac = maximum(s.entry, lambda n: if_(came(n), n, 0))
+    is_asked = s.is_in_some(bookie, lambda f: f == s.known_fragment[reader])
+    waits = (s.handle[reader] == Opening.OPEN) & ~s.knows_end[reader] & (s.reader_lac[reader] < entry)
     return Action(
-        when=all_of(
-            s.serves(bookie),
-            (s.handle[reader] == Opening.OPEN) & ~s.knows_end[reader],
-            s.is_in_some(bookie, lambda f: f == s.known_fragment[reader]),
-            (s.reader_lac[reader] < entry) & (entry <= lac),
-            s.has(bookie, entry),
-        ),
-        then=[
-            s.given[reader, entry].set(True),
-            s.given_open[reader, entry].set(True),
-            s.reader_lac[reader].set(lac),
-        ],
+        when=all_of(s.serves(bookie), is_asked, waits, entry <= lac, s.has(bookie, entry)),
+        then=[*_gives(s, reader, entry, TRUE), s.reader_lac[reader].set(lac)],
         actor=reader,
         note="waits for entry {entry}, and is given it with the LAC of {bookie}",
     )
