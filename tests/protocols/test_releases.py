@@ -190,9 +190,10 @@ def values() -> list[tuple[Expectation, str, str]]:
     others = {(known.switch, known.property, known.broken) for known in KNOWN}
     found: dict[tuple[str, str], tuple[Expectation, str, str]] = {}
     for known in KNOWN:
-        if known.protocol in OF_BOOKKEEPER and known.switch in RULES and known.mended_bound is None:
+        rule = RULES.get(known.switch or "")
+        if known.protocol in OF_BOOKKEEPER and rule is not None and known.mended_bound is None:
             for release in TAGS:
-                value = RULES[known.switch].value(release)
+                value = rule.value(release)
                 is_own = value in (known.broken, known.mended)
                 if value is not None and (is_own or (known.switch, known.property, value) not in others):
                     found.setdefault((known.name, value), (known, value, release))

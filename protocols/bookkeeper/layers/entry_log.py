@@ -162,7 +162,8 @@ def fill_disk(s: EntryLogs, bookie: Parameter) -> Action:
     p = s.parameters
     swapped = p.storage == "db" and p.failed_flush == "set-aside"
     unwritten = [s.is_in(bookie, e, Place.MEMORY, Place.BUFFER) for e in s.entry]
-    aside = [s.place[bookie, e].set(Place.ASIDE, when=s.is_in(bookie, e, Place.MEMORY)) for e in s.entry]
+    entries = s.entry if swapped and p.partial_flush != "given-up" else ()
+    aside = [s.place[bookie, e].set(Place.ASIDE, when=s.is_in(bookie, e, Place.MEMORY)) for e in entries]
     return Action(
         when=s.serves(bookie)
         & (s.log_file[bookie] == LogFile.IN_STEP)
@@ -170,7 +171,7 @@ def fill_disk(s: EntryLogs, bookie: Parameter) -> Action:
         & (s.filled < p.full_disks),
         then=[
             s.filled.set(s.filled + 1),
-            *(aside if swapped and p.partial_flush != "given-up" else []),
+            *aside,
             *s.after_partial_flush(bookie),
         ],
         actor=bookie,
