@@ -191,7 +191,7 @@ def values() -> list[tuple[Expectation, str, str]]:
     for known in KNOWN:
         if known.protocol in OF_BOOKKEEPER and known.switch in RULES and known.mended_bound is None:
             for release in TAGS:
-                value = RULES[known.switch].value(release)
+                value = RULES[str(known.switch)].value(release)
                 is_own = value in (known.broken, known.mended)
                 if value is not None and (is_own or (known.switch, known.property, value) not in others):
                     found.setdefault((known.name, value), (known, value, release))
