@@ -25,8 +25,8 @@ from fencepost.encoding.language.consistency import check_comparisons, nothing_l
 from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.fairness import changes
 from fencepost.encoding.language.fold import Folding, is_true
+from fencepost.encoding.language.origins import elsewhere, makings_noted
 from fencepost.encoding.language.patterns import families_read, is_within
-from fencepost.encoding.language.origins import elsewhere
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sets import is_one_of
 from fencepost.encoding.language.sorts import BOOL
@@ -243,7 +243,8 @@ class _Mapped:
     def _updates(self) -> tuple[Update, ...]:
         """The mapping, as updates of the variables of the other system."""
         wholes = dict.fromkeys(f if f.whole is None else f.whole for f in self._families)
-        return tuple(update for whole in wholes for update in self._set(whole))
+        with makings_noted():  # of its own: no action has these updates
+            return tuple(update for whole in wholes for update in self._set(whole))
 
     def _set(self, variable: Any) -> Iterator[Update]:
         index, given = tuple(map(bind, variable.over)), self.mapping[variable.name]
