@@ -220,7 +220,7 @@ def test_zookeeper_without_fsync_in_the_options_of_its_jvm_is_named(asking: Aski
 def test_every_key_that_tells_a_feature_is_read() -> None:
     """Planted: a feature of the table of public losses is told by a key that no file is asked for."""
     of_charts = {key for key in FEATURES if "." in key or key == "persistence"}  # read by their place
-    of_clients = {"explicitLacInterval"}  # of applications that use the client; no file that is read has it
+    of_clients = {"explicitLacInterval", "LedgerHandleAdv"}  # of applications; no file that is read has them
     assert set(FEATURES) - of_charts - of_clients <= {key.name for key in CONFIG_KEYS.values() if key.known}
 
 
