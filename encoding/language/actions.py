@@ -178,6 +178,12 @@ class Schema(Authored):
         written = tuple(u for u in self.action.then if not isinstance(u.target.family, Broken))
         return replace(self, action=replace(self.action, then=written))
 
+    def makings(self) -> Iterator[int | None]:
+        """Yield the numbers of the makings of the action, its messages and its updates."""
+        yield self.making
+        yield from (message.making for _, message in self.exchanged)
+        yield from (update.making for update in self.action.then)
+
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def built_guarded(build: Callable[[Any], Any], parameters: Any) -> System:
 
 def _nothing_is_dropped(system: System, makings: Mapping[int, Making]) -> None:
     """Raise ModelError if the author made an action, a message or an update that the system has not."""
-    kept = {making for schema in system.schemas for making in _makings(schema)}
+    kept = {making for schema in system.schemas for making in schema.makings()}
     dropped = [(_called(one.made), one) for number, one in makings.items() if number not in kept]
     if dropped:
         what, first = min(dropped, key=lambda pair: pair[0])  # an action before its messages and updates
@@ -60,12 +60,6 @@ def _nothing_is_dropped(system: System, makings: Mapping[int, Making]) -> None:
             "has it: give it to an action, in actions=, then=, sent= or received=, or make it only where one "
             "takes it, as in then=[s.x.set(1)] if wanted else []"
         )
-
-
-def _makings(schema: Schema) -> Iterator[int | None]:
-    yield schema.making
-    yield from (message.making for _, message in schema.exchanged)
-    yield from (update.making for update in schema.action.then)
 
 
 def _called(made: Authored) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -63,6 +63,13 @@ def makings_noted() -> Iterator[dict[int, Making]]:
         yield _makings[-1]
     finally:
         _makings.pop()
+
+
+def elsewhere(numbers: Iterable[int | None]) -> None:
+    """Leave out of the notes what another system of the author's has."""
+    for number in numbers:
+        for noted in _makings[-1:]:
+            noted.pop(number or 0, None)
 
 
 class Authored:

@@ -26,6 +26,7 @@ from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.fairness import changes
 from fencepost.encoding.language.fold import Folding, is_true
 from fencepost.encoding.language.patterns import families_read, is_within
+from fencepost.encoding.language.origins import elsewhere
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sets import is_one_of
 from fencepost.encoding.language.sorts import BOOL
@@ -211,6 +212,7 @@ def refines(
     """
     must_be(f"{name}: other=", other, System, "give the system of the other file, such as build(parameters)")
     must_be(f"{name}: mapping=", mapping, Mapping, 'write a table of terms: {"closed": s.closed}')
+    elsewhere(making for schema in other.schemas for making in schema.makings())
     of = _Mapped(name, other, mapping)
     first, there = total(of.is_initial), of.values
     return StepProperty(

@@ -44,10 +44,7 @@ class Sizes:
         0, "ledger directories of a bookie besides the ledger's own (with journals)", least=0
     )
     failed_flushes: int = faults(0, "most flushes that fail on a bookie (with journals)")
-    full_disks: int = faults(
-        0,
-        "most flushes of an entry log that write a part because the disk is full (with a storage)",
-    )
+    full_disks: int = faults(0, "most flushes of an entry log that fail on a full disk (with a storage)")
     racks: int = parameter(
         0,
         "racks on which bookies are in turn, if each write needs acks from min(WQ, racks) of them; with 0 it "

@@ -18,12 +18,7 @@ from fencepost.protocols.bookkeeper.layers.crashes import Crashes
 from fencepost.protocols.bookkeeper.layers.deferred_sync import DeferredSync, WriterWithForces
 from fencepost.protocols.bookkeeper.layers.deletion import Deletion, LedgerWithOwner
 from fencepost.protocols.bookkeeper.layers.durability import Durability
-from fencepost.protocols.bookkeeper.layers.entry_log import (
-    BufferKeptInStep,
-    EntryLogs,
-    LogGivenUp,
-    ReadsOfEntryLogs,
-)
+from fencepost.protocols.bookkeeper.layers.entry_log import EntryLogs, ReadsOfEntryLogs
 from fencepost.protocols.bookkeeper.layers.fault_domains import AcksOfEnoughRacks, FaultDomains
 from fencepost.protocols.bookkeeper.layers.given_ids import AddsOfGivenIds, GivenIds, IdsGivenTwice
 from fencepost.protocols.bookkeeper.layers.journal_mark import JournalMark
@@ -67,8 +62,6 @@ RULES = in_order(
     WriterWithForces,
     LedgerWithOwner,
     ReadsOfEntryLogs,
-    BufferKeptInStep,
-    LogGivenUp,
     chained_changes.Chains,
     late_acks.AcksAtNextAnswer,
     late_acks.IdleChanges,

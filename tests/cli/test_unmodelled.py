@@ -106,7 +106,7 @@ def test_each_layer_that_is_off_is_turned_on_by_the_setting_beside_it(preset: st
         assert layer.strip() not in on.partition("; of ")[0]
 
 
-LAYERS = {
+LAYERS: dict[str, dict[str, object]] = {
     "Deferred sync": {"forces": 1},
     "Readers without recovery": {"readers": 1},
     "Deletion": {"deletions": 1},

@@ -12,7 +12,7 @@ from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import TODAY, BookKeeperParameters
 from fencepost.protocols.bookkeeper.rules import Selection, in_order, only_if, rule, rule_of
 from fencepost.protocols.bookkeeper.state import RULES, ledger_state
-from fencepost.protocols.bookkeeper.switches import FULL_DISKS, JOURNAL_MARK
+from fencepost.protocols.bookkeeper.switches import JOURNAL_MARK
 from fencepost.protocols.bookkeeper.today import Today
 
 
@@ -78,13 +78,6 @@ STRIPED = {"bookies": 4, "write_quorum": 2, "ack_quorum": 2, "entries": 2, "frag
 MARKED = {"journals": 2, "other_dirs": 1, "failed_flushes": 1}
 """Further settings that the rules of the journal's mark need."""
 
-FILLED = {"storage": "db", "full_disks": 1}
-"""Further settings that the rules of full disks need."""
-
-
-def _further(switch: str | None) -> dict[str, object]:
-    return {**(MARKED if switch in JOURNAL_MARK else {}), **(FILLED if switch in FULL_DISKS else {})}
-
 
 @pytest.mark.parametrize(
     "found",
@@ -92,7 +85,7 @@ def _further(switch: str | None) -> dict[str, object]:
     ids=lambda found: f"{found.switch}={found.value}",
 )
 def test_each_rule_changes_the_model(found: Selection) -> None:
-    sizes = {**STRIPED, **_further(found.switch)}
+    sizes = {**STRIPED, **(MARKED if found.switch in JOURNAL_MARK else {})}
     settings = {name: str(value) for name, value in sizes.items()}
     changed = {**settings, str(found.switch): str(found.value)}
     assert digest(ledger(assign(TODAY, changed.items()))) != digest(ledger(assign(TODAY, settings.items())))

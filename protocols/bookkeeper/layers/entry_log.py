@@ -2,20 +2,16 @@
 
 The entry log is a file behind a buffer (`BufferedChannel`). A flush that writes a part and throws keeps the
 whole buffer, and the next flush writes it again. The file is then ahead of the channel's position, and every
-location that the index gets is wrong (issue 4855). A restart, or a new entry log, begins a file whose
-locations are right. Locations that the index has stay wrong.
+location that the index gets is wrong (issue 4855), until a restart or a new entry log.
 
-- **InterleavedLedgerStorage** puts an entry in the buffer, and its location in the index, before the add is
-answered. The flush that succeeds makes the location wrong, and no other copy is left on the bookie.
-- **SortedLedgerStorage** does the same when it writes its memory table. It repeats a write that failed from
-the table, into the entry log that it begins once the monitor has seen the full disk. Only entries of a table
-that was written to the end, and that are still in the buffer, have no second copy.
-- **DbLedgerStorage** takes the locations of a flush that failed back, but not those of the flush after it.
-It also leaves the entries of the flush that failed in the cache that it has swapped out (`failed_flush`).
+- **Interleaved**: an add puts the entry in the buffer, and its location in the index.
+- **Sorted**: the same, when it writes its memory table. A write of the table that failed is repeated in
+another entry log, begun once the monitor of disks has seen the full disk. A table that was written is gone.
+- **Db**: the index gets no location of a flush that failed, but wrong ones of the flush after it. The
+entries of the flush that failed stay in the cache that was swapped out (`failed_flush`).
 
-The rules apply with `full_disks` above 0. The worst case is taken: the part that was written has no whole
-entry. The disk has room again before the next flush. A read of a wrong location fails with an I/O error,
-which is no NoSuchEntry. Fences and keys stay; the layer of durability has lost ones.
+The rules apply with `full_disks` above 0. In the worst case the part that was written has no whole entry. A
+read of a wrong location fails with an I/O error, which is no NoSuchEntry. Fences and keys stay.
 """
 
 from __future__ import annotations
@@ -34,29 +30,25 @@ from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import only_if, rule
+from fencepost.protocols.bookkeeper.rules import only_if
 from fencepost.protocols.bookkeeper.values import NOTHING, Status
 
 
 class Place(Enum):
     """The place of an entry that a bookie has stored."""
 
-    MEMORY = "memory"
-    """The write cache or the memory table."""
-    ASIDE = "set-aside"
-    """The cache of a flush that failed."""
+    MEMORY = "memory"  # the write cache or the memory table
+    ASIDE = "set-aside"  # the cache of a flush that failed
     BUFFER = "buffer"
     LOG = "log"
-    MISPLACED = "misplaced"
-    """The entry log, and not at its location in the index."""
+    MISPLACED = "misplaced"  # in the log, and not at its location in the index
 
 
 class LogFile(Enum):
     """The end of the entry log's file, compared with the position of its channel."""
 
     IN_STEP = "in-step"
-    TORN = "torn"
-    """It has a part of the buffer, which will be written again."""
+    TORN = "torn"  # it has a part of the buffer, which will be written again
     AHEAD = "ahead"
 
 
@@ -74,11 +66,6 @@ class EntryLogs(Durability):
         self.log_file = family(members(LogFile), self.bookie)
         self.filled = variable(integers(0, parameters.full_disks))
 
-    @property
-    def is_buffered_at_once(self) -> bool:
-        """Whether an add puts the entry in the buffer of the entry log."""
-        return self.parameters.storage == "interleaved"
-
     def is_in(self, bookie: TermLike, entry: TermLike, *places: Place) -> Term:
         """Return whether the bookie has the entry in one of these places."""
         return self.has(bookie, entry) & any_of(*(self.place[bookie, entry] == p for p in places))
@@ -86,10 +73,6 @@ class EntryLogs(Durability):
     def is_misplaced(self, bookie: TermLike, entry: TermLike) -> Term:
         """Return whether the index has a wrong location of the entry."""
         return self.place[bookie, entry] == Place.MISPLACED
-
-    def after_partial_flush(self, bookie: Parameter) -> list[Update]:
-        """Return the updates of the file and the process: the buffer will be written again."""
-        return [self.log_file[bookie].set(LogFile.TORN)]
 
 
 @only_if(lambda p: p.full_disks > 0)
@@ -102,42 +85,18 @@ class ReadsOfEntryLogs(EntryLogs):
         return super().cannot_say(bookie, entry, content) | wrong
 
 
-@rule("partial_flush", "kept-in-step", lambda p: p.full_disks > 0)
-class BufferKeptInStep(EntryLogs):
-    """The part that was written leaves the buffer."""
-
-    def after_partial_flush(self, bookie: Parameter) -> list[Update]:
-        """Return no update: the next flush writes the rest."""
-        return []
-
-
-@rule("partial_flush", "given-up", lambda p: p.full_disks > 0)
-class LogGivenUp(EntryLogs):
-    """The channel is unusable and the bookie stops. It boots once its disk has room."""
-
-    def after_partial_flush(self, bookie: Parameter) -> list[Update]:
-        """Return the updates of a boot, which is the same step here."""
-        return _boots(self, bookie)
-
-
 def handle_add(
     s: EntryLogs, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter
 ) -> Action:
-    """Store an entry in the write cache, the memory table or the buffer, and write its record.
+    """Store an entry in memory or in the buffer, and write its record.
 
-    Code: BookieImpl.addEntryInternal, InterleavedLedgerStorage.processEntry, EntryMemTable.addEntry,
-    SingleDirectoryDbLedgerStorage.addEntry, Journal.logAddEntry.
+    Code: BookieImpl.addEntryInternal, LedgerStorage.addEntry, Journal.logAddEntry.
     """
     action = adds.handle_add(s, client, fragment, entry, bookie)
     stores = ~adds.is_refused(s, client, fragment, entry, bookie) & s.takes_copy(bookie, entry)
-    noted = [
-        s.place[bookie, entry].set(Place.BUFFER if s.is_buffered_at_once else Place.MEMORY, when=stores),
-        s.behind_mark[bookie, entry].set(False, when=stores),
-    ]
-    return replace(action, then=[*action.then, *noted])
-
-
-# Flushes.
+    first = Place.BUFFER if s.parameters.storage == "interleaved" else Place.MEMORY
+    noted = s.place[bookie, entry].set(first, when=stores)
+    return replace(action, then=[*action.then, noted, s.behind_mark[bookie, entry].set(False, when=stores)])
 
 
 def write_memory_table(s: EntryLogs, bookie: Parameter) -> Action:
@@ -155,24 +114,23 @@ def write_memory_table(s: EntryLogs, bookie: Parameter) -> Action:
 
 
 def fill_disk(s: EntryLogs, bookie: Parameter) -> Action:
-    """Write a part of the buffer, and fail because the disk is full.
+    """Write a part of the buffer, and fail because the disk is full. With `given-up` the bookie boots.
 
     Code: BufferedChannel.flush, SyncThread.checkpoint.
     """
     p = s.parameters
     swapped = p.storage == "db" and p.failed_flush == "set-aside"
-    unwritten = [s.is_in(bookie, e, Place.MEMORY, Place.BUFFER) for e in s.entry]
+    unwritten = any_of(*(s.is_in(bookie, e, Place.MEMORY, Place.BUFFER) for e in s.entry))
+    in_step = s.log_file[bookie] == LogFile.IN_STEP
     entries = s.entry if swapped and p.partial_flush != "given-up" else ()
     aside = [s.place[bookie, e].set(Place.ASIDE, when=s.is_in(bookie, e, Place.MEMORY)) for e in entries]
     return Action(
-        when=s.serves(bookie)
-        & (s.log_file[bookie] == LogFile.IN_STEP)
-        & any_of(*unwritten)
-        & (s.filled < p.full_disks),
+        when=s.serves(bookie) & in_step & unwritten & (s.filled < p.full_disks),
         then=[
             s.filled.set(s.filled + 1),
             *aside,
-            *s.after_partial_flush(bookie),
+            *([s.log_file[bookie].set(LogFile.TORN)] if p.partial_flush == "written-again" else []),
+            *(_boots(s, bookie) if p.partial_flush == "given-up" else []),
         ],
         actor=bookie,
         note="writes a part of its entry log's buffer: its disk is full",
@@ -182,8 +140,6 @@ def fill_disk(s: EntryLogs, bookie: Parameter) -> Action:
 
 def flush_log(s: EntryLogs, bookie: Parameter) -> Action:
     """Flush the entry log; with DbLedgerStorage also the write cache, and move the mark.
-
-    A cache that was swapped out is swapped in again, and not written.
 
     Code: BufferedChannel.flush, SingleDirectoryDbLedgerStorage.checkpoint.
     """
@@ -205,11 +161,7 @@ def flush_log(s: EntryLogs, bookie: Parameter) -> Action:
 def begin_log(s: EntryLogs, bookie: Parameter) -> Action:
     """Flush the entry log and begin another one; with index files a checkpoint moves the mark.
 
-    The monitor of disks asks for another entry log after it has seen a full disk.
-
-    Code: EntryLogManagerForSingleEntryLog.getCurrentLogForLedgerForAddEntry,
-    EntryLogManagerBase.createNewLog, InterleavedLedgerStorage.onRotateEntryLog,
-    SortedLedgerStorage.checkpoint.
+    Code: EntryLogManagerBase.createNewLog, SyncThread.checkpoint, SortedLedgerStorage.checkpoint.
     """
     is_db = s.parameters.storage == "db"
     return Action(
@@ -259,9 +211,6 @@ def _moves_mark(s: EntryLogs, bookie: TermLike) -> list[Update]:
     ]
 
 
-# Going down, and coming back.
-
-
 def restart(s: EntryLogs, bookie: Parameter) -> Action:
     """Restart a bookie cleanly: it flushes everything, and moves the mark.
 
@@ -303,12 +252,9 @@ def _boots(s: EntryLogs, bookie: Parameter) -> list[Update]:
 
     An entry in memory whose record is behind the mark is lost.
     """
-    known = {e: s.has(bookie, e) | s.is_misplaced(bookie, e) for e in s.entry}
-    replayed = {e: known[e] & ~s.behind_mark[bookie, e] for e in s.entry}
-    lost = {
-        e: s.is_in(bookie, e, Place.MEMORY, Place.ASIDE, Place.BUFFER) & s.behind_mark[bookie, e]
-        for e in s.entry
-    }
+    behind = {e: s.behind_mark[bookie, e] for e in s.entry}
+    replayed = {e: (s.has(bookie, e) | s.is_misplaced(bookie, e)) & ~behind[e] for e in s.entry}
+    lost = {e: s.is_in(bookie, e, Place.MEMORY, Place.ASIDE, Place.BUFFER) & behind[e] for e in s.entry}
     return [
         *(s.stored[bookie, e].set(if_(lost[e], NOTHING, e), when=replayed[e] | lost[e]) for e in s.entry),
         *(s.stored_lac[bookie, e].set(0, when=lost[e]) for e in s.entry),
