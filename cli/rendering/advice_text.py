@@ -331,4 +331,5 @@ def left_out() -> str:
     from fencepost.properties.catalogue import unmodelled
 
     lines = unmodelled((name, {}) for name in ("bookkeeper", "ledger-copies"))
-    return "; ".join(line.partition("; off here")[0] for line in lines)
+    never = (line.partition("; off here")[0].removeprefix("not modelled of ") for line in lines)
+    return f"not modelled in any instance of {'; of '.join(never)}".replace(" in any instance:", ":")
