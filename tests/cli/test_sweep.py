@@ -270,8 +270,9 @@ def _summary(counted: str) -> str:
         "left out: 1 combinations that break a rule of their protocol\n"
         "not modelled of BookKeeper's client in any instance: re-replication, "
         "two replacements in one change; off here: deletion (deletions=1), DEFERRED_SYNC (forces=1), "
-        "readers without recovery (readers=1), "
-        "the journal's mark (journals=1), racks (racks=2)\n"
+        "readers without recovery (readers=1), entries that readers are given (way_to_read=batch), "
+        "ids that the application gives (given_ids=1), the length of the ledger (lengths=1), "
+        "the journal's mark (journals=1), full disks (full_disks=1), racks (racks=2)\n"
         "not modelled of BookKeeper's client in any instance: the time between making and queueing an add, "
         "chained ensemble changes, deletion, re-replication, DEFERRED_SYNC, two replacements in one change\n"
         "fencepost export out\n"
@@ -289,7 +290,7 @@ def test_the_report_says_what_each_row_found(capsys: pytest.CaptureFixture[str],
         "violated in 17 steps (fewest), lost 2  ",
         "proved: every execution fits in 7 rounds  ",
         "proved by induction over one action",
-        "holds up to 6 rounds  ",
+        "holds up to 24 steps  ",
         "error: as planted  ",
         "1 invalid combinations left out",
     ):
