@@ -179,8 +179,8 @@ def test_advice_says_it_in_each_form() -> None:
     """Planted: the table of losses stands alone."""
     asked = asked_setup(1, 1, 1, 1, release="4.17.3", storage="sorted")
     both = (
-        "not modelled in any instance of BookKeeper's client: re-replication, two replacements in one change; "
-        "of BookKeeper's re-replication: open ledgers, late adds"
+        "not modelled in any instance of BookKeeper's client: re-replication, two replacements in one "
+        "change; of BookKeeper's re-replication: open ledgers, late adds"
     )
     said = f"N{both[1:]}."
     assert " ".join(as_text(asked, whole=True).split()).count(said) == 1
