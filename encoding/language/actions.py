@@ -179,10 +179,9 @@ class Schema(Authored):
         return replace(self, action=replace(self.action, then=written))
 
     def makings(self) -> Iterator[int | None]:
-        """Yield the numbers of the makings of the action, its messages and its updates."""
-        yield self.making
-        yield from (message.making for _, message in self.exchanged)
-        yield from (update.making for update in self.action.then)
+        """Return the numbers of the makings of the action, its messages and its updates."""
+        messages = (message for _, message in self.exchanged)
+        return (made.making for made in (self, *messages, *self.action.then))
 
     def could_happen(self, but_for: Collection[Family] = ()) -> Term:
         """Return the term that says: the action is enabled for some arguments, counting no message as lost.

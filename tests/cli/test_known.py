@@ -63,7 +63,7 @@ def test_bugs_named_come_out_as_expected(known: Command) -> None:
 
 def test_json_says_what_was_expected_and_found(known: Command, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    arguments = ("2614-N=2", "--format", "json", "--output", str(file), "--seed", "5")
+    arguments = ("2614-N=2", "--format", "json", "--output", str(file))
     code, out, _ = known(*arguments, table=[BUG])
     bug, fix = json.loads(file.read_text(encoding="utf-8"))["results"]
     assert (code, out, bug["as_expected"], fix["as_expected"]) == (0, "", True, True)

@@ -128,7 +128,8 @@ def test_the_heading_names_each_size_that_was_asked(rows: list[Row], page: str) 
     sizes = (
         "bookies 1 to 4, ensemble 1 to 3, write_quorum 1 to 3, ack_quorum 1 to 3, entries 1, recoverers 1, "
         "fragments 2, inflight 2, silent 0, crashes 0, restarts 0, forces 0, power_losses 0, readers 0, "
-        "deletions 0, journals 0, other_dirs 0, failed_flushes 0, racks 0, disks 0, reimages 0"
+        "given_ids 0, lengths 0, deletions 0, journals 0, other_dirs 0, failed_flushes 0, full_disks 0, "
+        "racks 0, disks 0, reimages 0"
     )
     assert f"bookkeeper-4.13 asked with {sizes} " in said_of(page)
     assert "<title>Sweep of bookkeeper-4.13, ledger-chain</title>" in page

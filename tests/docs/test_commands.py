@@ -130,10 +130,14 @@ class Asked(BaseException):
 def puts_its_question(command: PageCommand, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Return whether the options, sizes, switches and properties of a check or a known bug are valid."""
 
-    def asked(*given: object) -> None:
+    def asked(*given: object, **named: object) -> None:
         raise Asked
 
-    for name in ("cli.commands.check.check_all", "encoding.check.check"):
+    for name in (
+        "cli.commands.check.check_all",
+        "encoding.concrete.simulation.simulate",
+        "encoding.check.check",
+    ):
         monkeypatch.setattr(f"fencepost.{name}", asked)
     try:
         run(command.arguments)

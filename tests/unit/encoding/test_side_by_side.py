@@ -18,7 +18,6 @@ from fencepost.encoding.engine.messages import Complete, Violated
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Outcome, Verdict
 from fencepost.encoding.engine.work import Work
 from fencepost.encoding.formulas.templates import RoundTemplate
-from fencepost.encoding.ic3 import found_proof
 from fencepost.encoding.induction import houdini
 from fencepost.encoding.induction.houdini import pose
 from fencepost.encoding.language.protocol import load
@@ -364,7 +363,7 @@ def test_rounds_that_cover_everything_do_not_wait_for_a_proof(
     monkeypatch: pytest.MonkeyPatch, starts: list[str]
 ) -> None:
     """Planted: the end of the search for violations counts only once IC3 is over."""
-    monkeypatch.setattr(found_proof, "find", never_ending)
+    monkeypatch.setattr("fencepost.encoding.check.find_by_ic3", never_ending)
     monkeypatch.setattr(bounded_search, "LEAD", 0.0)
     limits = replace(LIMITS, engines=("rounds", "ic3"))
     assert found(checked(limits=limits)) == (Verdict.PROVED, Basis.ROUNDS, None)

@@ -404,7 +404,7 @@ def test_a_trace_of_it_is_saved_and_replayed_and_a_proof_is_checked_again(
     (found,) = json.loads(text)["results"]
     assert (found["verdict"], found["steps"]) == ("violated", 3)
     trace.write_text(json.dumps(found["trace"]))
-    code, text, _ = said(capsys, "trace", trace, "--protocol", file)
+    code, text, _ = said(capsys, "export", trace, "--protocol", file)
     assert "grows is broken: no → yes" in text
     code, text, _ = said(capsys, "check", file, "--engine", "ic3", "--certificates", tmp_path / "proof")
     assert code == 0 and "grows: proved" in text

@@ -235,7 +235,6 @@ def test_nothing_in_the_folder_of_a_sweep_is_imported(tmp_path: Path) -> None:
         "-m",
         "fencepost.cli",
         "sweep",
-        "run",
         grid.name,
         "out",
         "--master=local[1]",
