@@ -163,6 +163,7 @@ def test_recovery_takes_the_length_of_its_last_entry(pushed: tuple[int, ...], ru
     assert replayer.concrete.evaluate(s.length, {}, state) == length
 
 
+@pytest.mark.long
 def test_a_bug_of_given_ids_explains_no_trace_without_them() -> None:
     """A row explains a trace only in its layers. Planted: the switch alone decides."""
     from fencepost.encoding.check import check
