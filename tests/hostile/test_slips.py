@@ -107,7 +107,7 @@ def _late_update(variable: Plain, value: object, when: object = True) -> Update:
         (Plain, "__ne__", Plain.__eq__),
         (language, "exists", language.forall),
         (language, "implies", lambda a, b: language.any_of(a, b)),
-        (language, "if_", lambda a, b, c: language.any_of(b, c) if isinstance(b, bool) else b),
+        (language, "if_", lambda a, b, c: terms.lift(b)),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
