@@ -7,10 +7,10 @@ from typing import Any
 
 from fencepost.encoding.engine.clauses import as_one
 from fencepost.encoding.engine.events import ByActions, NotByActions, Remark, Unreached
-from fencepost.encoding.engine.messages import IC3, FoundPath
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.path_replay import PathReplay
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.ic3.finder import FoundClauses, find
+from fencepost.encoding.ic3.finder import FoundClauses
 from fencepost.encoding.ic3.judge import judge
 from fencepost.encoding.induction.inductive_proof import InductiveProof
 from fencepost.encoding.induction.proof_obligations import Never, Statement, property_of
@@ -34,8 +34,8 @@ class FoundProof:
         work: Work,
         induction: InductiveProof,
         suits: bool,
-        name: str = IC3,
-        find: Callable[..., Iterator[Any]] = find,
+        name: str,
+        find: Callable[..., Iterator[Any]],
     ) -> None:
         """Prepare nothing yet: the search begins once `induction` is over.
 

@@ -67,9 +67,9 @@ def makings_noted() -> Iterator[dict[int, Making]]:
 
 def elsewhere(numbers: Iterable[int | None]) -> None:
     """Leave out of the notes what another system of the author's has."""
-    for number in numbers:
-        for noted in _makings[-1:]:
-            noted.pop(number or 0, None)
+    if _makings:
+        for number in filter(None, numbers):
+            _makings[-1].pop(number, None)
 
 
 class Authored:

@@ -147,6 +147,10 @@ class Adds(Fencing):
 
     def may_push_next(self, entry: TermLike) -> Term:
         """Return whether the order of the ids lets the writer push the entry: it counts them itself."""
+        return self.writer_pushed_below(entry)
+
+    def writer_pushed_below(self, entry: TermLike) -> Term:
+        """Return whether the writer has pushed all entries below this one."""
         return forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
 
     def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.encoding.language.actions import Action, Schema, each
-from fencepost.encoding.language.conditional_terms import if_, implies
-from fencepost.encoding.language.quantifiers import at_least, exists_over, forall
+from fencepost.encoding.language.conditional_terms import if_
+from fencepost.encoding.language.quantifiers import at_least, exists_over
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import definition, family, variable
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, all_of, any_of, lift
@@ -97,9 +97,9 @@ class IdsGivenTwice(GivenIds):
 
     def is_stuck(self, entry: TermLike) -> Term:
         """Return whether an add of the entry is never answered, although all ids below it were given."""
-        given = forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
         of_later = (self.second > 1) & any_of(self.held_at() < entry, self.second == entry)
-        return given & any_of(of_later, self.falls_back() & (self.lac_at_second < entry))
+        of_fall = self.falls_back() & (self.lac_at_second < entry)
+        return self.writer_pushed_below(entry) & any_of(of_later, of_fall)
 
 
 def queue_second_add(s: GivenIds, entry: Parameter) -> Action:

@@ -11,6 +11,8 @@ The rules apply with `lengths` above 0. Each entry has one byte, so the length m
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import count, exists, maximum
 from fencepost.encoding.language.state import family, variable
@@ -54,8 +56,12 @@ class LengthsWritten(Lengths):
         def is_last(e: Term) -> Term:
             return self.has(bookie, e) & ~exists(self.entry, lambda o: (e < o) & self.has(bookie, o))
 
-        last = maximum(self.entry, lambda e: if_(is_last(e), self.carried_length[e], 0))
+        last = self.length_at(is_last)
         return [*super().noted_when_fenced(client, bookie), self.told_length[client, bookie].set(last)]
+
+    def length_at(self, is_it: Callable[[Term], Term]) -> Term:
+        """Return the length that the add of the entry carried of which this is true; 0 if there is none."""
+        return maximum(self.entry, lambda e: if_(is_it(e), self.carried_length[e], 0))
 
     def noted_when_heard(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return the update for an answer with a higher LAC than those before (maxRecoveredData)."""
@@ -65,7 +71,7 @@ class LengthsWritten(Lengths):
 
     def noted_when_closed(self, client: TermLike, last: Term) -> list[Update]:
         """Return the update of the length in the metadata. The writer's length is the sum."""
-        of_last = maximum(self.entry, lambda e: if_(e == last, self.carried_length[e], 0))
+        of_last = self.length_at(lambda e: e == last)
         has_read = self.start(client) < last
         recovered = {
             "of-answers": if_(has_read, of_last, self.heard_length[client]),
