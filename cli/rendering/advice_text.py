@@ -326,7 +326,7 @@ def notes(advice: Advice) -> list[str]:
 def left_out() -> str:
     """Return one line that names the parts that the models leave out in every instance.
 
-    What is off by default does not stand here, because the table has the losses of every setting.
+    Layers that are off by default are not named: the table has the losses of every setting.
     """
     from fencepost.properties.catalogue import unmodelled
 
