@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.encoding.ic3 import found_proof
+from fencepost.encoding import check as order
 from support.counterexamples import EXAMPLE
 
 LOCK = EXAMPLE.with_name("lock_server.py")
@@ -62,7 +62,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(*given: object) -> None:
         raise AssertionError("clauses are searched for")
 
-    monkeypatch.setattr(found_proof, "find", find)
+    monkeypatch.setattr(order, "find_by_ic3", find)
 
 
 def spoil(folder: Path, change: Callable[[Document], None], name: str = "manifest.json") -> None:

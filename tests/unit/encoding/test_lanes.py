@@ -19,7 +19,6 @@ from fencepost.encoding.engine.verdicts import Basis, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.enumeration import state_enumeration
 from fencepost.encoding.enumeration.process import enumerate_states
-from fencepost.encoding.ic3 import found_proof
 from fencepost.encoding.induction import houdini
 from fencepost.encoding.language import (
     BOOL,
@@ -204,7 +203,7 @@ def marking() -> System:
 
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """Return the open properties, each time that they change. No engine decides the one that is violated."""
-    monkeypatch.setattr(found_proof, "find", stalling)
+    monkeypatch.setattr(order, "find_by_ic3", stalling)
     monkeypatch.setattr(bounded_search, "prepare", stalling)
     system = marking()
     seen: list[tuple[str, ...]] = []
