@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
@@ -70,19 +71,27 @@ class Bounds:
 class LogSearch:
     """Searches of one system for executions with the events of a log, or of a changed log."""
 
-    def __init__(self, concrete: Concrete, events: Sequence[Event], silent: Collection[str]) -> None:
+    def __init__(
+        self,
+        concrete: Concrete,
+        events: Sequence[Event],
+        silent: Collection[str],
+        logged: Collection[str] = (),
+        observed: Mapping[str, Term] = MappingProxyType({}),
+    ) -> None:
         """Prepare the search. Actions that no event names leave no line, and those `silent` may leave none.
 
-        Raises BadInput for an action that does not exist.
+        Those that are `logged` leave a line each time. `observed` has terms that lines may name like state
+        variables. Raises BadInput for an action that does not exist.
         """
         valid = [schema.name for schema in concrete.system.schemas]
-        for name in silent:
+        for name in (*silent, *logged):
             if name not in valid:
                 raise BadInput(
                     f"{name}: no such action{did_you_mean(name, valid)}; valid: {', '.join(valid)}"
                 )
-        self.concrete = concrete
-        loud = {event.action for event in events} - set(silent)
+        self.concrete, self.observed = concrete, observed
+        loud = {*logged, *(event.action for event in events)} - set(silent)
         processes = {event.process for event in events} - {""}
         actors = {show(actor) for step in concrete.steps if (actor := _actor(step)) is not None}
         self._only = frozenset(processes) if processes and processes <= actors else None
@@ -176,6 +185,10 @@ class LogSearch:
                 yield event, None, further, state, names
             if not self.has(event.before, state):
                 continue
+            if not event.action:
+                if self.has(event.after, state):
+                    yield event, None, further, state, names
+                continue
             for step, own in self._of(event):
                 known = _united(names, own)
                 if known is None or not self._is_actor(step.action, event.process, state):
@@ -205,7 +218,7 @@ class LogSearch:
         """Return the actions that the event may be, each with the values of names that it then means."""
         if event not in self._candidates:
             found = []
-            for step in self._by_name[event.action]:
+            for step in self._by_name.get(event.action, ()):
                 named = _means(event, step.action, self.sorts[event.action])
                 if named is not None:
                     found.append((step, named))
@@ -227,6 +240,8 @@ class LogSearch:
 
     def shown(self, name: str, state: State) -> Json:
         """Return the value of a state variable as a trace shows it."""
+        if name in self.observed:
+            return plain(self.concrete.evaluate(self.observed[name], {}, state))
         variables = self.variables[name]
         whole = variables[0].family.whole
         if whole is None:
@@ -251,7 +266,7 @@ def validate(logs: Sequence[Log], follower: LogSearch) -> None:
     """Raise BadInput for a variable that does not exist, and for a value that no argument can have."""
     for event in (event for log in logs for event in log):
         for name in (*event.before, *event.after):
-            if name not in follower.variables:
+            if name not in follower.variables and name not in follower.observed:
                 raise BadInput(
                     f"{event.where}: {name}: no such state variable{did_you_mean(name, follower.variables)}"
                 )
