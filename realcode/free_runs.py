@@ -60,7 +60,6 @@ UNLOGGED = (
     "ignore failure",
     "note failure",
     "end idle change",
-    "commit and continue",
     "continue change",
     "end change",
 )
@@ -314,11 +313,12 @@ class FreeRun:
                 self._say("withdraw", maybe=True)
         elif now["fragments"] != before["fragments"]:
             self.ensembles[WRITER] = list(now["fragments"][-1]["ensemble"])
-            if not self.parameters.has_chains:
-                self._say("commit change", client=WRITER)
+            self._say("commit change", maybe=self.parameters.has_chains, client=WRITER)
+            if self.parameters.has_chains:
+                self._say("commit and continue", maybe=True, client=WRITER)
         else:
             self._say("abandon change", maybe=self.is_done or self._has_failed(WRITER), client=WRITER)
-        self._after(client, committed=True)
+        self._after(client, follows=client == WRITER)
 
     def _store_call(self, place: int, request: int) -> None:
         self.code.ask("metadata", client=WRITER, calls=1, after=place)
@@ -335,11 +335,11 @@ class FreeRun:
             {"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})}
         )
 
-    def _after(self, actor: str, committed: bool = False) -> None:
+    def _after(self, actor: str, follows: bool = False) -> None:
         """Add lines for the requests that the code has sent, and one with the values that are observed now."""
         fresh, self.code.fresh = self.code.fresh, []
         for one in fresh:
-            self._sent(one)
+            self._sent(one, follows)
         values = self.code.observations(self.code.seen)
         shown = {name: value for name, value in values.items() if self._is_told(name, actor)}
         if actor not in self.code.seen["bookies"]:
@@ -367,7 +367,7 @@ class FreeRun:
             found |= {f"{PLACED}[b{i}, {entry}]": f"b{i}" in members for i in range(1, p.bookies + 1)}
         return found
 
-    def _sent(self, request: Mapping[str, Any]) -> None:
+    def _sent(self, request: Mapping[str, Any], follows: bool) -> None:
         """Note a request, with a line if the model sends it in a step of its own."""
         client, kind, number = request["client"], request["kind"], request["id"]
         if kind == "write-metadata":
@@ -375,7 +375,7 @@ class FreeRun:
                 self.is_done = True
             elif client == WRITER:
                 self.changes[WRITER] += 1
-                if not self.parameters.has_chains:
+                if not follows:
                     self._say("begin change", maybe=self.is_done or self._has_failed(WRITER), client=WRITER)
         if request["to"] == "zk":
             return
@@ -416,18 +416,11 @@ class Judge:
         """The instance."""
         return self.ground.instance
 
-    @cached_property
-    def unlogged(self) -> tuple[str, ...]:
-        """The actions that leave no line."""
-        parameters = self.ground.ledger.parameters
-        more = ("begin change", "commit change") if parameters.has_chains else ()
-        return (*UNLOGGED, *more)
-
     def judged(self, log: Path, timeout: float = 60.0, explains: bool = False) -> LogAnswer:
         """Return whether the model has an execution with the lines of a log."""
         system = self.instance.system
         known = {schema.name for schema in system.schemas}
-        silent = [name for name in self.unlogged if name in known]
+        silent = [name for name in UNLOGGED if name in known]
         return follow(
             self.instance,
             read_logs([log], system, {}),

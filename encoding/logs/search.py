@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.steps import State, Step
+from fencepost.encoding.concrete.steps import UNDECIDED, State, Step
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import plain_index
@@ -31,6 +32,10 @@ Names = tuple[tuple[str, str], ...]
 """The values found for names of the log, as pairs of texts."""
 
 Node = tuple[tuple[int, ...], State, Names, bool]
+
+class _Undecided(Exception):
+    """A loss that an action reads, and that is not decided. Its argument is the place."""
+
 
 OFTEN = 256
 """The number of nodes after which the search looks at the clock."""
@@ -160,10 +165,40 @@ class LogSearch:
                     depth + 1,
                 )
             for step in hidden:
-                for after in step.successors(node[1]):
+                for after in self.successors(step, node[1]):
                     if after != node[1]:
                         enter((node[0], after, *node[2:]), node, Move(step.action, None), depth + 1)
         return LogSearchEnd(None, None, None, (), len(parents), True, best)
+
+    def successors(self, step: Step, state: State) -> Iterator[State]:
+        """Yield the states after the action. Only losses that it reads there are decided."""
+        if not step.choices or not step.possible(state):
+            yield from step.successors(state)
+            return
+        waiting = [state]
+        while waiting:
+            chosen = self._watched(waiting.pop())
+            try:
+                if step.enabled(chosen):
+                    yield step.after(chosen)
+            except _Undecided as read:
+                place = read.args[0]
+                waiting += (type(state)((*chosen[:place], value, *chosen[place + 1 :])) for value in (1, 0))
+
+    @cached_property
+    def _watched(self) -> Callable[[State], State]:
+        """A function that returns a state in which nobody can read a loss that is not decided."""
+        choices = frozenset(variable.place for variable in self.concrete.system.choices)
+        kind: Any = bytes if self.concrete.is_small else tuple
+
+        class Watched(kind):  # type: ignore[misc]
+            def __getitem__(self, place: Any) -> Any:
+                value = kind.__getitem__(self, place)
+                if value == UNDECIDED and place in choices:
+                    raise _Undecided(place)
+                return value
+
+        return Watched
 
     def _taken(
         self, logs: Sequence[Log], times: Sequence[Sequence[float]], node: Node
@@ -193,7 +228,7 @@ class LogSearch:
                 known = _united(names, own)
                 if known is None or not self._is_actor(step.action, event.process, state):
                     continue
-                for after in step.successors(state):
+                for after in self.successors(step, state):
                     if self.has(event.after, after):
                         yield event, step.action, further, after, known
 
