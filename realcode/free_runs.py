@@ -16,13 +16,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json
 from fencepost.encoding.logs.events import read_logs
-from fencepost.encoding.logs.following import LogAnswer, follow
+from fencepost.encoding.logs.following import Fit, LogAnswer, follow
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.realcode.conformance import grounds, parameters_of
 from fencepost.realcode.drive.code import Code
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import OWN_LAC, PLACED, UNANSWERED, observed
@@ -40,8 +42,14 @@ PAIR: Settings = {
 }
 """The instance of free runs, unless settings are given: 2/2/2 on three bookies, one of them spare."""
 
+NOT_DRIVEN = ("silent", "crashes", "restarts", "forces", "readers", "deletions", "journals", "racks")
+"""The sizes that must be 0: the scheduler causes nothing of this kind."""
+
 SHORTEST, LONGEST = 15, 45
 """The limits on the choices of a run."""
+
+SECONDS = 60.0
+"""The seconds after which a log is undecided."""
 
 WEIGHTS = {
     "push": 3.0,
@@ -56,16 +64,41 @@ WEIGHTS = {
 }
 """The weight of each choice of a kind, for one message or one call."""
 
-UNLOGGED = (
-    "ignore failure",
-    "note failure",
-    "end idle change",
-    "continue change",
-    "end change",
+LOGGED = (
+    "create ledger",
+    "push",
+    "handle add",
+    "receive ack",
+    "receive fenced",
+    "begin change",
+    "commit change",
+    "commit and continue",
+    "abandon change",
+    "begin recovery",
+    "handle fence",
+    "receive fence answer",
+    "send reads",
+    "handle read",
+    "receive read answer",
+    "write back",
+    "finish recovery",
+    "adopt close",
+    "close ledger",
+    "withdraw",
+    "abandon recovery",
+    "try invalid fragment",
 )
-"""The actions that are not seen from outside, so they leave no line."""
+"""The actions that have a line whenever they happen. The last two never happen in free runs.
 
-ACTION_OF = {"add": "handle add", "recovery-add": "handle add", "fence": "handle fence", "fencing-read": "handle read"}
+All other actions of the model happen inside a client, and are not seen from outside.
+"""
+
+ACTION_OF = {
+    "add": "handle add",
+    "recovery-add": "handle add",
+    "fence": "handle fence",
+    "fencing-read": "handle read",
+}
 """The bookie's action by the kind of a request."""
 
 Choice = tuple[str, Any]
@@ -92,7 +125,9 @@ class FreeCode(Code):
 class FreeRun:
     """One run of the code on a new ledger."""
 
-    def __init__(self, session: HarnessSession, parameters: BookKeeperParameters, chance: random.Random) -> None:
+    def __init__(
+        self, session: HarnessSession, parameters: BookKeeperParameters, chance: random.Random
+    ) -> None:
         """Leave the ledger of the run before."""
         session.ask("forget")
         self.code, self.parameters, self.chance = FreeCode(session, parameters, ()), parameters, chance
@@ -111,6 +146,9 @@ class FreeRun:
         self.ensembles: dict[str, list[str]] = {}
         """The last ensemble of each client."""
         self.changes: dict[str, int] = {}
+        """The ensemble changes that each client knows, its own among them."""
+        self.committed = 0
+        """The ensemble changes of the writer that are in the metadata."""
         self.failed: dict[str, str] = {}
         """The bookie for which each client waited last before it timed out."""
         self.read_by: set[tuple[str, int]] = set()
@@ -144,9 +182,9 @@ class FreeRun:
 
     def choices(self) -> Iterator[Choice]:
         """Yield each choice: its kind, and the message or client that it is about."""
-        if self.made or (self.entries < self.parameters.entries and self._may_push()):
+        if not self.is_done and (self.made or self.entries < self.parameters.entries):
             yield "push", None
-        if not self.made and self.entries < self.parameters.entries and self._may_push():
+        if not self.is_done and not self.made and self.entries < self.parameters.entries:
             yield "make", None
         if not self.is_done:
             yield "close", None
@@ -166,16 +204,15 @@ class FreeRun:
                 yield "time out", request
         yield from (("metadata", request["id"]) for request in self.code.store if "write" in request["kind"])
 
-    def _may_push(self) -> bool:
-        return not self.is_done
-
     def _is_add(self, request: Mapping[str, Any]) -> bool:
         return "add" in request["kind"]
 
     def _is_next(self, request: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:
         """Return whether no add of a lower entry is before this one on the same connection."""
         return not self._is_add(request) or not any(
-            self._is_add(o) and o["entry"] < request["entry"] and (o["client"], o["to"]) == (request["client"], request["to"])
+            self._is_add(o)
+            and o["entry"] < request["entry"]
+            and (o["client"], o["to"]) == (request["client"], request["to"])
             for o in others.values()
         )
 
@@ -225,9 +262,8 @@ class FreeRun:
         self.code.ask("open", client=client)
         self.code.ask("metadata", client=client)
         self.code.store = [one for one in self.code.store if one["client"] != client]
-        fragments = self.code.seen["metadata"]["fragments"]
-        self.ensembles[client] = list(fragments[-1]["ensemble"])
-        self.changes[client] = len(fragments) - 1
+        self.ensembles[client] = list(self.code.seen["metadata"]["fragments"][-1]["ensemble"])
+        self.changes[client] = self.committed
         self._say("begin recovery", client=client)
         self._after(client)
 
@@ -266,7 +302,7 @@ class FreeRun:
         if request["kind"] == "fence":
             return client in self.code.reading
         over = client in self.code.closing or {(client, entry)} & self.written
-        return request["kind"] == "fencing-read" and bool(over) or self._has_ended(client)
+        return (request["kind"] == "fencing-read" and bool(over)) or self._has_ended(client)
 
     def _has_failed(self, client: str) -> bool:
         """Return whether an add of the client has failed, after which an answer may do nothing."""
@@ -312,7 +348,7 @@ class FreeRun:
             elif any(told.startswith(f"{client}: closed: ") for told in self.code.seen["told"]):
                 self._say("withdraw", maybe=True)
         elif now["fragments"] != before["fragments"]:
-            self.ensembles[WRITER] = list(now["fragments"][-1]["ensemble"])
+            self.committed += 1
             self._say("commit change", maybe=self.parameters.has_chains, client=WRITER)
             if self.parameters.has_chains:
                 self._say("commit and continue", maybe=True, client=WRITER)
@@ -331,9 +367,7 @@ class FreeRun:
         return {"client": request["client"], **entry, "bookie": request["to"]}
 
     def _say(self, action: str, maybe: bool = False, **arguments: Json) -> None:
-        self.lines.append(
-            {"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})}
-        )
+        self.lines.append({"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})})
 
     def _after(self, actor: str, follows: bool = False) -> None:
         """Add lines for the requests that the code has sent, and one with the values that are observed now."""
@@ -400,49 +434,66 @@ class FreeRun:
 # Judging.
 
 
+def written(lines: Sequence[Line]) -> str:
+    """Return the text of a log."""
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+EXPLAINED = 3
+"""The departures whose contradicting lines are searched for. Each search takes some seconds."""
+
+
 @dataclass
-class Judge:
-    """An instance of the model that judges logs of free runs."""
+class FreeRuns:
+    """The judgements on the logs of free runs."""
 
     ground: Ground
+    answers: dict[str, LogAnswer] = field(default_factory=dict)
+    """The answer by the name of the log."""
+
+    def named(self, fit: Fit) -> list[str]:
+        """Return the names of the logs with that answer."""
+        return [name for name, answer in self.answers.items() if answer.fit is fit]
+
+    def judge(self, log: Path) -> None:
+        """Judge a log."""
+        found = self._judged(log, explains=False)
+        if found.fit is Fit.NONE and len(self.named(Fit.NONE)) < EXPLAINED:
+            found = self._judged(log, explains=True)
+        self.answers[log.name] = found
 
     @cached_property
-    def observed(self) -> Mapping[str, Term]:
-        """The terms that lines name."""
+    def _observed(self) -> Mapping[str, Term]:
         return observed(self.ground.ledger)
 
-    @property
-    def instance(self) -> Instance:
-        """The instance."""
-        return self.ground.instance
-
-    def judged(self, log: Path, timeout: float = 60.0, explains: bool = False) -> LogAnswer:
-        """Return whether the model has an execution with the lines of a log."""
-        system = self.instance.system
-        known = {schema.name for schema in system.schemas}
-        silent = [name for name in UNLOGGED if name in known]
+    def _judged(self, log: Path, explains: bool) -> LogAnswer:
+        system = self.ground.instance.system
+        valid = {schema.name for schema in system.schemas}
         return follow(
-            self.instance,
+            self.ground.instance,
             read_logs([log], system, {}),
-            silent,
-            timeout=timeout,
-            logged=sorted(known - set(silent)),
-            observed=self.observed,
+            timeout=SECONDS,
+            logged=[name for name in LOGGED if name in valid],
+            observed=self._observed,
             explains=explains,
             replayer=self.ground.replayer,
         )
 
 
-def free_runs(
-    session: HarnessSession, parameters: BookKeeperParameters, seed: int, runs: int
-) -> Iterator[Sequence[Line]]:
-    """Yield the log of each run."""
-    for number in range(1, runs + 1):
-        chance = random.Random(f"{seed} {number}")
-        run = FreeRun(session, parameters, chance)
-        yield run.lines_of(chance.randint(SHORTEST, LONGEST))
+def free_ground(protocol: str, settings: Settings, storage: str, release: str) -> Ground:
+    """Return the instance of free runs, with the rules of the release. Raises BadInput if none can be driven."""
+    (ground,) = grounds(protocol, {**PAIR, **settings}, storage, release)
+    if isinstance(ground.instance.parameters, CopiesParameters):
+        raise BadInput(
+            f"{protocol}: free runs are of one ledger's clients; give bookkeeper or bookkeeper-4.13"
+        )
+    if given := [name for name in NOT_DRIVEN if getattr(ground.instance.parameters, name)]:
+        raise BadInput(f"{given[0]}: free runs have none; leave it out")
+    return ground
 
 
-def written(lines: Sequence[Line]) -> str:
-    """Return the text of a log."""
-    return "".join(json.dumps(line) + "\n" for line in lines)
+def take(session: HarnessSession, ground: Ground, seed: int, number: int) -> str:
+    """Take one free run and return its log."""
+    chance = random.Random(f"{seed} {number}")
+    run = FreeRun(session, parameters_of(ground.instance), chance)
+    return written(run.lines_of(chance.randint(SHORTEST, LONGEST)))

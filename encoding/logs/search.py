@@ -33,6 +33,7 @@ Names = tuple[tuple[str, str], ...]
 
 Node = tuple[tuple[int, ...], State, Names, bool]
 
+
 class _Undecided(Exception):
     """A loss that an action reads, and that is not decided. Its argument is the place."""
 
