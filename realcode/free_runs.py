@@ -1,9 +1,10 @@
-"""Free runs: the real code runs by chance, each choice becomes a line of a log, and the model judges the log.
+"""Free runs: the real code runs by chance, and the model judges the log.
 
-Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the requests
-that the clients have sent, and the answers that the bookies have given. It may deliver them in any order that a
-connection keeps, drop them, or let the client time out. Each choice is a line, and so is everything that the
-code does then without a further message. After each choice a line has the values that were observed.
+Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the
+requests that the clients have sent, and the answers that the bookies have given. It delivers them in any
+order that a connection keeps, drops them, or lets the client time out. Each choice is a line, and so is
+everything that the code does then without a further message. After each choice a line has the values that
+were observed.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class FreeRun:
         self.held: dict[int, Mapping[str, Any]] = {}
         """The requests that may reach their bookie."""
         self.waits: dict[int, str] = {}
-        """The requests whose answer the client waits for: the answer, or an empty text if there is none yet."""
+        """The requests whose answer the client waits for, each with the answer, or an empty text."""
         self.requests: dict[int, Mapping[str, Any]] = {}
         self.entries = 0
         """The entries that the application has made or pushed."""
@@ -209,12 +210,11 @@ class FreeRun:
 
     def _is_next(self, request: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:
         """Return whether no add of a lower entry is before this one on the same connection."""
-        return not self._is_add(request) or not any(
-            self._is_add(o)
-            and o["entry"] < request["entry"]
-            and (o["client"], o["to"]) == (request["client"], request["to"])
-            for o in others.values()
-        )
+        if not self._is_add(request):
+            return True
+        way = request["client"], request["to"]
+        before = [o for o in others.values() if self._is_add(o) and (o["client"], o["to"]) == way]
+        return all(request["entry"] <= o["entry"] for o in before)
 
     # One choice.
 
@@ -249,7 +249,10 @@ class FreeRun:
         self._place(WRITER)
         self.code.pushed.add(entry)
         self.code.ask("push", client=WRITER, content=entry)
-        self._say("push", entry=entry)
+        if any(self._is_add(request) for request in self.code.fresh):  # a handle that is closed sends none
+            self._say("push", entry=entry)
+        else:
+            self.code.pushed.discard(entry)
         self._after(WRITER)
 
     def _close(self, _: None) -> None:
@@ -346,14 +349,14 @@ class FreeRun:
             if before["state"] != "CLOSED" and now["state"] == "CLOSED":
                 self._say("close ledger")
             elif any(told.startswith(f"{client}: closed: ") for told in self.code.seen["told"]):
-                self._say("withdraw", maybe=True)
+                self._say("withdraw", True)
         elif now["fragments"] != before["fragments"]:
             self.committed += 1
-            self._say("commit change", maybe=self.parameters.has_chains, client=WRITER)
+            self._say("commit change", self.parameters.has_chains, client=WRITER)
             if self.parameters.has_chains:
-                self._say("commit and continue", maybe=True, client=WRITER)
+                self._say("commit and continue", True, client=WRITER)
         else:
-            self._say("abandon change", maybe=self.is_done or self._has_failed(WRITER), client=WRITER)
+            self._say("abandon change", self.is_done or self._has_failed(WRITER), client=WRITER)
         self._after(client, follows=client == WRITER)
 
     def _store_call(self, place: int, request: int) -> None:
@@ -366,11 +369,11 @@ class FreeRun:
         entry = {} if request["kind"] == "fence" else {"entry": request["entry"] + 1}
         return {"client": request["client"], **entry, "bookie": request["to"]}
 
-    def _say(self, action: str, maybe: bool = False, **arguments: Json) -> None:
+    def _say(self, action: str, maybe: bool = False, /, **arguments: Json) -> None:
         self.lines.append({"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})})
 
     def _after(self, actor: str, follows: bool = False) -> None:
-        """Add lines for the requests that the code has sent, and one with the values that are observed now."""
+        """Add lines for the requests that the code has sent, and one with the observed values."""
         fresh, self.code.fresh = self.code.fresh, []
         for one in fresh:
             self._sent(one, follows)
@@ -410,7 +413,7 @@ class FreeRun:
             elif client == WRITER:
                 self.changes[WRITER] += 1
                 if not follows:
-                    self._say("begin change", maybe=self.is_done or self._has_failed(WRITER), client=WRITER)
+                    self._say("begin change", self.is_done or self._has_failed(WRITER), client=WRITER)
         if request["to"] == "zk":
             return
         self.requests[number] = self.held[number] = request
@@ -481,7 +484,7 @@ class FreeRuns:
 
 
 def free_ground(protocol: str, settings: Settings, storage: str, release: str) -> Ground:
-    """Return the instance of free runs, with the rules of the release. Raises BadInput if none can be driven."""
+    """Return the instance of free runs, with the rules of the release. Raises BadInput."""
     (ground,) = grounds(protocol, {**PAIR, **settings}, storage, release)
     if isinstance(ground.instance.parameters, CopiesParameters):
         raise BadInput(

@@ -173,13 +173,17 @@ def observed(ledger: Ledger) -> Mapping[str, Term]:
         }
     for client in ledger.recoverer:
         found[f"reading[{client}]"] = (ledger.phase[client] != Phase.IDLE) & ledger.covered(client)
-        found[f"closing[{client}]"] = exists(ledger.read_entry, partial(ledger.has_recovered, client))
+        found[f"closing[{client}]"] = exists(ledger.read_entry, partial(_has_recovered, ledger, client))
     for client in ledger.client:
         found[f"closed at[{client}]"] = ledger.closed_at[client]
     for entry in ledger.entry:
         found[f"acknowledged[{entry}]"] = lift(entry) <= ledger.acknowledged(WRITER)
         found[f"{UNANSWERED}[{entry}]"] = _waits(ledger, entry)
     return found | {OWN_LAC: ledger.lac(WRITER)}
+
+
+def _has_recovered(ledger: Ledger, client: Any, entry: Any) -> Term:
+    return ledger.has_recovered(client, entry)
 
 
 def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Observations:

@@ -185,10 +185,12 @@ def _event(
     known: Mapping[str, tuple[Schema, Mapping[str, str]]],
     names: Mapping[str, str],
 ) -> Event:
+    schema: Schema | None
+    fields: Mapping[str, str]
     if "action" not in told:
         if "after" not in told or {"arguments", "before", "maybe"} & told.keys():
             raise BadInput(f"{where}: action: missing; name one, or give only values with after")
-        schema, fields = None, dict[str, str]()
+        schema, fields = None, {}
     else:
         schema, fields = known[told["action"]]
     arguments = {fields.get(name, name): value for name, value in told.get("arguments", {}).items()}
