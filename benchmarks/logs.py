@@ -1,8 +1,8 @@
 """Measure `follow` on generated logs: `python benchmarks/logs.py`.
 
-The logs are those of random executions, so an execution exists. The first table has logs in known order, the
-second has logs of several processes without clocks. Seconds are processor time; memory is what the search
-allocates at most, measured in a second search.
+Each log is that of a random execution, so an execution has its lines. In the first table the order of all
+lines is known. In the second each process has a log of its own, without clocks. Seconds are processor time;
+memory is the most that the search holds, measured in a second search.
 """
 
 from __future__ import annotations
@@ -11,59 +11,58 @@ import itertools
 import random
 import time
 import tracemalloc
-from collections.abc import Collection
+from collections.abc import Iterator
 from pathlib import Path
 
-from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.random_executions import random_execution
-from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.protocol import Instance, load
+from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import show
+from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.logs.events import Event, Logs
 from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-KNOWN_ORDER = ("two_phase", "corpus/sharded_kv", "paxos", "corpus/raft")
 LENGTHS = (100, 1_000, 10_000)
-PROCESSES = (("corpus/sharded_kv", {"nodes": 5}), ("corpus/client_server", {"clients": 5}))
-LIMIT = 60.0
+KNOWN = (("corpus/sharded_kv", {}), ("corpus/semaphores", {}), ("corpus/simple_decentralized_lock", {}))
+"""The examples whose random executions do not end, each with its settings."""
+PROCESSES = (
+    ("corpus/sharded_kv", {"nodes": 5}),
+    ("corpus/semaphores", {"clients": 5}),
+    ("corpus/simple_decentralized_lock", {"nodes": 5}),
+)
+LINES = 200
+LIMIT = 120.0
 """The seconds after which a search ends."""
 
 
-def steps_of(instance: Instance, length: int, seed: int = 1) -> list[GroundAction]:
-    """Return the actions of a random execution of that length, or of the longest one it comes to."""
-    found = random_execution(Concrete(instance.system), random.Random(seed), True)
-    *_, (path, _) = itertools.islice(found, length + 1)
-    return list(path)
+def recorded(name: str, settings: dict[str, int], steps: int) -> tuple[Replayer, Trace]:
+    """Return a random execution of an example with that many steps."""
+    of = load(EXAMPLES / f"{name}.py").instance([(k, str(v)) for k, v in settings.items()])
+    replayer = Replayer(of.system, of.subject)
+    found = random_execution(replayer.concrete, random.Random(1), True)
+    *_, (path, state) = itertools.islice(found, steps + 1)
+    lost = [v.name for v in of.system.choices if state[v.place] == 1]
+    return replayer, replayer.record("path", list(path), lost, [0 for _ in of.system.varied])
 
 
-def log_of(
-    steps: list[GroundAction], by_process: bool, unnamed: float = 0.0, hidden: Collection[str] = ()
-) -> Logs:
-    """Return the log of these steps: of one order, or of each process, with some arguments left out."""
+def log_of(trace: Trace, by_process: bool, unnamed: float) -> Logs:
+    """Return the log of an execution with a share of its arguments left out."""
     chance, found = random.Random(1), dict[str, list[Event]]()
-    for number, action in enumerate(steps, 1):
-        if action.schema.name in hidden:
-            continue
-        process = show(action.arguments[0]) if by_process and action.arguments else ""
-        told = {
-            parameter.symbol: show(value)
-            for parameter, value in zip(action.schema.parameters, action.arguments, strict=True)
-            if chance.random() >= unnamed
-        }
-        found.setdefault(process, []).append(Event(f"{number}", process, action.schema.name, told))
+    for step in trace.steps:
+        process = show(step.actor) if by_process else ""
+        told = {name: value for name, value in step.arguments.items() if chance.random() >= unnamed}
+        found.setdefault(process, []).append(Event(str(step.index), process, step.action, told))
     return Logs(tuple(map(tuple, found.values())))
 
 
-def searched(instance: Instance, logs: Logs) -> tuple[LogSearchEnd, float, float]:
+def searched(replayer: Replayer, logs: Logs) -> tuple[LogSearchEnd, float, float]:
     """Return the end of a search, its processor seconds, and its memory in MB."""
 
     def find() -> LogSearchEnd:
-        search = LogSearch(concrete, logs.events, ())
+        search = LogSearch(replayer.concrete, logs.events, ())
         return search.find(logs.by_process, Bounds(until=time.monotonic() + LIMIT))
 
-    concrete = Concrete(instance.system)
-    assert concrete.steps
     begun = time.process_time()
     end = find()
     seconds = time.process_time() - begun
@@ -72,3 +71,26 @@ def searched(instance: Instance, logs: Logs) -> tuple[LogSearchEnd, float, float
     memory = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     return end, seconds, memory
+
+
+def rows() -> Iterator[str]:
+    """Yield the rows of both tables."""
+    yield "| log | lines | processes | arguments | answer | nodes | seconds | lines a minute | MB |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    known = [(name, settings, length, False) for name, settings in KNOWN for length in LENGTHS]
+    for name, settings, length, by_process in [*known, *((*one, LINES, True) for one in PROCESSES)]:
+        replayer, trace = recorded(name, settings, length)
+        for unnamed, words in ((0.0, "known"), (1.0, "hidden")):
+            logs = log_of(trace, by_process, unnamed)
+            end, seconds, memory = searched(replayer, logs)
+            answer = "an execution" if end.moves is not None else "none" if end.is_complete else "undecided"
+            yield (
+                f"| {name} | {len(logs.events):,} | {len(logs.by_process) if by_process else 'one order'} | "
+                f"{words} | {answer} | {end.nodes:,} | {seconds:.1f} | "
+                f"{len(logs.events) / max(seconds, 0.01) * 60:,.0f} | {memory:.0f} |"
+            )
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(row, flush=True)
