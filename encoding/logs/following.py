@@ -265,7 +265,7 @@ class _Question:
             for part, name, value in event.values:
                 other = event.without(part, name)
                 found = self.find(self._with(event, other), nodes=most)
-                if found.moves is not None and name in self._follower.observed:
+                if found.moves is not None and (name in self._follower.observed or not event.action):
                     yield f"{event.where}: without {name}={value} there is an execution"
                 elif found.moves is not None:
                     told = self._value_in(found, other, part, name)
