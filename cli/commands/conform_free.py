@@ -35,7 +35,7 @@ FREE_RUNS = k.document(
     fit=k.whole("the logs that are executions of the model"),
     departures=k.many(DEPARTURE, "a list of the logs that are none"),
     undecided=k.texts("a list of the logs whose search did not end"),
-    failed=k.null(k.text("why the harness failed"), "if it did not"),
+    failed=k.texts("a list: why the harness failed; empty if it did not"),
     seconds=k.seconds("seconds for the command"),
 )
 """The keys of the result of free runs."""
@@ -143,6 +143,6 @@ def json_of(found: FreeRuns, failed: str | None) -> dict[str, Any]:
             for name, refusal in refusals.items()
         ],
         undecided=found.named(Fit.UNDECIDED),
-        failed=failed,
+        failed=[] if failed is None else [failed],
         seconds=elapsed(),
     )

@@ -1,8 +1,9 @@
 """A forward search for an execution with given events, on plain values.
 
 A node is the position in the log of each process, the state, the values found for names of the log, and
-whether the property was false on the way. The search visits the nodes that are nearest to the end of the log
-first. It decides a loss when an action reads it. If no node is left, no execution has these events.
+whether the property was false on the way. The search visits first the nodes that are nearest to the end of
+the log, and of these the one that it found last. It decides a loss when an action reads it. If no node is
+left, no execution has these events.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class LogSearch:
                 node = (*node[:3], True)
             if node not in parents:
                 parents[node] = parent, move
-                heapq.heappush(heap, (sum(end) - sum(node[0]), depth, next(counter), node))
+                heapq.heappush(heap, (sum(end) - sum(node[0]), depth, -next(counter), node))
 
         for first in Beginnings(self.concrete).states():
             enter(((0,) * len(logs), first, (), False), None, None, 0)
