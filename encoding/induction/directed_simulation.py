@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.engine.events import Remark, Seen
 from fencepost.encoding.engine.messages import FoundPath
+from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
 
@@ -36,19 +40,45 @@ def simulate(
     It ends once each witness is reached, or after `SIMULATIONS` simulations. They depend on the arguments
     only.
     """
-    witnesses = {p.name: p.witness for p in properties}
-    yield from _reached(system, witnesses | {i.name: ~i.holds for i in invariants}, set(witnesses))
+    yield from _simulated(Concrete(system), properties, invariants)
+
+
+def simulate_and_replay(
+    replayer: Replayer,
+    properties: Sequence[Property],
+    invariants: Sequence[Invariant],
+    budgets: Mapping[str, int],
+) -> Iterator[Seen | Remark]:
+    """Yield each witness reached within the budgets, and a remark for each invariant that is false.
+
+    Each execution of `simulate` is replayed. Raises NotAnExecution if one does not replay.
+    """
+    claims = {claim.name: claim for claim in (*properties, *invariants)}
+    for found in _simulated(replayer.concrete, properties, invariants):
+        claim, execution = claims[str(found.property)], found.execution(replayer.system)
+        if isinstance(claim, Invariant):
+            steps = amount(len(replayer.spare_faults(claim, *execution).steps), "step")
+            yield Remark(f"the invariant {claim.name} is false after {steps}")
+        elif replayer.spare_faults(replace(claim, holds=~claim.witness), *execution).keeps_within(budgets):
+            yield Seen(claim.name)
 
 
 def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[FoundPath]:
     """Yield for each invariant the first execution to a state that violates it, if there is one."""
     failures = {i.name: ~i.holds for i in invariants}
-    yield from _reached(system, failures, set(failures))
+    yield from _reached(Concrete(system), failures, set(failures))
 
 
-def _reached(system: System, targets: Mapping[str, Term], awaited: set[str]) -> Iterator[FoundPath]:
+def _simulated(
+    concrete: Concrete, properties: Sequence[Property], invariants: Sequence[Invariant]
+) -> Iterator[FoundPath]:
+    witnesses = {p.name: p.witness for p in properties}
+    yield from _reached(concrete, witnesses | {i.name: ~i.holds for i in invariants}, set(witnesses))
+
+
+def _reached(concrete: Concrete, targets: Mapping[str, Term], awaited: set[str]) -> Iterator[FoundPath]:
     """Yield the first execution to each target, until those awaited are reached."""
-    concrete, chance = Concrete(system), random.Random(1)
+    chance = random.Random(1)
     missing = {name: concrete.predicate(target) for name, target in targets.items()}
     for number in range(SIMULATIONS):
         if not awaited:
