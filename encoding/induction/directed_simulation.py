@@ -16,9 +16,8 @@ from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
-from fencepost.encoding.engine.events import Remark, Seen
+from fencepost.encoding.engine.events import Seen
 from fencepost.encoding.engine.messages import FoundPath
-from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
 
@@ -32,61 +31,43 @@ SHARES = (0.0, 0.1, 0.3, 0.5)
 """The share of the actions that is left out, simulation by simulation in turn."""
 
 
-def simulate(
-    system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
-) -> Iterator[FoundPath]:
-    """Yield the first execution to each witness, and the first one to a state that violates an invariant.
+def simulate(system: System, properties: Sequence[Property]) -> Iterator[FoundPath]:
+    """Yield the first execution to the witness of each property.
 
     It ends once each witness is reached, or after `SIMULATIONS` simulations. They depend on the arguments
     only.
     """
-    yield from _simulated(Concrete(system), properties, invariants)
+    yield from _reached(Concrete(system), {prop.name: prop.witness for prop in properties})
 
 
-def simulate_and_replay(
-    replayer: Replayer,
-    properties: Sequence[Property],
-    invariants: Sequence[Invariant],
-    budgets: Mapping[str, int],
-) -> Iterator[Seen | Remark]:
-    """Yield each witness reached within the budgets, and a remark for each invariant that is false.
+def witnesses(
+    replayer: Replayer, properties: Sequence[Property], budgets: Mapping[str, int]
+) -> Iterator[Seen]:
+    """Yield each property whose witness is reached within the budgets, by an execution that replays.
 
-    Each execution of `simulate` is replayed. Raises NotAnExecution if one does not replay.
+    Raises NotAnExecution if one does not replay.
     """
-    claims = {claim.name: claim for claim in (*properties, *invariants)}
-    for found in _simulated(replayer.concrete, properties, invariants):
-        claim, execution = claims[str(found.property)], found.execution(replayer.system)
-        if isinstance(claim, Invariant):
-            steps = amount(len(replayer.spare_faults(claim, *execution).steps), "step")
-            yield Remark(f"the invariant {claim.name} is false after {steps}")
-        elif replayer.spare_faults(replace(claim, holds=~claim.witness), *execution).keeps_within(budgets):
-            yield Seen(claim.name)
+    opposites = {prop.name: replace(prop, holds=~prop.witness) for prop in properties}
+    for found in _reached(replayer.concrete, {prop.name: prop.witness for prop in properties}):
+        opposite = opposites[str(found.property)]
+        if replayer.spare_faults(opposite, *found.execution(replayer.system)).keeps_within(budgets):
+            yield Seen(opposite.name)
 
 
 def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[FoundPath]:
     """Yield for each invariant the first execution to a state that violates it, if there is one."""
-    failures = {i.name: ~i.holds for i in invariants}
-    yield from _reached(Concrete(system), failures, set(failures))
+    yield from _reached(Concrete(system), {i.name: ~i.holds for i in invariants})
 
 
-def _simulated(
-    concrete: Concrete, properties: Sequence[Property], invariants: Sequence[Invariant]
-) -> Iterator[FoundPath]:
-    witnesses = {p.name: p.witness for p in properties}
-    yield from _reached(concrete, witnesses | {i.name: ~i.holds for i in invariants}, set(witnesses))
-
-
-def _reached(concrete: Concrete, targets: Mapping[str, Term], awaited: set[str]) -> Iterator[FoundPath]:
-    """Yield the first execution to each target, until those awaited are reached."""
+def _reached(concrete: Concrete, targets: Mapping[str, Term]) -> Iterator[FoundPath]:
+    """Yield the first execution to each target."""
     chance = random.Random(1)
     missing = {name: concrete.predicate(target) for name, target in targets.items()}
     for number in range(SIMULATIONS):
-        if not awaited:
+        if not missing:
             return
         for found in _simulate_once(concrete, chance, *_setting(number), missing):
-            name = str(found.property)
-            del missing[name]
-            awaited.discard(name)
+            del missing[str(found.property)]
             yield found
 
 

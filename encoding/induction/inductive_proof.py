@@ -13,7 +13,7 @@ from fencepost.encoding.engine.events import (
     Unreached,
 )
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.directed_simulation import simulate_and_replay
+from fencepost.encoding.induction.directed_simulation import witnesses
 from fencepost.encoding.induction.houdini import Houdini, HoudiniRun
 from fencepost.encoding.induction.proof_obligations import Never, Statement
 from fencepost.encoding.language.system import Invariant, Property
@@ -53,19 +53,17 @@ class InductiveProof:
 
     def begin(self) -> None:
         """Make the questions, and simulate."""
-        work, invariants = self._work, self._work.system.invariants
+        work = self._work
         load(work.limits.solver)
-        self._lemmas = () if invariants else work.lemmas
+        self._lemmas = () if work.system.invariants else work.lemmas
         self._run = self._houdini_on()
-        asked = work.replayer, work.properties, invariants, work.limits.budgets
-        self._simulating = work.start(self, "simulation", simulate_and_replay, *asked)
+        asked = work.replayer, work.properties, work.limits.budgets
+        self._simulating = work.start(self, "simulation", witnesses, *asked)
 
     def take(self, worker: Worker, message: Any) -> None:
         """Handle a message of a worker."""
         if isinstance(message, Seen):
             self._work.knowledge.hear(message)
-        elif isinstance(message, Remark):
-            self._work.listen(message)
         else:
             assert self._run is not None
             self._run.take(message)
