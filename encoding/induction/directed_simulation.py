@@ -20,6 +20,7 @@ from fencepost.encoding.engine.events import Seen
 from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.traces import Trace
 
 SIMULATIONS = 120
 """The most simulations to run. The first few reach nearly every state that simulations reach at all."""
@@ -43,15 +44,23 @@ def simulate(system: System, properties: Sequence[Property]) -> Iterator[FoundPa
 def witnesses(
     replayer: Replayer, properties: Sequence[Property], budgets: Mapping[str, int]
 ) -> Iterator[Seen]:
-    """Yield each property whose witness is reached within the budgets, by an execution that replays.
+    """Yield each property whose witness `traces_to_witnesses` reaches."""
+    yield from (Seen(trace.property) for trace in traces_to_witnesses(replayer, properties, budgets))
 
-    Raises NotAnExecution if one does not replay.
+
+def traces_to_witnesses(
+    replayer: Replayer, properties: Sequence[Property], budgets: Mapping[str, int]
+) -> Iterator[Trace]:
+    """Yield the replayed trace to the witness of each property that simulations reach within the budgets.
+
+    Raises NotAnExecution if a simulation does not replay.
     """
     opposites = {prop.name: replace(prop, holds=~prop.witness) for prop in properties}
     for found in _reached(replayer.concrete, {prop.name: prop.witness for prop in properties}):
-        opposite = opposites[str(found.property)]
-        if replayer.spare_faults(opposite, *found.execution(replayer.system)).keeps_within(budgets):
-            yield Seen(opposite.name)
+        execution = found.execution(replayer.system)
+        trace = replayer.spare_faults(opposites[str(found.property)], *execution)
+        if trace.keeps_within(budgets):
+            yield trace
 
 
 def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[FoundPath]:
