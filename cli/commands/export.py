@@ -16,6 +16,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import property_names, protocol_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
+from fencepost.cli.options.old_names import new_option
 from fencepost.cli.options.protocols import asked_instance
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.saved import source_option
@@ -120,8 +121,7 @@ def command(
     text, json, itf, mermaid, sequencediagram, html.
 
     DIR is the folder or the address of a sweep. Its rows are shown by property, by E/WQ/AQ, and one by one.
-    Exits with 3 if some cases have no row. The forms: text, csv, markdown, html (one page that loads nothing;
-    its cells lead to counterexamples and certificates).
+    Exits with 3 if some cases have no row. The forms: text, csv, markdown.
 
     PROTOCOL, or the one in FILE.py, is written as a query for SMT solvers (smt2), or as a circuit for
     hardware model checkers (aiger: AIGER 1.9, binary, to a file). The file of a query says what the answers
@@ -148,6 +148,8 @@ def command(
         if row is not None:
             refuse("--row", "form")
             return int(write_row(protocol, row, output))
+        if new := new_option("export DIR", f"--format {form}"):
+            raise BadInput(new)
         _require(form, "the results of a sweep", SWEEP_FORMS)
         return int(write_sweep(protocol, form, output))
     refuse("a saved trace", *OF_QUERIES, "row")

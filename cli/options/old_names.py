@@ -1,4 +1,4 @@
-"""Names of commands and options that 1.0 had: an error says the new one. They go with 2.0."""
+"""Names of commands, options and forms that 1.0 had: an error says what to use now. They go with 2.0."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ OPTIONS = {
     "check --rounds": "check --bound rounds=R",
     "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
     "serve --mcp": "serve",
+    "advise --format html": "advise --format json",
+    "export DIR --format html": "export DIR --format csv",
 }
 
 
@@ -28,6 +30,6 @@ def new_command(words: Sequence[str]) -> str | None:
 
 
 def new_option(command: str | None, option: str) -> str | None:
-    """Return what an old option of a command is now, if it is one."""
+    """Return what an old option of a command is now, or an old value of one, if it is one."""
     new = OPTIONS.get(f"{command} {option}")
     return None if new is None else f"{option}: is now `fencepost {new}`"

@@ -9,7 +9,7 @@ from typing import Any
 
 from fencepost.cli.rendering.check_text import sentence
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, matrices, unlike
+from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, asked, matrices, unlike
 from fencepost.cli.rendering.words import SIGNS, brief, in_words
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.safe_text import one_line
@@ -28,7 +28,9 @@ def text(report: SweepReport) -> str:
     if len(solvers := summary.get("solvers", [])) > 1:
         parts.append(table(solver_lines(solvers)))
     for protocol, rows in report.protocols.items():
-        parts.append("\n".join([*filter(None, [protocol, unlike(rows)]), *left_out(rows)]))
+        parts.append(
+            "\n".join([*filter(None, [f"{protocol}, {asked(rows)}", unlike(rows)]), *left_out(rows)])
+        )
         parts += [table(lines) for name in summary if (lines := _summed(name, summary[name], protocol))]
         parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
         parts.append(_each(rows))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
-from fencepost.cli.rendering.words import brief, check_command, meaning
+from fencepost.cli.rendering.words import brief
 from fencepost.encoding.errors import BadInput
 from fencepost.realcode import conformance
 from fencepost.realcode.drive.code import NoSeam
@@ -147,11 +147,6 @@ def test_runs_that_agree_hold(played_back: list[RecordedRun], lib: Path) -> None
     assert row["reason"].endswith(" steps, none departs")
     assert finding(row) == f"holds: {row['reason']}"
     assert brief(row) == f"in {len(played_back)} runs"
-    assert "Other executions were not run" in meaning(row)
-    assert check_command(row) == (
-        "fencepost conform bookkeeper --bookkeeper=LIB-4.17.4 --storage=interleaved --seed=1"
-        f" --runs={len(played_back)}"
-    )
 
 
 @pytest.mark.slow
