@@ -29,10 +29,9 @@ from fencepost.encoding.evidence.queries import Kind
 FORMS = tuple(dict.fromkeys((*TRACE_FORMS, *SWEEP_FORMS, *QUERY_FORMS)))
 
 OF_QUERIES = ("settings", "release", "budget", "what", "rounds", "action", "folder")
-OF_TRACES = ("source", "expressions", "other")
-"""The parameters that mean something for a protocol alone, and for a trace alone."""
+"""The parameters that mean something for a protocol alone."""
 
-QUERY, TRACE, SWEEP = "Of a protocol", "Of a trace", "Of a sweep"
+QUERY, SWEEP = "Of a protocol", "Of a sweep"
 
 
 @grouped_command(example="fencepost export found/bookkeeper-4.13.no-divergence.json --format html -o it.html")
@@ -57,22 +56,6 @@ QUERY, TRACE, SWEEP = "Of a protocol", "Of a trace", "Of a sweep"
 )
 @outer_timeout_option
 @source_option
-@option(
-    "--eval",
-    "expressions",
-    multiple=True,
-    metavar="EXPR",
-    group=TRACE,
-    help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
-)
-@option(
-    "--diff",
-    "other",
-    type=click.Path(),
-    metavar="OTHER",
-    group=TRACE,
-    help="Show how another trace differs from this one.",
-)
 @option("--row", metavar="ID", group=SWEEP, help="Write the counterexample of this row, as a saved trace.")
 @settings_option
 @release_option
@@ -102,8 +85,6 @@ def command(
     output: str | None,
     names: tuple[str, ...],
     source: str | None,
-    expressions: tuple[str, ...],
-    other: str | None,
     row: str | None,
     settings: tuple[str, ...],
     release: str | None,
@@ -131,7 +112,7 @@ def command(
     """
     if form in QUERY_FORMS or _is_protocol(protocol):
         _require(form, "a protocol", QUERY_FORMS)
-        refuse("a protocol", *OF_TRACES, "row")
+        refuse("a protocol", "source", "row")
         limits = budgets(budget)
         instance = asked_instance(protocol, settings, release)
         asked: dict[str, Any] = {
@@ -144,7 +125,7 @@ def command(
         write_query(instance, form, output, limits=limits, **asked)
         return int(ExitCode.SUCCESS)
     if os.path.isdir(protocol) or "://" in protocol:
-        refuse("the results of a sweep", *OF_QUERIES, *OF_TRACES, "names")
+        refuse("the results of a sweep", *OF_QUERIES, "source", "names")
         if row is not None:
             refuse("--row", "form")
             return int(write_row(protocol, row, output))
@@ -154,9 +135,7 @@ def command(
         return int(write_sweep(protocol, form, output))
     refuse("a saved trace", *OF_QUERIES, "row")
     _require(form, "a saved trace", TRACE_FORMS)
-    replays = replays_in(Path(protocol), source, names)
-    others = replays_in(Path(other), source, names) if other is not None else []
-    return int(write_replays(replays, others, protocol, form, output, expressions))
+    return int(write_replays(replays_in(Path(protocol), source, names), protocol, form, output))
 
 
 def _is_protocol(name: str) -> bool:

@@ -29,7 +29,6 @@ from fencepost.cli.rendering.check_documents import CHECK, KNOWN_BUGS
 from fencepost.cli.rendering.conformance import CONFORMANCE
 from fencepost.cli.rendering.reproduction import REPRODUCED
 from fencepost.cli.rendering.spec_text import SPEC
-from fencepost.cli.rendering.trace_values import VALUES
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import PATH, TRACE
 from fencepost.encoding.documents import Key, Keys
@@ -85,7 +84,6 @@ _NAMED: tuple[Keys, ...] = (
         TRACE,
         PATH,
         REPLAYS,
-        VALUES,
         MANIFEST_KEYS,
         CERTIFIED,
         PROTOCOL_LIST,
