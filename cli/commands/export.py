@@ -99,7 +99,7 @@ def command(
     FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
     is replayed, or a script of your own. It is replayed step by step on plain values. Exits with 1 if a step
     is impossible, if it does not change what FILE says, or if nothing is violated at the end. The forms:
-    text, json, itf, mermaid, sequencediagram, html.
+    text, json, itf, mermaid, html.
 
     DIR is the folder or the address of a sweep. Its rows are shown by property, by E/WQ/AQ, and one by one.
     Exits with 3 if some cases have no row. The forms: text, csv, markdown.

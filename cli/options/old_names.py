@@ -16,6 +16,8 @@ OPTIONS = {
     "check --rounds": "check --bound rounds=R",
     "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
     "serve --mcp": "serve",
+    "check --format sequencediagram": "check --format mermaid",
+    "export --format sequencediagram": "export FILE --format mermaid",
     "export --diff": "export OTHER | diff - TEXT",
     "export --eval": "export FILE --format json",
     "advise --format html": "advise --format json",

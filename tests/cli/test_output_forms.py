@@ -18,7 +18,6 @@ OWN = ["--protocol", str(EXAMPLE)]
 BEGIN = {
     "itf": '{"#meta": ',
     "mermaid": "---\ntitle: ",
-    "sequencediagram": "title ",
     "html": "<!DOCTYPE html>",
 }
 
@@ -46,13 +45,13 @@ def test_a_check_tells_its_counterexample(fencepost: Command, tmp_path: Path, fo
 
 def test_of_several_the_first_is_told_and_the_others_named(fencepost: Command, tmp_path: Path) -> None:
     lossy = ["check", str(EXAMPLE), "--set", "fence=yes", "--set", "acknowledge=reachable", "--count", "2"]
-    code, out, err = fencepost(*lossy, "--format", "sequencediagram", "--traces", str(tmp_path))
+    code, out, err = fencepost(*lossy, "--format", "mermaid", "--traces", str(tmp_path))
     assert code == 1
     assert "one of 2 counterexamples; also: nothing-lost. Choose with --property, or say --traces DIR" in err
     names = [f"two-copies.nothing-lost.{number}" for number in (1, 2)]
-    endings = (".json", ".sequencediagram.txt")
+    endings = (".json", ".mmd")
     assert {f.name for f in tmp_path.iterdir()} == {f"{name}{ending}" for name in names for ending in endings}
-    first, second = ((tmp_path / f"{name}.sequencediagram.txt").read_text() for name in names)
+    first, second = ((tmp_path / f"{name}.mmd").read_text() for name in names)
     assert out == first != second
 
 
