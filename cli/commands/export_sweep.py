@@ -24,13 +24,11 @@ def write_sweep(folder: str, form: str, output: str | None) -> ExitCode:
     from fencepost.cli.rendering.sweep_matrices import SweepReport
     from fencepost.cli.rendering.sweep_text import csv_table, markdown, text
     from fencepost.sweeps.summary import ordered
-    from fencepost.sweeps.tables import read_summary
 
     store = _store(folder)
     rows = store.rows()
     missing = store.missing(rows)
-    summary = None if missing else read_summary(store)
-    report = SweepReport(store.manifest(), ordered(rows), summary)
+    report = SweepReport(store.manifest(), ordered(rows))
     emit({"text": text, "csv": csv_table, "markdown": markdown}[form](report), output)
     if missing:
         click.echo(report.unfinished, err=True)

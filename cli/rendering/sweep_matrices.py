@@ -15,7 +15,6 @@ from fencepost.properties.catalogue import find
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying
 from fencepost.sweeps.sweep_cases import CODE
-from fencepost.sweeps.tables import Table
 
 FULL = 3
 """The least number of cells that matrices of sizes have on average: one or two show nothing."""
@@ -31,11 +30,10 @@ USUAL = {
 
 @dataclass(frozen=True)
 class SweepReport:
-    """A sweep to be reported: its manifest and rows, and its tables if it is finished."""
+    """A sweep to be reported: its manifest and rows."""
 
     manifest: dict[str, Any]
     rows: Sequence[Row]
-    summary: dict[str, Table] | None
 
     @property
     def protocols(self) -> dict[str, list[Row]]:

@@ -11,10 +11,8 @@ from fencepost.cli.main import run
 from fencepost.cli.rendering.sweep_matrices import SweepReport, matrices
 from fencepost.cli.rendering.sweep_text import text
 from fencepost.sweeps.rows import VERDICTS, Row
-from fencepost.sweeps.store import Store
 from fencepost.sweeps.summary import ordered
-from fencepost.sweeps.tables import TABLES, read_summary
-from support.reports import LISTED, fabricated, recounted, stored_as
+from support.reports import LISTED, fabricated, stored_as
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sweep report")]  # one worker makes the rows
 
@@ -27,7 +25,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
 def reported(rows: list[Row]) -> SweepReport:
     """Return the report of a finished sweep with those rows."""
     manifest = {"engine": "0.0+test", "cases": len(rows), "invalid": 7}
-    return SweepReport(manifest, ordered(rows), recounted(rows))
+    return SweepReport(manifest, ordered(rows))
 
 
 def test_the_heading_names_each_size_that_was_asked(rows: list[Row]) -> None:
@@ -99,15 +97,10 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
     return capsys.readouterr().out
 
 
-def test_the_tables_come_back_as_they_went_in(folder: Path, rows: list[Row]) -> None:
-    assert read_summary(Store(folder)) == recounted(rows)
-    assert recounted(rows).keys() == TABLES.keys()
-
-
 def test_text_has_sums_and_a_compact_matrix(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     out = told(capsys, str(folder))
     assert re.search(r"^solver +cases +decided +fastest", out, flags=re.MULTILINE)
-    assert re.search(r"^no-divergence +2/2/2 +2 +1 violated, ", out, flags=re.MULTILINE)
+    assert re.search(r"^no-divergence +\d+ error, 1 violated, ", out, flags=re.MULTILINE)
     block = out.partition("no-divergence, recovery_reads_fence=no, N = E (no spare bookie)\n")[2].split(
         "\n\n"
     )[0]
@@ -132,11 +125,11 @@ def test_markdown_has_each_row_in_one_cell(
 def test_an_unfinished_sweep_says_so_in_every_form_and_has_no_sums(
     capsys: pytest.CaptureFixture[str], rows: list[Row], tmp_path: Path
 ) -> None:
-    folder = stored_as(tmp_path, rows[:30], finished=False)
+    folder = stored_as(tmp_path, rows[:30])
     for form in ("text", "markdown"):
         out = told(capsys, str(folder), "--format", form, code=3)
         assert "Not finished: 30 of 52 cases have their row; go on with --resume." in out
-        assert "fewest faults" not in out
+        assert "fastest" not in out and "1 violated, " not in out
 
 
 def test_the_trace_of_a_row_is_given_as_trace_reads_it(

@@ -201,7 +201,7 @@ def row(protocol: str) -> Row:
 def test_the_reports_of_a_sweep_say_it() -> None:
     """Planted: the matrices stand alone."""
     rows = [row("bookkeeper")]
-    report = SweepReport({"engine": "x", "invalid": 0, "cases": 1}, rows, None)
+    report = SweepReport({"engine": "x", "invalid": 0, "cases": 1}, rows)
     assert text(report).count(LINE) == 1
     assert markdown(report).count(SENTENCE) == 1
     (line,) = csv.DictReader(io.StringIO(csv_table(report)))

@@ -313,12 +313,7 @@ def unsealed(folder: Path, row: Row) -> None:
     (folder / "rows/wave=0001/_digest").unlink()
 
 
-def summed_up(folder: Path, row: Row) -> None:
-    (file,) = (folder / "summary/properties").glob("*.parquet")
-    file.write_bytes(file.read_bytes() + b" ")
-
-
-@pytest.mark.parametrize("spoil", each_third([typed, cut_off, emptied, lost, added, unsealed, summed_up]))
+@pytest.mark.parametrize("spoil", each_third([typed, cut_off, emptied, lost, added, unsealed]))
 def test_a_row_that_was_not_committed_is_none(
     spoil: Callable[[Path, Row], None],
     rows: list[Row],
