@@ -12,7 +12,6 @@ from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
-from fencepost.sweeps.sweep_cases import CODE
 
 SIZES = ("ensemble", "write_quorum", "ack_quorum")
 """The settings that are written E/WQ/AQ."""
@@ -93,8 +92,6 @@ def _sizes(row: Row) -> list[tuple[str, int, str]]:
 
 def finding(row: Row) -> str:
     """Return a phrase for the result: the basis of a proof, a bound, or a trace's length and faults."""
-    if row["solver"] == CODE and row["verdict"] != ERROR:
-        return f"{row['verdict']}: {row['reason']}"
     match row["verdict"]:
         case "proved" if row["basis"] == "induction" and row["found"]:
             return f"proved: inductive, with {found_text(len(row['found']))}"

@@ -16,6 +16,7 @@ OPTIONS = {
     "check --rounds": "check --bound rounds=R",
     "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
     "serve --mcp": "serve",
+    "sweep --bookkeeper": "conform PROTOCOL --bookkeeper LIB --seed N",
     "check --format sequencediagram": "check --format mermaid",
     "export --format sequencediagram": "export FILE --format mermaid",
     "export --diff": "export OTHER | diff - TEXT",

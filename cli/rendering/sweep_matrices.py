@@ -14,7 +14,6 @@ from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying
-from fencepost.sweeps.sweep_cases import CODE
 
 FULL = 3
 """The least number of cells that matrices of sizes have on average: one or two show nothing."""
@@ -103,7 +102,7 @@ def _by_sizes(title: str, rows: Sequence[Row]) -> Matrix:
 
 def _by_solver(rows: Sequence[Row]) -> Matrix:
     """Return a matrix with a line for each question and a column for each solver."""
-    solvers = [name for name in (*SOLVERS, CODE) if any(row["solver"] == name for row in rows)]
+    solvers = [name for name in SOLVERS if any(row["solver"] == name for row in rows)]
     lines: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         unusual = (_limit(row, n) for n, usual in USUAL.items() if row[n] != usual)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from fencepost.encoding.engine.verdicts import Fewest, Verdict
+from fencepost.encoding.engine.verdicts import Fewest
 from fencepost.encoding.language.state import amount
 from fencepost.sweeps.rows import VERDICTS, Row
-from fencepost.sweeps.sweep_cases import CODE
 
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
-
-BRIEFLY_OF_RUNS: Mapping[str, Callable[[Row], str]] = {
-    Verdict.HOLDS.value: lambda row: f"in {amount(int(row['settings']['runs']), 'run')}",
-    Verdict.VIOLATED.value: lambda row: f"after {amount(row['steps'], 'step')}",
-    Verdict.UNDECIDED.value: lambda row: "not all runs made",
-}
-"""The short text beside the verdict of conformance runs in a cell."""
 
 
 def brief(row: Row) -> str:
     """Return the short text beside a verdict in a cell: rounds, steps, faults."""
-    if row["solver"] == CODE and row["verdict"] in BRIEFLY_OF_RUNS:
-        return BRIEFLY_OF_RUNS[row["verdict"]](row)
     match row["verdict"]:
         case "proved":
             return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
