@@ -15,6 +15,7 @@ COMMANDS = {
 OPTIONS = {
     "check --rounds": "check --bound rounds=R",
     "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
+    "quorum --format csv": "quorum --format json",
     "serve --mcp": "serve",
     "sweep --bookkeeper": "conform PROTOCOL --bookkeeper LIB --seed N",
     "check --format sequencediagram": "check --format mermaid",
