@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.engine.named_clauses import found_text
@@ -24,6 +24,11 @@ def counts(rows: Iterable[Row]) -> dict[str, int]:
     """Return the number of rows by verdict, in the order of `VERDICTS`, without zeros."""
     counted = Counter(row["verdict"] for row in rows)
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
+
+
+def in_words(counted: Mapping[str, int]) -> str:
+    """Return the numbers by verdict in words, without verdicts that have none."""
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted.get(verdict))
 
 
 @dataclass

@@ -17,11 +17,10 @@ from fencepost.cli.options.search import drop_declared_option, memory_option, ve
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import StatusLine
-from fencepost.cli.rendering.words import in_words
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import counts, left_out
+from fencepost.sweeps.summary import counts, in_words, left_out
 
 
 @grouped_command(example="fencepost sweep grids/bookkeeper-4.13-up-to-3.toml found/up-to-3")

@@ -10,12 +10,14 @@ from dataclasses import astuple
 from fencepost.cli.rendering.check_text import sentence
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, asked, matrices, unlike
-from fencepost.cli.rendering.words import SIGNS, brief, in_words
-from fencepost.encoding.language.state import show_all
+from fencepost.encoding.engine.verdicts import Fewest
+from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.safe_text import one_line
 from fencepost.sweeps.rows import COLUMNS as OF_ROWS
 from fencepost.sweeps.rows import Row
-from fencepost.sweeps.summary import by_solver, counts, finding, left_out, varying
+from fencepost.sweeps.summary import by_solver, counts, finding, in_words, left_out, varying
+
+SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
 
 def text(report: SweepReport) -> str:
@@ -93,6 +95,31 @@ def _each(rows: Sequence[Row]) -> str:
 def table(lines: Sequence[Sequence[str]]) -> str:
     """Return lines of cells in columns as wide as their contents."""
     return "\n".join(columns([[one_line(cell) for cell in line] for line in lines]))
+
+
+def brief(row: Row) -> str:
+    """Return the short text beside a verdict in a cell: rounds, steps, faults."""
+    match row["verdict"]:
+        case "proved":
+            return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
+        case "holds":
+            by_steps = row["bound"] is not None
+            return f"to {amount(row['bound'], 'step') if by_steps else amount(row['searched'], 'round')}"
+        case "violated":
+            least = "" if row["fewest"] == Fewest.OF_ALL.value else "≤"
+            return f"{least}{amount(row['steps'], 'step')}, {faults(row)}"
+        case "undecided":
+            return f"none in {amount(row['searched'], 'round')}" if row["searched"] else "no round finished"
+        case "vacuous":
+            return "nothing tested"
+        case _:
+            return "see why"
+
+
+def faults(row: Row) -> str:
+    """Return the number of faults of a counterexample in words."""
+    number = sum((row["faults"] or {}).values())
+    return amount(number, "fault") if number else "no fault"
 
 
 # Tables for other programs and for pages.
