@@ -46,7 +46,7 @@ EXPRESSIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def test_expressions_have_the_values_that_the_file_has() -> None:
-    """Planted: `+` for `-`; a loss that is read as its default."""
+    """Planted: `+` for `-`."""
     (replay,) = replays_in(SAVED, None, ())
     assert replay.counterexample is not None
     system, value = replay.counterexample.system, replay.counterexample.value
