@@ -14,6 +14,7 @@ from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
 from fencepost.answers.steps import ATTRIBUTES_SINCE
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding.language.state import amount
+from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.files.setters import DEFAULT, setter_lines
@@ -328,8 +329,4 @@ def left_out() -> str:
 
     Layers that are off by default are not named: the table has the losses of every setting.
     """
-    from fencepost.properties.catalogue import unmodelled
-
-    lines = unmodelled((name, {}) for name in ("bookkeeper", "ledger-copies"))
-    never = (line.partition("; off here")[0].removeprefix("not modelled of ") for line in lines)
-    return f"not modelled in any instance of {'; of '.join(never)}".replace(" in any instance:", ":")
+    return f"not modelled in any instance of {'; of '.join(map(': '.join, IN_NO_INSTANCE.items()))}"
