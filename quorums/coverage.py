@@ -24,9 +24,6 @@ from fencepost.quorums.questions import (
     AtMost,
     Constraint,
     SetQuestion,
-    Sets,
-    Union,
-    Within,
     exactly,
     partition,
 )
@@ -68,21 +65,6 @@ class Cohort:
 
 FENCING = Cohort("fencing", "fenced", ("pending", "unknown"), "EC = (E - AQ) + 1")
 READS = Cohort("reads", "no such entry", ("has it", "pending", "unknown"), "QC = (WQ - AQ) + 1")
-
-
-def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int) -> tuple[bool, ...]:
-    """Return the results of the four definitions, on plain sets.
-
-    There are enough answers. Every ack quorum has an answer. Fewer bookies are silent than an ack quorum has.
-    No ack quorum is silent.
-    """
-    silent, quorums = frozenset(cohort) - answers, [set(quorum) for quorum in combinations(cohort, aq)]
-    return (
-        len(answers) >= needed,
-        bool(answers) and all(answers & quorum for quorum in quorums),
-        len(silent) < aq,
-        not any(quorum <= silent for quorum in quorums),
-    )
 
 
 # All sizes: the cohort split by answer
@@ -230,27 +212,23 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
     asked = cohort.positions(configuration)
     aq = configuration.ack_quorum
     needed = cohort.enough(formulas, *configuration.sizes)
-    answers: tuple[Constraint, ...] = (
-        *partition(asked, (cohort.counts, *cohort.others)),
-        Union("silent", cohort.others),
-    )
+    answers, silent = partition(asked, (cohort.counts, *cohort.others)), "|".join(cohort.others)
     enough, short = AtLeastOf(needed, cohort.counts, asked), AtMost(needed - 1, cohort.counts, asked)
-    quorum = (*exactly(aq, "ack quorum", asked), Within("ack quorum", asked))
+    unanswered = (*exactly(aq, "ack quorum", asked), Apart("ack quorum", cohort.counts, asked))
     quorums = list(combinations(asked, aq))
 
     def question(sentence: str, *constraints: Constraint) -> SetQuestion:
         return SetQuestion(configuration, sentence, (*answers, *constraints))
 
     said = f"{cohort.formula} is {needed} here"
-    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeastOf(aq, "silent", asked))
+    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeastOf(aq, silent, asked))
     yield question(
-        f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, "silent", asked)
+        f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, silent, asked)
     )
     yield question(
         f"{said}: enough answers, yet an ack quorum gave none",
         enough,
-        *quorum,
-        Apart("ack quorum", cohort.counts),
+        *unanswered,
     )
     yield question(f"{said}: enough answers, yet there is none", enough, AtMost(0, cohort.counts, asked))
     yield question(
@@ -261,15 +239,8 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
     yield question(
         f"{said}: too few answers, yet no ack quorum is silent",
         short,
-        *(AtMost(aq - 1, "silent", members) for members in quorums),
+        *(AtMost(aq - 1, silent, members) for members in quorums),
     )
-
-
-def breaks(cohort: Cohort, formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether the four definitions disagree on these answers."""
-    needed = cohort.enough(formulas, *configuration.sizes)
-    said = definitions(sets[cohort.counts], cohort.positions(configuration), needed, configuration.ack_quorum)
-    return len(set(said)) > 1
 
 
 def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
@@ -283,9 +254,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
     def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
         return questions(cohort, formulas, configuration)
 
-    def is_broken(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-        return breaks(cohort, formulas, configuration, sets)
-
     for_all = Lemma(
         name=f"coverage-{cohort.name}",
         sentence=sentence,
@@ -293,8 +261,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         expected=LemmaVerdict.PROVED,
         obligations=lambda formulas: sizes_obligations(cohort, formulas),
         restated=lambda formulas: set_obligations(cohort, formulas),
-        questions=ask_about,
-        breaks=is_broken,
         argument=REDUCED,
     )
     enumerated = Lemma(
@@ -303,7 +269,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         statement=statement,
         expected=LemmaVerdict.HOLDS,
         questions=ask_about,
-        breaks=is_broken,
     )
     return for_all, enumerated
 
