@@ -18,7 +18,7 @@ from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.files.setters import DEFAULT, setter_lines
-from fencepost.quorums.quantities import quantities
+from fencepost.quorums.quantities import values_of
 
 MOST = 24
 """The lines of the first screen."""
@@ -90,13 +90,13 @@ def read(advice: Advice) -> list[str]:
 
 def survived(advice: Advice) -> list[tuple[str, int]]:
     """Return what the setup survives, in numbers of bookies and racks."""
-    number = {one.number: one.value for one in quantities(advice.deployment)}
+    values = values_of(advice.deployment)
     return [
-        ("bookies whose disks may be lost for good", int(number[6])),
-        ("bookies that may be down while a ledger is written", int(number[11])),
-        ("bookies that may be down while a new owner recovers it", min(int(number[7]), int(number[8]))),
-        ("bookies whose copies auto-recovery restores", int(number[16])),
-        ("racks that each write set needs to survive the loss of one", int(number[20])),
+        ("bookies whose disks may be lost for good", int(values["sure"])),
+        ("bookies that may be down while a ledger is written", int(values["spare"])),
+        ("bookies that may be down while a new owner recovers it", int(values["rewriting"])),
+        ("bookies whose copies auto-recovery restores", int(values["restored"])),
+        ("racks that each write set needs to survive the loss of one", int(values["racks_enough"])),
     ]
 
 
