@@ -91,44 +91,22 @@ def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligatio
     silent_fit = [z3.And(t >= 0, t <= o) for t, o in zip(takes[1:], others, strict=True)]
     no_quorum = z3.Not(z3.Exists(takes[1:], z3.And(*silent_fit, sum(takes[2:], takes[1]) == AQ)))
 
-    name = f"coverage-{cohort.name}"
+    defined = {
+        "enough": (f"there are {cohort.formula} answers", enough),
+        "every-quorum": ("every ack quorum has answered", meets_all),
+        "few-silent": ("fewer than AQ bookies are silent", too_few),
+        "no-quorum": ("no ack quorum is silent", no_quorum),
+    }
+    same = [("enough", "every-quorum"), ("enough", "few-silent"), ("few-silent", "no-quorum")]
     return [
         obligation(
-            f"{name}.enough-then-every-quorum",
-            f"If there are {cohort.formula} answers, every ack quorum has answered",
-            [*sizes, enough],
-            meets_all,
-        ),
-        obligation(
-            f"{name}.every-quorum-then-enough",
-            f"If every ack quorum has answered, there are {cohort.formula} answers",
-            [*sizes, meets_all],
-            enough,
-        ),
-        obligation(
-            f"{name}.enough-then-few-silent",
-            f"If there are {cohort.formula} answers, fewer than AQ bookies are silent",
-            [*sizes, enough],
-            too_few,
-        ),
-        obligation(
-            f"{name}.few-silent-then-enough",
-            f"If fewer than AQ bookies are silent, there are {cohort.formula} answers",
-            [*sizes, too_few],
-            enough,
-        ),
-        obligation(
-            f"{name}.few-silent-then-no-quorum",
-            "If fewer than AQ bookies are silent, no ack quorum is silent",
-            [*sizes, too_few],
-            no_quorum,
-        ),
-        obligation(
-            f"{name}.no-quorum-then-few-silent",
-            "If no ack quorum is silent, fewer than AQ bookies are silent",
-            [*sizes, no_quorum],
-            too_few,
-        ),
+            f"coverage-{cohort.name}.{one}-then-{other}",
+            f"If {defined[one][0]}, {defined[other][0]}",
+            [*sizes, defined[one][1]],
+            defined[other][1],
+        )
+        for pair in same
+        for one, other in (pair, pair[::-1])
     ]
 
 
