@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,6 @@ from fencepost.answers.checked import at_sizes
 from fencepost.answers.known import KNOWN, chosen, decide, decisive
 from fencepost.answers.outside import explained
 from fencepost.answers.requests import seconds_from_now
-from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
@@ -158,6 +158,10 @@ def check_known(
     return code
 
 
+EACH = 300.0
+"""The seconds of a run if there is no limit, as in `check`."""
+
+
 @dataclass
 class KnownRuns:
     """The runs of the command, with the rows of those that were reached."""
@@ -166,6 +170,8 @@ class KnownRuns:
     limits: Limits
     rows: dict[int, KnownRow] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
+    now: int = 0
+    """The number of the run that is under way."""
     interrupted: bool = False
     elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
 
@@ -175,37 +181,41 @@ class KnownRuns:
         found = [known.get(n) or _not_reached(run, solver, reason) for n, run in enumerate(self.runs)]
         return KnownReport(tuple(found), self.interrupted, self.elapsed(), self.spent)
 
-    def take(self, number: int, outcome: Outcome) -> KnownRow:
-        """Keep the outcome of a run, and return its row."""
-        self.rows[number] = row = KnownRow(self.runs[number], decisive(outcome), reached=True)
+    def share(self) -> float:
+        """Return the seconds of the run that begins now; without a time limit those of a `check`."""
+        left = self.limits.timeout - self.limits.gone - self.elapsed()
+        return EACH if left == math.inf else max(0.0, round(left / (len(self.runs) - self.now), 2))
+
+    def take(self, outcome: Outcome) -> None:
+        """Keep the outcome of the run that is over."""
+        self.rows[self.now] = KnownRow(self.runs[self.now], decisive(outcome), reached=True)
         self.interrupted = outcome.interrupted
         for part, took in outcome.spent.items():
             self.spent[part] = self.spent.get(part, 0.0) + took
-        return row
 
 
 def _run(
     runs: Sequence[Run], limits: Limits, progress: CheckProgress, hand: Callable[[KnownReport], None]
 ) -> KnownReport:
-    """Check the runs, each with a fair share of the time that is left.
+    """Check the runs one after another, each with a fair share of the time that is left.
 
     The report so far goes to `hand` after each run, and before a violation is announced.
     """
-    made, turns = KnownRuns(runs, limits), Turns(len(runs), limits)
+    made = KnownRuns(runs, limits)
 
     def announcing() -> None:
         assert progress.under_way is not None
         result = decisive(progress.under_way())
-        hand(made.report(under_way={turns.number: KnownRow(runs[turns.number], result, reached=True)}))
+        hand(made.report(under_way={made.now: KnownRow(runs[made.now], result, reached=True)}))
 
     progress.announcing = announcing
     try:
-        for number, seconds in turns:
-            progress.begin(f"{number + 1} of {len(runs)}: {_title(runs[number])}")
-            outcome = decide(runs[number], replace(limits, timeout=seconds, gone=0.0), progress.hear)
-            row = made.take(number, outcome)
-            if row.result.verdict is Verdict.UNDECIDED:
-                turns.undecided(number, outcome.seconds)
+        for made.now, run in enumerate(runs):
+            if not (seconds := made.share()):
+                break
+            progress.begin(f"{made.now + 1} of {len(runs)}: {_title(run)}")
+            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
+            made.take(outcome)
             hand(made.report())
             if made.interrupted:
                 break

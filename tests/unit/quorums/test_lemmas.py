@@ -9,10 +9,10 @@ from itertools import combinations
 import pytest
 import z3
 
-from fencepost.answers import lemmas as catalogue
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.solving.answers import Deadline, GaveUp, No, Yes
 from fencepost.encoding.solving.scripts import cvc5_version
+from fencepost.properties import lemmas as catalogue
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.lemmas import CONFIRMED, Lemma, LemmaJob, LemmaResult, LemmaVerdict, settle
