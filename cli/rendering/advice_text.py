@@ -318,9 +318,8 @@ def notes(advice: Advice) -> list[str]:
     release = advice.setup.release
     other = f"Other known bugs of {release}, which lose nothing: {others}. " if others else ""
     shown = f"{SHOWN} " if ordered(release) >= ATTRIBUTES_SINCE else ""
-    sizes = " ".join(f"--set {name}={number}" for name, number in advice.setup.sizes.items())
-    detail = f"A loss in detail: fencepost known NAME; at your sizes: fencepost known NAME {sizes}. "
-    detail += f"All of the release: fencepost releases {release}."
+    detail = "A loss in detail: fencepost known NAME (--set: at your sizes). All of the release: "
+    detail += f"fencepost releases {release}."
     left = left_out()
     found += [f"{other}{shown}{search_of(advice.setup, advice.losses)} {detail} {left[0].upper()}{left[1:]}."]
     return found
