@@ -132,7 +132,7 @@ def at_sizes(known: Expectation, given: Mapping[str, str]) -> Expectation:
     A loss is asked about as in a cell: in the newest release that has it, and the violation of one of the
     properties, joined by "+", is enough. Raises BadInput.
     """
-    if known.switch in given:
+    if known.switch is not None and known.switch in given:
         why = f"is the switch of {known.name}, which has its bug here; leave it out"
         raise BadInput(f"--set {known.switch}={given[known.switch]}: {why}")
     own = replace(known, settings={**known.settings, **given}, steps=None, switch=None)

@@ -210,9 +210,7 @@ def ask_cnf(question: SetQuestion, deadline: Deadline) -> Sets | None:
             return question.sets(lambda member: variables[member] in true)
 
 
-def _clauses(
-    constraint: Constraint, variables: Mapping[Member, int], pool: IDPool
-) -> Sequence[Sequence[int]]:
+def _clauses(constraint: Constraint, variables: Mapping[Member, int], pool: IDPool) -> list[list[int]]:
     """Return the clauses of a constraint. PySAT's encodings accept only bounds from 0 to n."""
     literals = [variables[member] for member in _members(constraint)]
     if isinstance(constraint, Apart):
@@ -223,7 +221,7 @@ def _clauses(
         return [] if (count <= 0 if is_least else count >= 0) else [[]]
     encode = CardEnc.atleast if is_least else CardEnc.atmost
     encoded: CNF = encode(lits=literals, bound=count, vpool=pool, encoding=EncType.seqcounter)
-    clauses: Sequence[Sequence[int]] = encoded.clauses
+    clauses: list[list[int]] = encoded.clauses
     return clauses
 
 
