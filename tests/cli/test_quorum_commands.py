@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.answers import lemmas as catalogue
 from fencepost.cli.process.listener import listen
 from fencepost.encoding.solving.answers import TIME_OUT, CpuDeadline
 from fencepost.encoding.solving.workers import Worker
+from fencepost.properties import lemmas as catalogue
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.smt import Reply
