@@ -34,7 +34,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fencepost.cli.rendering.sweep_matrices import named
-from fencepost.cli.rendering.words import in_words
 from fencepost.sweeps import pipeline
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan, read_grid
@@ -42,7 +41,7 @@ from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, Answer, lasting
 from fencepost.sweeps.rows import FOUND, TASK, Row, asked, case_of, cases_of, from_arrow, parts_of, to_arrow
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store, opened
-from fencepost.sweeps.summary import counts
+from fencepost.sweeps.summary import counts, in_words
 from fencepost.sweeps.sweep_cases import SweepCase, together
 
 GRID = """
@@ -91,15 +90,11 @@ def measure(text: str, runs: int) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         grid = Path(folder, "grid.toml")
         grid.write_text(text)
-        environment = os.environ | {"FENCEPOST_CACHE": str(Path(folder, "cache"))}
-        subprocess.run(command("loop", grid, Path()), env=environment, check=True)  # fills the cache
         for number in range(runs):
             for way in WAYS[:: 1 if number % 2 == 0 else -1]:
                 begun = time.perf_counter()
                 out = Path(folder, f"{way}-{number}")
-                subprocess.run(
-                    command(way, grid, out), env=environment, check=True, stdout=subprocess.DEVNULL
-                )
+                subprocess.run(command(way, grid, out), check=True, stdout=subprocess.DEVNULL)
                 seconds[way].append(time.perf_counter() - begun)
                 print(f"{way} {seconds[way][-1]:.1f} s, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
     return seconds

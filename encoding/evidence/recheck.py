@@ -114,7 +114,7 @@ def certify(
     _check_readable(folder, found, properties, system)
     yield PreparationPhase("certificate: building")
     begun = time.perf_counter()
-    asking = Asking(system, properties, found.budgets, cached=False)
+    asking = Asking(system, properties, found.budgets)
     if any(claim.rounds is not None for claim in found.claims):
         yield RecheckedProof(COMMUTATION, asking.rounds.asked, 0, time.perf_counter() - begun, 0.0)
     for question in questions(found.claims, system):
