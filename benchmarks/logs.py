@@ -24,7 +24,11 @@ from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LENGTHS = (100, 1_000, 10_000)
-KNOWN = (("corpus/sharded_kv", {}), ("corpus/semaphores", {}), ("corpus/simple_decentralized_lock", {}))
+KNOWN: tuple[tuple[str, dict[str, int]], ...] = (
+    ("corpus/sharded_kv", {}),
+    ("corpus/semaphores", {}),
+    ("corpus/simple_decentralized_lock", {}),
+)
 """The examples whose random executions do not end, each with its settings."""
 PROCESSES = (
     ("corpus/sharded_kv", {"nodes": 5}),
