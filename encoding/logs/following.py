@@ -21,7 +21,8 @@ from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.encoding.logs.events import Event, Log, Logs
-from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, Names, same, validate
+from fencepost.encoding.logs.matching import Names, same
+from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, validate
 
 CONTROLLED = 200
 """The number of lines up to which each line is changed in turn, to see whether the change is refused."""

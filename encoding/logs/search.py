@@ -28,9 +28,7 @@ from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain, shown_name
 from fencepost.encoding.logs.events import Event, Log
-
-Names = tuple[tuple[str, str], ...]
-"""The values found for names of the log, as pairs of texts."""
+from fencepost.encoding.logs.matching import Names, is_name, means, same, united, valued
 
 Node = tuple[tuple[int, ...], State, Names, bool]
 
@@ -227,7 +225,7 @@ class LogSearch:
                     yield event, None, further, state, names
                 continue
             for step, own in self._of(event):
-                known = _united(names, own)
+                known = united(names, own)
                 if known is None or not self._is_actor(step.action, event.process, state):
                     continue
                 for after in self.successors(step, state):
@@ -256,7 +254,7 @@ class LogSearch:
         if event not in self._candidates:
             found = []
             for step in self._by_name.get(event.action, ()):
-                named = _means(event, step.action, self.sorts[event.action])
+                named = means(event, step.action, self.sorts[event.action])
                 if named is not None:
                     found.append((step, named))
             self._candidates[event] = found
@@ -309,57 +307,12 @@ def validate(logs: Sequence[Log], follower: LogSearch) -> None:
                 )
         for symbol, value in event.arguments.items():
             sorts = follower.sorts[event.action].get(symbol, ())
-            if sorts and not any(is_name(value, sort) or _valued(value, sort) for sort in sorts):
+            if sorts and not any(is_name(value, sort) or valued(value, sort) for sort in sorts):
                 listed = [show(v) for sort in sorts for v in sort]
                 raise BadInput(
                     f"{event.where}: {symbol} = {value!r}: not a value of {event.action}; "
                     f"valid: {listed[0]} to {listed[-1]}"
                 )
-
-
-def is_name(value: Json, sort: Sort) -> bool:
-    """Return whether the value is a name of the log, such as an address, whose label is to be found."""
-    labelled = not any(isinstance(v, int) for v in sort)
-    return labelled and isinstance(value, str) and not _valued(value, sort)
-
-
-def same(told: Json, value: Value) -> bool:
-    """Return whether a value of a log is that of the protocol."""
-    own = plain(value)
-    return told == show(value) or (told == own and isinstance(told, bool) is isinstance(own, bool))
-
-
-def _valued(value: Json, sort: Sort) -> bool:
-    return any(same(value, own) for own in sort)
-
-
-def _means(event: Event, action: GroundAction, sorts: Mapping[str, Sequence[Sort]]) -> Names | None:
-    """Return the values of names if the event is that action, or None if it is not.
-
-    A value of one action is no name in another action that is called the same.
-    """
-    found: dict[str, str] = {}
-    for parameter, own in zip(action.schema.parameters, action.arguments, strict=True):
-        told = event.arguments.get(parameter.symbol)
-        if told is None or same(told, own):
-            continue
-        if not all(is_name(told, sort) for sort in sorts[parameter.symbol]):
-            return None
-        if found.setdefault(str(told), show(own)) != show(own):
-            return None
-    return tuple(sorted(found.items()))
-
-
-def _united(names: Names, further: Names) -> Names | None:
-    """Return the pairs of both, or None if a name would have two values or a value two names."""
-    if not further:
-        return names
-    found = dict(names)
-    for name, value in further:
-        if found.get(name, value) != value or any(v == value and n != name for n, v in found.items()):
-            return None
-        found[name] = value
-    return tuple(sorted(found.items()))
 
 
 def _actor(step: Step) -> Value | None:

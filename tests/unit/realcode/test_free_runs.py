@@ -17,9 +17,10 @@ import pytest
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.logs.following import Fit
 from fencepost.realcode import free_runs
-from fencepost.realcode.free_runs import FreeRun, FreeRuns, free_ground, take
+from fencepost.realcode.free_runs import FreeRuns, free_ground, take
 from fencepost.realcode.harness_session import OutOfStep, Playback, dumped
 from fencepost.realcode.runs import Ground
+from fencepost.realcode.scheduler import FreeRun
 from support.realcode import run_kept as run
 
 KEPT = Path(__file__).parents[2] / "realcode" / "free"
