@@ -10,16 +10,6 @@ from typing import Any
 
 import click
 
-from fencepost.answers.requests import (
-    AskedRequests,
-    CheckedRequest,
-    Request,
-    ask_all,
-    request_of,
-    says_nothing,
-    small_instances,
-)
-from fencepost.answers.witness_hints import with_hints
 from fencepost.cli.commands.check_certificates import (
     kept_of,
     prepare_certificates,
@@ -55,6 +45,16 @@ from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folde
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
 from fencepost.cli.rendering.verdict_text import SIMULATION
+from fencepost.cli.requests import (
+    AskedRequests,
+    CheckedRequest,
+    Request,
+    ask_all,
+    request_of,
+    says_nothing,
+    small_instances,
+)
+from fencepost.cli.witness_hints import with_hints
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience

@@ -106,7 +106,7 @@ def listed(names: Sequence[str], word: str = "and") -> str:
 
 def _with_releases(name: str) -> str:
     """Return a bug with the releases of BookKeeper that have it, if any."""
-    from fencepost.answers.affected import affected, family, span
+    from fencepost.advice.affected import affected, family, span
 
     releases = affected(family(name))
     return f"{name} ({span(releases)})" if releases else name

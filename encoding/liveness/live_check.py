@@ -30,7 +30,7 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Liveness, Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.liveness.ending import every_execution_ends
-from fencepost.encoding.liveness.lasso_search import FoundLasso, Unmet, search_lassos
+from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.monitor import END, SAVE, Monitored, loops, rests, within
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
@@ -163,7 +163,7 @@ class LivenessCheck:
         except OutOfTime:
             pass
 
-    def _take(self, message: Visiting | FoundLasso | Unmet | Visited | Ended) -> None:
+    def _take(self, message: Visiting | FoundLasso | UnmetFairness | Visited | Ended) -> None:
         """Handle a message of the search of the graph."""
         match message:
             case Visiting():
@@ -172,7 +172,7 @@ class LivenessCheck:
                 prop = next(p for p in self._properties if p.name == path.property)
                 actions, choices, beginning = path.execution(self._system)
                 self._refute(prop, actions, choices, beginning, begins, is_shortest)
-            case Unmet(property=name):
+            case UnmetFairness(property=name):
                 self._vacuous(next(p for p in self._properties if p.name == name))
             case Visited():
                 live = Live(LiveBasis.STATES, None, self._fair)

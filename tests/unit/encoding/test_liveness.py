@@ -40,7 +40,7 @@ from fencepost.encoding.language.system import Liveness
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.liveness import fair_components, lasso_search, live_check, monitor, state_graph
 from fencepost.encoding.liveness.ending import every_execution_ends
-from fencepost.encoding.liveness.lasso_search import FoundLasso, Unmet
+from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.liveness.monitor import Monitored
 from support.against_exploring import seeds_of_each_tier
@@ -56,7 +56,7 @@ def searched(system: System, module: Any = lasso_search) -> tuple[FoundLasso | N
     found = list(module.search_lassos(system, system.liveness, {}, None))
     assert type(found[-1]).__name__ == "Visited"
     lasso = next((m for m in found if type(m).__name__ == "FoundLasso"), None)
-    return lasso, not any(type(m).__name__ == "Unmet" for m in found)
+    return lasso, not any(type(m).__name__ == "UnmetFairness" for m in found)
 
 
 def refuted(monitored: Monitored) -> bool:
@@ -614,4 +614,4 @@ def test_a_property_of_liveness_is_no_property_about_states() -> None:
         choose(made, ("live",))
 
 
-_ = Unmet, Visited
+_ = UnmetFairness, Visited
