@@ -24,6 +24,7 @@ from fencepost.encoding.induction.proof_obligations import (
     as_clauses,
     formulas,
 )
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -31,6 +32,11 @@ from fencepost.encoding.solving.logic import Renaming, conj, disj, named
 
 BEGINNING = "beginning"
 """The name of the part about the initial states."""
+
+
+def action_name(schema: Schema) -> str:
+    """Return the name of an action. A monitored system has its arguments in the name of a schema."""
+    return schema.name.partition("(")[0]
 
 
 def action_part(action: str) -> str:
@@ -82,7 +88,7 @@ def steps(system: System, claims: Iterable[str]) -> list[ActionStep]:
     known = claims_named(system, claims)
     names = tuple(claim.name for claim in known)
     found = {claim.name: claim.meaning for claim in known if isinstance(claim, FoundInvariant)}
-    actions = (None, *dict.fromkeys(schema.name for schema in system.schemas))
+    actions = (None, *dict.fromkeys(map(action_name, system.schemas)))
     return [ActionStep(action, names, found) for action in actions]
 
 
@@ -138,7 +144,7 @@ class SingleActions:
 
     def _formulas(self, step: ActionStep) -> ClaimFormulas:
         actions = enumerate(self._symbolic.actions)
-        slots = [slot for slot, action in actions if action.schema.name == step.action]
+        slots = [slot for slot, action in actions if action_name(action.schema) == step.action]
         asked = [INITIALLY] if step.action is None else slots
         return formulas(self._symbolic, claims_named(self._system, step.claims), asked)
 
