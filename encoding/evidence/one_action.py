@@ -15,7 +15,6 @@ from fencepost.encoding.errors import unknown_name
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.smtlib import plain
 from fencepost.encoding.formulas.guarded import ladder
-from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
@@ -106,8 +105,7 @@ class SingleActions:
     """A system with the proof obligations of induction over one action, as clauses or as SMT-LIB text."""
 
     def __init__(self, system: System) -> None:
-        """Translate the system. Raises ModelError if a message may be sent twice with one loss."""
-        sent_at_most_once(system)
+        """Translate the system, in which no message is sent twice with one loss (`sent_at_most_once`)."""
         self._system, self._symbolic = system, Symbolic(system)
 
     def clauses(self, step: ActionStep) -> Clauses:

@@ -44,6 +44,7 @@ from fencepost.encoding.evidence.question_files import (
     questions_of,
     remarks,
 )
+from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.liveness.ending import every_execution_ends
@@ -107,7 +108,8 @@ def certify(
     """Yield each part of a certificate that is confirmed against the system that the manifest names.
 
     If the protocol does not ship, `digest` is that of its source, which must be the one in the manifest.
-    Raises RejectedError for a certificate that is wrong, and BadInput for a file that cannot be read.
+    Raises RejectedError for a certificate that is wrong, BadInput for a file that cannot be read, and
+    ModelError if a message may be sent twice with one loss.
     """
     if found.subject.system != digest:
         raise RejectedError(
@@ -115,6 +117,7 @@ def certify(
             f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
         )
     known_faults(system, found.budgets)
+    sent_at_most_once(system)
     proofs = list(_proofs(folder, found, system))
     for proof in proofs:
         _check_parts(*proof)
