@@ -205,12 +205,42 @@ def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "value-arrives: a value that is sent arrives" in out
 
 
-def test_a_certificate_has_no_liveness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "certificate"
-    file = own(tmp_path, ', fair="weak"')
-    code, _, err = said(capsys, "check", file, "--engine", "ic3", "--certificates", folder)
-    assert code == 3
-    assert "no certificate for rises: a proof of liveness gives none" in err
+def test_a_proof_has_a_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, file = tmp_path / "certificate", own(tmp_path, ', fair="weak"')
+    code, out, _ = said(capsys, "check", file, "--certificates", folder)
+    assert code == 0
+    assert f"certificate: {folder}" in out
+    code, out, _ = said(capsys, "certify", folder, "--protocol", file)
+    assert code == 0
+    assert "rises: certified: every execution ends, and no fair one in a state that owes it; proved by" in out
+    _, out, _ = said(capsys, "certify", folder, "--protocol", file, "--format", "json")
+    (claim,) = json.loads(out)["liveness"]
+    assert (claim["by"], claim["rounds"], claim["claim"]["property"]) == ("ends", None, "rises")
+    assert [part["part"] for part in json.loads(out)["parts"]] == [
+        f"live-rises/{part}" for part in claim["parts"]
+    ]
+
+
+def test_a_proof_by_the_states_is_followed_by_one_with_a_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The states of Peterson's algorithm are few, so without the option they are the proof."""
+    peterson = ROOT / "examples" / "peterson.py"
+    asked = ("check", peterson, "--property", "nobody-starves", "--certificates")
+    code, out, _ = said(capsys, *asked, tmp_path / "made")
+    assert (code, "clauses that were found" in out) == (0, True)
+    code, out, _ = said(capsys, "certify", tmp_path / "made", "--protocol", peterson)
+    assert (code, "nobody-starves: certified: " in out) == (0, True)
+    code, _, err = said(capsys, *asked, tmp_path / "none", "--engine", "enumeration")
+    gives_none = "the engine enumeration gives none; --engine ic3 looks for a proof that has one"
+    assert (code, gives_none in err) == (3, True)
+
+
+def test_a_violation_has_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, *WEAK, "--certificates", tmp_path / "made")
+    assert code == 1
+    assert "no certificate for value-arrives: violated" in err
+    assert not (tmp_path / "made").exists()
 
 
 def test_an_expectation_of_a_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
