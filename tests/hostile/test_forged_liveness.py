@@ -34,6 +34,7 @@ class State(StateSpace):
         self.x = variable(integers(0, 2))
         self.z = variable(integers(0, 2))
         self.y = variable(BOOL)
+        self.side = labels("side", "s", 2)
         self.broken = variable(BOOL)
 
 def up(s):
@@ -42,7 +43,7 @@ def up(s):
 def follow(s):
     return Action(when=s.z < s.x, then=[s.z.set(s.z + 1)], actor="b")
 
-def swing(s):
+def swing(s, side):
     return Action(then=[s.y.set(~s.y)], actor="a")
 
 def break_down(s):
@@ -50,7 +51,7 @@ def break_down(s):
 
 def build(p):
     s = State()
-    own = each(up, s, fair="weak"), each(follow, s, fair="weak"), each(swing, s, fair="weak")
+    own = each(up, s, fair="weak"), each(follow, s, fair="weak"), each(swing, s, s.side, fair="weak, any")
     return System(s, (*own, each(break_down, s)), (
         leads_to("rises", "it rises", s.x == 0, s.x == 2),
         leads_to("half-rises", "it rises half the way", s.x == 0, s.x >= 1),
@@ -66,7 +67,7 @@ class Parameters:
 PROTOCOL = Protocol("rising", "a file of a test", Parameters(), build)
 """
 
-ENDING = FILE.replace(', each(swing, s, fair="weak")', "")
+ENDING = FILE.replace(', each(swing, s, s.side, fair="weak, any")', "")
 DIFFERS = "differs from those built from the manifest"
 NO_PROOF = "learnt clause 1 of the proof does not follow"
 ENDS, ROUNDS, LOOPS = LiveBasis.ENDS, LiveBasis.ROUNDS, LiveBasis.LOOPS
@@ -190,6 +191,13 @@ def test_a_proof_of_each_kind_is_certified(
         f"live-rises/{part}" for part in parts
     ]
     assert {"beginning", "action-up", "action-this-goes-on-for-ever", "witness-rises"} <= set(parts)
+
+
+def test_the_question_of_a_name_is_about_all_its_actions(made: Path) -> None:
+    """In a monitored system each action with its arguments has a name of its own."""
+    for by in (ROUNDS, LOOPS):
+        asked = (made / by.value / "certificate" / "live-rises" / "action-swing.cnf").read_text()
+        assert all(f" swing({side}) happens\n" in asked for side in ("s1", "s2"))
 
 
 def test_it_stands_with_more_rounds(copied: Copied, capsys: pytest.CaptureFixture[str]) -> None:
