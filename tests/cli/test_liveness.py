@@ -59,6 +59,77 @@ def test_a_proof_by_solvers_says_what_it_rests_on(capsys: pytest.CaptureFixture[
     assert rounds in out or loops in out
 
 
+STILL = "violated: it stands still after {} steps (fewest in all)"
+VERDICTS = (
+    ("corpus/failing_two_phase_commit", "all-decide", "", "proved: every execution ends"),
+    ("corpus/failing_two_phase_commit", "all-decide", "coordinator=may_stay_away", STILL.format(4)),
+    ("ricart_agrawala", "enters", "nodes=2", "proved: all 20 reachable states"),
+    ("ricart_agrawala", "enters", "", STILL.format(5)),
+    ("paxos", "value-chosen", "ballots=1", "proved: all 73 reachable states"),
+    ("paxos", "value-chosen", "", "proved: all 3,921 reachable states"),
+    ("corpus/raft", "stable-leader-commits", "entries=1", "proved: all 17,541 reachable states"),
+)
+"""Verdicts of the table in docs/liveness.md: a file, a property, a setting and the beginning of the verdict."""
+
+
+@pytest.mark.parametrize(("file", "prop", "setting", "verdict"), VERDICTS)
+def test_the_verdicts_on_the_examples(
+    file: str, prop: str, setting: str, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("--set", setting) if setting else ()
+    code, out, _ = said(capsys, "check", ROOT / "examples" / f"{file}.py", "--property", prop, *own)
+    assert f"{prop}: {verdict}" in out
+    assert code == (0 if verdict.startswith("proved") else 1)
+
+
+PLANTED = (
+    ("ricart_agrawala", "enters", ("nodes=2",), 'fair="strong"', 'fair="weak"'),
+    (
+        "ricart_agrawala",
+        "enters",
+        ("nodes=2",),
+        'fair="weak") for handler',
+        'fair="weak" if handler is enter else None) for handler',
+    ),
+    ("paxos", "value-chosen", ("ballots=1",), 's.acceptor, s.ballot, fair="weak")', "s.acceptor, s.ballot)"),
+    (
+        "corpus/raft",
+        "stable-leader-commits",
+        ("servers=2", "entries=1"),
+        'each(store, s, *of_server, s.index, fair="weak")',
+        "each(store, s, *of_server, s.index)",
+    ),
+    (
+        "corpus/raft",
+        "stable-leader-commits",
+        ("servers=2", "entries=1"),
+        'each(commit, s, *of_server, s.index, fair="weak")',
+        "each(commit, s, *of_server, s.index)",
+    ),
+)
+"""Fairness that a property of an example needs: the text of the file, and the text without it."""
+
+
+@pytest.mark.parametrize(("file", "prop", "settings", "text", "without"), PLANTED)
+def test_each_fairness_of_an_example_is_needed(
+    file: str,
+    prop: str,
+    settings: tuple[str, ...],
+    text: str,
+    without: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written = (ROOT / "examples" / f"{file}.py").read_text()
+    assert written.count(text) == 1
+    own = tmp_path / "own.py"
+    asked = ("check", own, "--property", prop, *(word for one in settings for word in ("--set", one)))
+    own.write_text(written)
+    assert said(capsys, *asked)[0] == 0
+    own.write_text(written.replace(text, without))
+    assert said(capsys, *asked)[0] == 1
+
+
 def test_standing_still_is_a_loop(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "check", ROOT / "examples" / "dekker.py", "--set", "both=insist")
     assert code == 1
