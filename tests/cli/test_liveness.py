@@ -69,7 +69,7 @@ VERDICTS = (
     ("paxos", "value-chosen", "", "proved: all 3,921 reachable states"),
     ("corpus/raft", "stable-leader-commits", "entries=1", "proved: all 17,541 reachable states"),
 )
-"""Verdicts of the table in docs/liveness.md: a file, a property, a setting and the beginning of the verdict."""
+"""Verdicts of the table in docs/liveness.md: file, property, setting, and how the verdict begins."""
 
 
 @pytest.mark.parametrize(("file", "prop", "setting", "verdict"), VERDICTS)

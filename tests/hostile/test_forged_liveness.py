@@ -266,7 +266,7 @@ def test_fewer_rounds_have_no_proof(copied: Copied, capsys: pytest.CaptureFixtur
 def test_executions_that_need_not_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No state rests here, so the claim about states that rest is true. The property is violated all the same.
+    """No state rests here, so the claim about states that rest is true. The property is false all the same.
 
     Planted: the certificate is believed about the end of each execution.
     """

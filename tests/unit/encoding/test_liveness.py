@@ -118,7 +118,7 @@ def test_a_check_by_solvers_agrees_with_a_plain_search(seeds: range) -> None:
 
 @seeds_of_each_tier(1, 4, 30)
 def test_no_certificate_of_a_violated_property_stands(seeds: range, tmp_path: Path) -> None:
-    """Each kind of monitored system is proved on its own. Its certificate stands only if the property holds."""
+    """Each kind of monitored system is proved on its own. A certificate stands if the property holds."""
     stood = 0
     for seed in seeds:
         system = system_of(drawn(seed))
