@@ -183,7 +183,11 @@ def _certify_claims(
 
 
 def _check_parts(folder: Path, found: Manifest, system: System) -> None:
-    """Raise RejectedError for a missing part that a claim needs, BadInput for a part that no claim needs."""
+    """Raise RejectedError for a missing part that a claim needs, BadInput for a part that no claim needs.
+
+    A property that the system does not have is bad input too.
+    """
+    choose(system, tuple(claim.property for claim in found.claims))
     all_needed = []
     for claim in found.claims:
         names = [question.name for question in questions_of(claim, found.claims, system)]
