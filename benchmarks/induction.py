@@ -6,7 +6,7 @@
     python benchmarks/induction.py --kept runs.jsonl --output docs/generated/induction.md
                                                       the page, and its plots beside it
 
-Each run is a process of its own, with an empty cache. The measure, and the limit, is the processor time of
+Each run is a process of its own. The measure, and the limit, is the processor time of
 all processes of a run together, because other programs on the machine change it least.
 """
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -91,7 +90,7 @@ PATIENCE = 3600
 PAGE = """# Induction beside rounds
 
 Today's protocol, every property that holds together, witnesses included: whole runs of `fencepost check`,
-each a process of its own with an empty cache, as `python benchmarks/induction.py` measured them, one run of
+each a process of its own, as `python benchmarks/induction.py` measured them, one run of
 each, on two cores with nothing else to do. A run that has no answer is ended after some processor time, of
 all its processes together, which stands beside it; the larger ones of its table, or of the same growth, are
 then not begun.
@@ -176,12 +175,11 @@ def curves(name: str, sizes: Sequence[Size], measured: Measured) -> str:
 
 def _run(arguments: Sequence[str], processor: float) -> Point:
     begun = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            run = run_once(arguments, Path(folder), PATIENCE, processor)
-        except RuntimeError:
-            return Point(ENDED, time.perf_counter() - begun, processor)
-        return Point(run.verdict, run.seconds, run.processor)
+    try:
+        run = run_once(arguments, PATIENCE, processor)
+    except RuntimeError:
+        return Point(ENDED, time.perf_counter() - begun, processor)
+    return Point(run.verdict, run.seconds, run.processor)
 
 
 def _measure(sizes: Sequence[Size], ways: Sequence[str], processor: float, kept: Path | None) -> Measured:

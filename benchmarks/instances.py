@@ -1,4 +1,4 @@
-"""The rows that are measured: each a command line and a commutation cache, cold or warm."""
+"""The rows that are measured: each a command line."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ class Row:
     label: str
     arguments: tuple[str, ...]
     """The arguments after `fencepost check`, without `SUFFIX`."""
-    warm: bool = False
-    """Whether an earlier run has filled the commutation cache."""
 
     @property
     def command(self) -> str:
@@ -33,37 +31,32 @@ ALL_AT_N3 = (*NO_DIVERGENCE, "--property", "ack-quorum-reached", "--property", "
 N4, L2 = ("--set", "bookies=4"), ("--set", "entries=2")
 
 
-def cold_and_warm(name: str, label: str, *arguments: str) -> tuple[Row, Row]:
-    """Return the same command with both caches."""
-    return Row(f"{name}-cold", label, arguments), Row(f"{name}-warm", label, arguments, warm=True)
-
-
 def family(protocol: str) -> Iterator[Row]:
     """Yield the main measurements at N=3, L=1."""
     short = protocol.removeprefix("bookkeeper-")
     subject = (protocol, *NO_DIVERGENCE)
-    yield from cold_and_warm(f"{short}-first-trace", f"{short}, first trace", *subject, *FIRST)
-    yield from cold_and_warm(f"{short}-fewest-steps", f"{short}, trace with fewest steps", *subject)
-    yield from cold_and_warm(f"{short}-proof", f"{short}, proof", *subject, *FENCE)
+    yield Row(f"{short}-first-trace", f"{short}, first trace", (*subject, *FIRST))
+    yield Row(f"{short}-fewest-steps", f"{short}, trace with fewest steps", subject)
+    yield Row(f"{short}-proof", f"{short}, proof", (*subject, *FENCE))
     every = (protocol, *ALL_AT_N3, *FENCE)
-    yield from cold_and_warm(f"{short}-proof-of-three", f"{short}, proof of three properties", *every)
+    yield Row(f"{short}-proof-of-three", f"{short}, proof of three properties", every)
 
 
 def larger() -> Iterator[Row]:
     """Yield measurements with four bookies or two entries."""
     subject = ("bookkeeper-4.13", *NO_DIVERGENCE)
-    yield from cold_and_warm("4.13-n4-first-trace", "4.13 N=4, first trace", *subject, *FIRST, *N4)
-    yield from cold_and_warm("4.13-n4-fewest-steps", "4.13 N=4, trace with fewest steps", *subject, *N4)
-    yield from cold_and_warm("4.13-n4-proof", "4.13 N=4, proof", *subject, *FIXED, *N4)
-    yield from cold_and_warm("4.13-l2-first-trace", "4.13 L=2, first trace", *subject, *FIRST, *L2)
-    yield from cold_and_warm("4.13-l2-fewest-steps", "4.13 L=2, trace with fewest steps", *subject, *L2)
-    yield from cold_and_warm("4.13-l2-proof", "4.13 L=2, proof", *subject, *FIXED, *L2)
+    yield Row("4.13-n4-first-trace", "4.13 N=4, first trace", (*subject, *FIRST, *N4))
+    yield Row("4.13-n4-fewest-steps", "4.13 N=4, trace with fewest steps", (*subject, *N4))
+    yield Row("4.13-n4-proof", "4.13 N=4, proof", (*subject, *FIXED, *N4))
+    yield Row("4.13-l2-first-trace", "4.13 L=2, first trace", (*subject, *FIRST, *L2))
+    yield Row("4.13-l2-fewest-steps", "4.13 L=2, trace with fewest steps", (*subject, *L2))
+    yield Row("4.13-l2-proof", "4.13 L=2, proof", (*subject, *FIXED, *L2))
     today = ("bookkeeper", *NO_DIVERGENCE)
-    yield from cold_and_warm("today-n4-proof", "today N=4, inflight 1, proof", *today, "--set", "inflight=1")
+    yield Row("today-n4-proof", "today N=4, inflight 1, proof", (*today, "--set", "inflight=1"))
     striped = ("--set", "ensemble=5", "--set", "bookies=5", "--set", "entries=2")
-    yield from cold_and_warm("today-5-3-2-proof", "today 5/3/2 L=2, proof", *today, *striped)
+    yield Row("today-5-3-2-proof", "today 5/3/2 L=2, proof", (*today, *striped))
     bounded = (*subject, *FIXED, *N4, *L2, "--bound", "rounds=10")
-    yield Row("4.13-n4-l2-ten-rounds-warm", "4.13 N=4 L=2, ten rounds", bounded, warm=True)
+    yield Row("4.13-n4-l2-ten-rounds", "4.13 N=4 L=2, ten rounds", bounded)
 
 
 def growth_row(bookies: int, entries: int, fragments: int) -> Row:
@@ -79,7 +72,7 @@ def growth_row(bookies: int, entries: int, fragments: int) -> Row:
 
 TIMES = (*family("bookkeeper-4.13"), *family("bookkeeper-4.13-tla"), *larger())
 BY_SOLVER = tuple(
-    Row(f"solver-{name}", name, ("bookkeeper-4.13", *NO_DIVERGENCE, *FENCE, "--solver", name), warm=True)
+    Row(f"solver-{name}", name, ("bookkeeper-4.13", *NO_DIVERGENCE, *FENCE, "--solver", name))
     for name in SOLVERS
 )
 GROWTH = (

@@ -62,7 +62,6 @@ _PART = re.compile(r"(\w+) (\d+\.\d+) s")
 
 def run_once(
     arguments: Sequence[str],
-    cache: Path,
     timeout: int = TIMEOUT,
     processor: float | None = None,
     python: str = sys.executable,
@@ -73,13 +72,10 @@ def run_once(
     so many seconds of processor time. `python` is the interpreter of an environment with Fencepost.
     """
     command = [python, "-m", "fencepost.cli", "check", *arguments, "--timeout", str(timeout), *SUFFIX]
-    environment = os.environ | {"FENCEPOST_CACHE": str(cache)}
     heard: list[tuple[float, str]] = []
     with tempfile.TemporaryFile("w+") as output:
         begun = time.perf_counter()
-        with subprocess.Popen(
-            command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True
-        ) as process:
+        with subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             if processor is not None:
                 threading.Thread(target=_interrupt, args=(process, processor), daemon=True).start()
@@ -140,25 +136,20 @@ def read_run(seconds: float, processor: float, text: str, heard: Sequence[tuple[
 
 
 def measure(row: Row, runs: int) -> list[Run]:
-    """Run a row several times, or until a run is long. A cold row gets an empty cache each time."""
+    """Run a row several times, or until a run is long."""
     found: list[Run] = []
-    with tempfile.TemporaryDirectory() as folder:
-        if row.warm:
-            run_once((*row.arguments, "--bound", "rounds=1"), Path(folder))
-        while len(found) < runs and not (found and found[-1].seconds > LONG):
-            cache = Path(folder) if row.warm else Path(folder, f"run-{len(found)}")
-            found.append(run_once(row.arguments, cache))
+    while len(found) < runs and not (found and found[-1].seconds > LONG):
+        found.append(run_once(row.arguments))
     return found
 
 
 def measure_all(rows: Sequence[Row], runs: int) -> dict[str, list[Run]]:
-    """Return the runs of each row by name; rows with the same command and cache share theirs."""
-    known: dict[tuple[tuple[str, ...], bool], list[Run]] = {}
+    """Return the runs of each row by name; rows with the same command share theirs."""
+    known: dict[tuple[str, ...], list[Run]] = {}
     for number, row in enumerate(rows, 1):
         print(f"[{number}/{len(rows)}] {row.name}", end="", file=sys.stderr, flush=True)
-        key = (row.arguments, row.warm)
-        if key not in known:
-            known[key] = measure(row, runs)
-        last = known[key][-1]
+        if row.arguments not in known:
+            known[row.arguments] = measure(row, runs)
+        last = known[row.arguments][-1]
         print(f": {last.verdict}, {last.seconds:.2f} s", file=sys.stderr)
-    return {row.name: known[row.arguments, row.warm] for row in rows}
+    return {row.name: known[row.arguments] for row in rows}

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 
 from measuring import Run, run_once
@@ -93,12 +91,11 @@ class Way:
 
     def run(self, row: Sequence[str], most: float | None) -> None:
         """Run the row once more; `most` is the limit of processor seconds."""
-        with tempfile.TemporaryDirectory() as cache:
-            try:
-                run = run_once((*row, *self.arguments), Path(cache), TIMEOUT, most, self.python)
-            except RuntimeError:
-                self.is_out = True
-                return
+        try:
+            run = run_once((*row, *self.arguments), TIMEOUT, most, self.python)
+        except RuntimeError:
+            self.is_out = True
+            return
         self.is_out = most is not None and run.processor > most and run.verdict == "undecided"
         self.runs.append(run)
 

@@ -42,42 +42,42 @@ REFERENCES = (
         "probe",
         "data loss",
         "0.17 s",
-        "4.13-first-trace-warm",
+        "4.13-first-trace",
         "Yes: same instance, same question. *Where the time goes* says what ours spends beside solving.",
     ),
     Reference(
         "probe",
         "its fewest steps within 3 rounds",
         "0.22 s",
-        "4.13-fewest-steps-warm",
+        "4.13-fewest-steps",
         "Partly: ours also proves that no shorter trace exists in any number of rounds.",
     ),
     Reference(
         "TLC",
         "data loss",
         "133 s, 1.94 M states",
-        "4.13-tla-fewest-steps-cold",
+        "4.13-tla-fewest-steps",
         "Yes: the preset follows the module that TLC ran, and both give a shortest trace (19 steps).",
     ),
     Reference(
         "probe",
         "all executions, recovery reads fence",
         "1.0 s at 9 rounds",
-        "4.13-proof-warm",
+        "4.13-proof",
         "Partly: the probe's figure is one of the two questions of a proof, ours is both.",
     ),
     Reference(
         "TLC",
         "all executions, recovery reads fence",
         "295 s, 3.5 M states",
-        "4.13-tla-proof-cold",
+        "4.13-tla-proof",
         "Partly: TLC checks all its invariants in one run; see the next row.",
     ),
     Reference(
         "TLC",
         "the same",
         "295 s, 3.5 M states",
-        "4.13-tla-proof-of-three-cold",
+        "4.13-tla-proof-of-three",
         "Yes, as far as the invariants are the same: three properties in one run (the fourth needs a spare "
         "bookie).",
     ),
@@ -85,14 +85,14 @@ REFERENCES = (
         "probe",
         "N=4, all executions, recovery reads fence",
         "11 s at 12 rounds",
-        "4.13-n4-proof-warm",
+        "4.13-n4-proof",
         "Partly: one question there, both here.",
     ),
     Reference(
         "probe",
         "N=4 L=2, the property within 10 rounds",
         "18 s",
-        "4.13-n4-l2-ten-rounds-warm",
+        "4.13-n4-l2-ten-rounds",
         "Hardly: the probe stopped after the property; ours also asks whether longer executions exist, on "
         "the other core, and its model has grown since.",
     ),
@@ -151,7 +151,6 @@ def times_table(rows: Sequence[Row], measured: Measured) -> str:
     cells = [
         [
             row.label,
-            "warm" if row.warm else "cold",
             _seconds(measured[row.name]),
             _spread(measured[row.name]),
             f"{_middle(measured[row.name], lambda run: run.processor):.2f}",
@@ -159,7 +158,7 @@ def times_table(rows: Sequence[Row], measured: Measured) -> str:
         ]
         for row in rows
     ]
-    return _table(["row", "cache", "median, s", "least to most", "processor, s", "answer"], cells)
+    return _table(["row", "median, s", "least to most", "processor, s", "answer"], cells)
 
 
 def _parts_table(rows: Sequence[Row], measured: Measured) -> str:
@@ -168,12 +167,12 @@ def _parts_table(rows: Sequence[Row], measured: Measured) -> str:
         runs = measured[row.name]
         spent = [_middle(runs, lambda run, part=part: run.spent[part]) for part in PARTS]  # type: ignore[misc]
         rest = _middle(runs, lambda run: run.seconds - sum(run.spent.values()))
-        cells.append([row.label, "warm" if row.warm else "cold", *(f"{s:.2f}" for s in (*spent, rest))])
-    return _table(["row", "cache", *PARTS, "the rest"], cells)
+        cells.append([row.label, *(f"{s:.2f}" for s in (*spent, rest))])
+    return _table(["row", *PARTS, "the rest"], cells)
 
 
 def _reference_table(measured: Measured) -> str:
-    names = {row.name: f"{row.label}, {'warm' if row.warm else 'cold'}" for row in TIMES}
+    names = {row.name: row.label for row in TIMES}
     cells = [
         [
             reference.source,
@@ -274,9 +273,7 @@ formulas, solving, replay and the printing of the result. Medians of {runs} runs
 most; a run of more than {long} s is not repeated. One that gave up after {timeout} s stands as "over
 {timeout}", with the answer "undecided". Every command ends with `{suffix}`, left out below.
 
-*Cold*: the cache of answers about commutation (`FENCEPOST_CACHE`) is an empty folder. *Warm*: it was filled
-by an earlier run of the same instance. *Processor*: seconds of processor time of all processes of a run
-together; two search side by side.
+*Processor*: seconds of processor time of all processes of a run together; two search side by side.
 
 {load}
 
@@ -305,14 +302,14 @@ and the result.
 
 ## Solvers
 
-The proof at N=3 (warm). All solvers read the same clauses; `z3` is z3's own search.
+The proof at N=3. All solvers read the same clauses; `z3` is z3's own search.
 
 {solvers}
 
 ## Growth
 
 The proof of `no-divergence` on `bookkeeper-4.13` with `recovery_reads_fence=yes` and
-`recovery_floor=fragment`, 3/3/2, cold. Without a spare bookie (N=3) there is only one fragment. *Rounds*
+`recovery_floor=fragment`, 3/3/2. Without a spare bookie (N=3) there is only one fragment. *Rounds*
 are those that cover every execution; *clauses* those of the last question about longer executions.
 
 {growth}

@@ -17,7 +17,6 @@ from fencepost.encoding.engine.messages import ABC, IC3
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.engine.work import Engine, Work
 from fencepost.encoding.enumeration.state_enumeration import StateEnumeration
-from fencepost.encoding.formulas.commutation_cache import cache_folder, usable
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.finder import find as find_by_ic3
 from fencepost.encoding.ic3.found_proof import FoundProof
@@ -108,6 +107,3 @@ def refuse_uncheckable(system: System, limits: Limits) -> None:
     """Raise BadInput or ModelError, before a check begins, for what `check` cannot check."""
     validate(limits, system)
     sent_at_most_once(system)
-    folder = cache_folder()
-    if folder is not None:
-        usable(folder)  # refused once here, not in each process that looks for kept answers

@@ -15,7 +15,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.formulas.commutation_cache import cache_folder
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS, listed, ordered
 
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
@@ -94,14 +93,16 @@ def jdk(tool: str) -> str:
 
 
 def compiled(lib: Library) -> Path:
-    """Return the folder of the harness's classes, compiled for these jars unless they are cached.
+    """Return the folder of the harness's classes, compiled for these jars unless that was done before.
 
-    Raises BadInput if there is no JDK, or if it cannot compile the harness against these jars.
+    It is in $FENCEPOST_CACHE, or else in the user's folder for caches. Raises BadInput if there is no JDK, or
+    if it cannot compile the harness against these jars.
     """
     javac = jdk("javac")
     sources = harness_sources()
-    cache = cache_folder() or Path(tempfile.gettempdir())
-    folder = cache / "realcode" / f"{lib.release}-{_digest(lib, sources, javac)}"
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = os.environ.get("FENCEPOST_CACHE") or Path(caches, "fencepost")
+    folder = Path(cache, "realcode", f"{lib.release}-{_digest(lib, sources, javac)}")
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -33,9 +33,9 @@ def folder_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def answers_of_this_run(folder_of_this_run: Path) -> Iterator[None]:
-    """Keep the answers about commutation and those of `once` in the folder of this run."""
+    """Keep the answers of `once`, and the compiled harness, in the folder of this run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FENCEPOST_CACHE", str(folder_of_this_run / "commutation"))
+        patch.setenv("FENCEPOST_CACHE", str(folder_of_this_run / "harness"))
         patch.setenv(FOLDER, str(folder_of_this_run / "answers"))
         yield
 

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.commutation import Commutation
-from fencepost.encoding.formulas.commutation_cache import Cache, cache_folder
 from fencepost.encoding.formulas.one_round import Round, one_round, template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import RoundTemplate
@@ -170,20 +169,17 @@ class _Recorded:
 class Encoded:
     """The encoding of a system in rounds, within budgets of faults, for queries.
 
-    Without a cache, the solver is asked again about each pair of actions whose commutation does not follow
-    from the variables that they read and write. A message must not be sent twice with one loss
-    (`sent_at_most_once`). Raises ModelError if a trap of these properties does not last, and
-    SolverGaveUpError if the solver gives up on a pair, because another run could then have other blockers.
+    No message may be sent twice with one loss (`sent_at_most_once`). Raises ModelError if a trap of these
+    properties does not last, and SolverGaveUpError if the solver gives up on a pair, because another run
+    could then have other blockers.
     """
 
-    def __init__(
-        self, system: System, properties: Sequence[Property], budgets: Mapping[str, int], cached: bool = True
-    ) -> None:
+    def __init__(self, system: System, properties: Sequence[Property], budgets: Mapping[str, int]) -> None:
         """Translate the system, and find the actions that commute."""
         self.system, self.budgets = system, dict(budgets)
         self.symbolic = Symbolic(system)
         check_traps(self.symbolic, properties)
-        commutation = Commutation(self.symbolic, Cache(cache_folder() if cached else None))
+        commutation = Commutation(self.symbolic)
         self.blockers = commutation.blockers()
         """For each slot the slots that it may not move left past."""
         if commutation.undecided:

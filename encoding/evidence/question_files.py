@@ -59,16 +59,14 @@ class Asking:
     Building raises the errors of `Encoded` and `SingleActions`.
     """
 
-    def __init__(
-        self, system: System, properties: Sequence[Property], budgets: Mapping[str, int], cached: bool = True
-    ) -> None:
+    def __init__(self, system: System, properties: Sequence[Property], budgets: Mapping[str, int]) -> None:
         """Take the system; nothing is built yet."""
-        self._system, self._properties, self._budgets, self._cached = system, properties, budgets, cached
+        self._system, self._properties, self._budgets = system, properties, budgets
 
     @cached_property
     def rounds(self) -> Encoded:
         """The encoding for questions about rounds."""
-        return Encoded(self._system, self._properties, self._budgets, self._cached)
+        return Encoded(self._system, self._properties, self._budgets)
 
     @cached_property
     def actions(self) -> SingleActions:

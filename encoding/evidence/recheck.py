@@ -172,7 +172,7 @@ def _certify_claims(
     properties = choose(system, tuple(claim.property for claim in found.claims))
     yield PreparationPhase("certificate: building")
     begun = time.perf_counter()
-    asking = Asking(system, properties, found.budgets, cached=False)
+    asking = Asking(system, properties, found.budgets)
     if any(claim.rounds is not None for claim in found.claims):
         yield RecheckedProof(COMMUTATION, asking.rounds.asked, 0, time.perf_counter() - begun, 0.0)
     for question in questions(found.claims, system):

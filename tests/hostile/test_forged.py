@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -250,29 +249,7 @@ def test_the_digest_depends_on_every_parameter_and_switch() -> None:
     assert len(found) == len(settings)
 
 
-# Caches and sweeps.
-
-
-def test_a_poisoned_cache_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Planted: a cache with every answer set to yes, with which 4.13 was proved.
-    # Only the rounds ask about commutation. Beside them another engine may end first, and nothing is kept.
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    check = [
-        "check",
-        "bookkeeper-4.13",
-        "--property=no-divergence",
-        "--engine=rounds",
-        "--minimize=none",
-        "--output",
-        str(tmp_path / "x"),
-    ]
-    check += [f"--set={name}=2" for name in ("bookies", "ensemble", "write_quorum")]
-    assert run(check) == 1
-    (file,) = (tmp_path / "cache").iterdir()
-    with sqlite3.connect(file) as database:
-        assert database.execute("UPDATE answers SET answer = 1 WHERE answer = 0").rowcount > 10
-    database.close()
-    assert run(check) == 1
+# Sweeps.
 
 
 @pytest.fixture(scope="module", name="rows")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,11 +19,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 
 MENDED = ("bookkeeper-4.13", "--set", "recovery_reads_fence=yes", "--property", "no-divergence")
 BY_ROUNDS = ("--engine", "rounds")
-
-
-def uncached(folder: Path) -> Mapping[str, str]:
-    """Return the environment of a command without answers about commutation."""
-    return {"FENCEPOST_CACHE": str(folder / "cache")}
 
 
 def when_it_says(process: subprocess.Popen[str], line: str) -> None:
@@ -54,15 +47,6 @@ def disturb(process: subprocess.Popen[str], seconds: float) -> None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGINT)
         time.sleep(0.005)
-
-
-def known(cache: Path) -> dict[str, int]:
-    """Return the kept answers about commutation, by question."""
-    found: dict[str, int] = {}
-    for file in cache.glob("*.sqlite"):
-        with closing(sqlite3.connect(file)) as database:
-            found |= {row[0]: row[1] for row in database.execute("SELECT key, answer FROM answers")}
-    return found
 
 
 def held(process: subprocess.Popen[str], seconds: float) -> None:
@@ -130,38 +114,22 @@ def test_a_certificate_that_is_not_finished_leaves_nothing_behind(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """Return the answers about commutation of a run without interrupts."""
-    folder = tmp_path_factory.mktemp("right")
-    process = supervised("check", *MENDED, *BY_ROUNDS, environment=uncached(folder))
-    assert process.communicate(timeout=600) and process.returncode == 0
-    return known(folder / "cache")
-
-
-def test_ctrl_c_for_everybody_makes_no_pair_not_commute_for_good(
-    right: dict[str, int], tmp_path: Path
-) -> None:
-    process = supervised("check", *MENDED, *BY_ROUNDS, "-v", environment=uncached(tmp_path))
+def test_ctrl_c_for_everybody_while_pairs_are_asked_about_gives_no_wrong_verdict() -> None:
+    process = supervised("check", *MENDED, *BY_ROUNDS, "-v")
     when_it_says(process, "commutation")
     disturb(process, 2.0)
     out, err = process.communicate(timeout=600)
     assert process.returncode in (0, 3), (out, err)
-    kept = known(tmp_path / "cache")
-    assert kept and all(right[key] == answer for key, answer in kept.items())
 
 
-def test_an_interrupted_commutation_keeps_nothing_that_is_wrong(
-    right: dict[str, int], tmp_path: Path
-) -> None:
-    process = supervised("check", *MENDED, *BY_ROUNDS, "-v", environment=uncached(tmp_path))
+def test_an_interrupt_while_pairs_are_asked_about_leaves_the_verdict_open() -> None:
+    process = supervised("check", *MENDED, *BY_ROUNDS, "-v")
     when_it_says(process, "commutation")
     out, _ = end(process)
     assert "undecided: interrupted" in out
-    assert all(right[key] == answer for key, answer in known(tmp_path / "cache").items())
 
 
-def test_ctrl_c_while_traps_are_asked_about_blames_nobody(tmp_path: Path) -> None:
+def test_ctrl_c_while_traps_are_asked_about_blames_nobody() -> None:
     process = supervised(
         "check",
         "verified-log-01",
@@ -170,7 +138,6 @@ def test_ctrl_c_while_traps_are_asked_about_blames_nobody(tmp_path: Path) -> Non
         "rounds",
         "--timeout",
         "20",
-        environment=uncached(tmp_path),
     )
     when_it_says(process, "building")
     disturb(process, 2.0)

@@ -11,7 +11,6 @@ import pytest
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.formulas.commutation import Commutation
-from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import Action, Schema, each
@@ -134,11 +133,10 @@ class Comparison:
 def compare(
     system: System,
     commutation: type[Commutation] = Commutation,
-    cache: Cache | None = None,
 ) -> Comparison:
     """Compare both readings of a system, state by state; the class can be replaced by a mistaken one."""
     symbolic = Symbolic(system)
-    blockers = commutation(symbolic, cache or Cache(None)).blockers()
+    blockers = commutation(symbolic).blockers()
     session = RoundSolver(template(symbolic, blockers, {}), "cadical")
     rounds = complete(session)
     found = _final_states(session, symbolic)

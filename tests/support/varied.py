@@ -18,7 +18,6 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.commutation import Commutation
-from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.one_round import template
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.finder import FoundClauses, find
@@ -532,7 +531,7 @@ def by_rounds(system: System) -> Truth:
     (wanted,) = system.properties
     claims = {**{i.name: i.holds for i in system.invariants}, wanted.name: wanted.holds}
     symbolic = Symbolic(system)
-    blockers = Commutation(symbolic, Cache(None)).blockers()
+    blockers = Commutation(symbolic).blockers()
     outputs = {**claims, "/witness": wanted.witness}
     purse = Purse(MOST_CONFLICTS)
     session = RoundSolver(template(symbolic, blockers, outputs), "cadical", purse=purse)

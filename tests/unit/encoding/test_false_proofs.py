@@ -170,7 +170,7 @@ def test_a_script_for_other_solvers_counts_the_faults_of_every_round(most: int, 
     """The crash is in the first of two rounds. Planted: rounds that the budget of a script leaves out."""
     s = Counter(2)
     made = system(s, after_a_fall, fall, count_to(1), holds=s.number < 2)
-    asking = Asking(made, made.properties, {"crashes": most}, cached=False)
+    asking = Asking(made, made.properties, {"crashes": most})
     query = Query(Kind.PROPERTY, 2, "p")
     script, solver = Terms(), backend("cadical")
     script.read(asking.smtlib(query, []))
@@ -233,7 +233,7 @@ def test_clauses_and_formulas_of_a_large_domain_have_the_same_answer() -> None:
     s = Counter(12)
     asked = steps(system(s, count_to(12), holds=s.number <= 12), ["p"])
     for holds, answers in ((s.number <= 12, {"unsat"}), (s.number < 12, {"unsat", "sat"})):
-        asking = Asking(made := system(s, count_to(12), holds=holds), made.properties, {}, cached=False)
+        asking = Asking(made := system(s, count_to(12), holds=holds), made.properties, {})
         found = set()
         for step in asked:
             script, solver = Terms(), backend("cadical")

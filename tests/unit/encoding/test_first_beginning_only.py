@@ -370,7 +370,7 @@ def test_a_circuit_begins_in_each_initial_state_and_in_no_other() -> None:
 @pytest.mark.parametrize("system", [violated, counter, lambda: nodes(third_never_acts, leader="n1")])
 def test_queries_for_other_solvers_have_the_same_answers(system: Callable[[], System]) -> None:
     made = system()
-    encoded = Encoded(made, made.properties, {}, cached=False)
+    encoded = Encoded(made, made.properties, {})
     name = made.properties[0].name
     for query in (Query(Kind.PROPERTY, 4, name), Query(Kind.WITNESS, 1, name), Query(Kind.COMPLETENESS, 1)):
         clauses, script, dimacs = encoded.clauses(query), z3.Solver(), z3.Solver()

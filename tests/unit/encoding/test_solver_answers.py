@@ -14,7 +14,6 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.evidence.queries import Encoded
 from fencepost.encoding.formulas.commutation import Commutation
-from fencepost.encoding.formulas.commutation_cache import Cache
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.solving import scripts, solvers
@@ -207,15 +206,14 @@ def made() -> Symbolic:
 
 
 def test_a_pair_without_an_answer_may_not_commute_in_this_run_alone(
-    made: Symbolic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Symbolic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Terms, "_check", lambda self, *given: GaveUp("canceled"))
-        silent = Commutation(made, Cache(tmp_path))
+        silent = Commutation(made)
         cautious = silent.blockers()
         assert silent.undecided > 0
-        assert not list(tmp_path.iterdir()), "nothing is kept"
-    commutation = Commutation(made, Cache(tmp_path))
+    commutation = Commutation(made)
     right = commutation.blockers()
     assert commutation.undecided == 0 and commutation.asked > 0
     assert right != cautious
@@ -236,7 +234,7 @@ def test_evidence_that_cannot_be_made_again_is_not_made(gives_up: None) -> None:
         .system
     )
     with pytest.raises(SolverGaveUpError, match="z3, "):
-        Encoded(system, system.properties[:1], {}, cached=False)
+        Encoded(system, system.properties[:1], {})
 
 
 def test_a_search_without_an_answer_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
