@@ -72,7 +72,11 @@ VERDICTS = (
 """Verdicts of the table in docs/liveness.md: file, property, setting, and how the verdict begins."""
 
 
-@pytest.mark.parametrize(("file", "prop", "setting", "verdict"), VERDICTS)
+@pytest.mark.parametrize(
+    ("file", "prop", "setting", "verdict"),
+    VERDICTS,
+    ids=[f"{prop} {setting}" for _, prop, setting, _ in VERDICTS],
+)
 def test_the_verdicts_on_the_examples(
     file: str, prop: str, setting: str, verdict: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,7 +114,11 @@ PLANTED = (
 """Fairness that a property of an example needs: the text of the file, and the text without it."""
 
 
-@pytest.mark.parametrize(("file", "prop", "settings", "text", "without"), PLANTED)
+@pytest.mark.parametrize(
+    ("file", "prop", "settings", "text", "without"),
+    PLANTED,
+    ids=["replies", "leaving", "promises", "storing", "committing"],
+)
 def test_each_fairness_of_an_example_is_needed(
     file: str,
     prop: str,

@@ -321,16 +321,14 @@ def test_a_clause_that_is_left_out(
 ) -> None:
     copy = copied(by)
     found = clauses_in(copy[0])
-    refuted = 0
-    for number in range(len(found)):
-        left = [*found[:number], *found[number + 1 :]]
-        edit(copy[0], live(found=[clause_json(clause) for clause in left]))
-        assert DIFFERS in said_of(capsys, copy)
-        without = forged(copy, by, rounds, left)
+    edit(copy[0], live(found=[clause_json(clause) for clause in found[1:]]))
+    assert DIFFERS in said_of(capsys, copy)
+    for number in range(len(found)):  # a clause may follow from the rest
+        without = forged(copy, by, rounds, [*found[:number], *found[number + 1 :]])
         if without:
-            refuted += 1
             assert f"live-rises/{without[0]}: {NO_PROOF}" in said_of(capsys, copy)
-    assert refuted
+            return
+    pytest.fail("no clause is needed")
 
 
 @pytest.mark.parametrize(("by", "rounds"), KINDS)
@@ -398,7 +396,7 @@ def test_a_budget_that_the_loop_was_not_proved_with(
         (lambda document: document.update(liveness={}), "liveness = {}: must be a list of claims"),
         (
             lambda document: document.update(claims=[document["liveness"][0]["claim"]]),
-            "rises: no such invariant or property; valid: below",
+            "rises: is about liveness",
         ),
         (
             lambda document: document["liveness"][0]["parts"].append("completeness"),
