@@ -1,1 +1,1 @@
-"""Answers to users' questions that need the engines: risks of a configuration, known bugs, theorems."""
+"""Losses of a configuration by their conditions, the advice against them, and known bugs."""

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.answers.losses import CONDITIONS, LOSSES, Loss, document
+from fencepost.answers.losses import Loss, document
 from fencepost.answers.setups import Setup
-from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys
-from fencepost.encoding.errors import BadInput
-from fencepost.protocols.bookkeeper.releases import TAGS, ordered
-
-PROMQL = frozenset(["increase", "sum", "count", "time", "and", "or", "unless", "on", "instance", "success"])
-"""The words of the expressions that are no metrics."""
+from fencepost.protocols.bookkeeper.releases import ordered
 
 
 @dataclass(frozen=True)
@@ -68,62 +62,16 @@ class Alert:
         return list(dict.fromkeys(one.source for one in self.metrics))
 
 
-METRIC = k.keys(
-    kind=k.among(("counter", "summary", "gauge")),
-    since=k.among(TAGS),
-    setting=k.text("the setting that exports it"),
-    source=k.text("the classes that count it"),
-)
-_OF_SETUP = Key(list, "a list of conditions", lambda value: set(value) <= set(CONDITIONS))
-ALERT = {
-    **k.keys(
-        tells=k.text("the alert in words"),
-        expr=k.text("an expression over the metrics of the table"),
-        shows=Key(list, "names of losses", lambda value: set(value) <= {loss.name for loss in LOSSES}),
-    ),
-    "for": k.text("a time"),
-    "needs": _OF_SETUP,
-    "unless": _OF_SETUP,
-    "after": k.flag(),
-}
-
-
-def alerts_of(table: Mapping[str, Any], where: str) -> tuple[Alert, ...]:
-    """Return the alerts of a table. Raises BadInput for a metric without its setting, or one used wrongly."""
-    metrics = {
-        name: Metric(name, **has_keys(row, METRIC, f"{where}, {name}"))
-        for name, row in table["metrics"].items()
-    }
-    found = []
+def _alerts(table: Mapping[str, Any]) -> Iterator[Alert]:
+    """Yield the alerts of the table, each with the metrics of its expression."""
+    metrics = {name: Metric(name, **row) for name, row in table["metrics"].items()}
     for name, row in table["alerts"].items():
-        place = f"{where}, {name}"
-        row = has_keys(row, ALERT, place)
-        used = tuple(_metrics_in(row["expr"], metrics, place))
-        conditions = {key: frozenset(row.get(key, ())) for key in ("shows", "needs", "unless")}
-        wait, after = row.get("for", "0m"), row.get("after", False)
-        found.append(Alert(name, row["tells"], row["expr"], wait, used, after=after, **conditions))
-    return tuple(found)
+        words = dict.fromkeys(word.removesuffix("_count") for word in re.findall(r"\w+", row["expr"]))
+        lists = {key: frozenset(row.get(key, ())) for key in ("shows", "needs", "unless")}
+        yield Alert(name, **row | lists, metrics=tuple(metrics[word] for word in words if word in metrics))
 
 
-def _metrics_in(expr: str, metrics: Mapping[str, Metric], place: str) -> Iterable[Metric]:
-    """Yield the metrics of an expression. Raises BadInput for one that is unknown or used wrongly."""
-    bare = re.sub(r'"[^"]*"|\[\w+\]|\{spares\}', "", expr)
-    for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", bare)):
-        if word in PROMQL:
-            continue
-        metric = metrics.get(word) or metrics.get(word.removesuffix("_count"))
-        if metric is None:
-            raise BadInput(f"{place}: {word} is no metric of the table; valid: {', '.join(metrics)}")
-        if metric.kind == "summary" and word == metric.name:
-            raise BadInput(
-                f"{place}: {word} is a summary, whose quantiles are no count; use increase({word}_count[…])"
-            )
-        if metric.kind != "gauge" and f"increase({word}" not in expr:
-            raise BadInput(f"{place}: {word} only grows, so it is never 0 again; use increase({word}[…])")
-        yield metric
-
-
-ALERTS: tuple[Alert, ...] = alerts_of(document("alerts.toml"), "alerts.toml")
+ALERTS: tuple[Alert, ...] = tuple(_alerts(document("alerts.toml")))
 """The alerts of the table."""
 
 

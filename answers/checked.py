@@ -17,10 +17,11 @@ from fencepost.answers.loss_questions import LossQuestion, any_other, question
 from fencepost.answers.losses import LOSSES, Loss
 from fencepost.answers.setups import SETTINGS, SIZES, Setup
 from fencepost.encoding.documents import whole
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import TABLES
+from fencepost.properties.expectations import TABLES, Expectation
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration, configurations
@@ -123,6 +124,39 @@ def _of_losses(asked: Setup, losses: Sequence[Loss]) -> Iterator[Cell]:
             names.add(loss.name)
             there = [one for one in losses if one.bug and one.is_in(release)]
             yield Cell(loss.name, setup, question(loss, setup, there), not loss.unmet(setup))
+
+
+def at_sizes(known: Expectation, given: Mapping[str, str]) -> Expectation:
+    """Return a known bug on an instance with these settings, with the verdict that its condition says there.
+
+    A loss is asked about as in a cell: in the newest release that has it, and the violation of one of the
+    properties, joined by "+", is enough. Raises BadInput.
+    """
+    if known.switch is not None and known.switch in given:
+        why = f"is the switch of {known.name}, which has its bug here; leave it out"
+        raise BadInput(f"--set {known.switch}={given[known.switch]}: {why}")
+    own = replace(known, settings={**known.settings, **given}, steps=None, switch=None)
+    with_bug = {**own.settings, **_switch_of(known)}
+    parameters = find(known.protocol).parameters(with_bug.items())
+    if known.name not in {loss.name for loss in LOSSES if loss.bug}:
+        return replace(own, settings=with_bug)
+    sizes = Configuration(parameters.ensemble, parameters.write_quorum, parameters.ack_quorum)
+    asked = [one for one in cells(sizes, parameters.bookies) if one.name == known.name]
+    storage = given.get("storage")
+    cell = next((one for one in asked if one.question.settings.get("storage", storage) == storage), asked[0])
+    one, bounds = cell.question, cell.setup.sizes
+    return replace(
+        own,
+        protocol=one.preset,
+        settings={**one.settings, **{name: value for name, value in given.items() if name not in bounds}},
+        release=one.release,
+        property="+".join(one.properties),
+        verdict=Verdict.VIOLATED if cell.can_happen else Verdict.PROVED,
+    )
+
+
+def _switch_of(known: Expectation) -> dict[str, str]:
+    return {known.switch: known.broken} if known.switch else {}
 
 
 def _other(setup: Setup) -> Cell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from fencepost.encoding.errors import unknown_name
@@ -12,7 +13,7 @@ from fencepost.properties.expectations import TABLES, Expectation, Run, read
 if TYPE_CHECKING:
     from fencepost.encoding.engine.events import Listener
     from fencepost.encoding.engine.limits import Limits
-    from fencepost.encoding.engine.verdicts import Outcome
+    from fencepost.encoding.engine.verdicts import Outcome, Result
 
 KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
@@ -72,12 +73,21 @@ def chosen(table: Sequence[Expectation], names: Sequence[str]) -> list[Expectati
 def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) -> Outcome:
     """Check the property of a run on its instance.
 
-    A protocol whose executions are unbounded keeps its limit on rounds.
+    Of properties joined by "+" the violation of one is enough. A protocol whose executions are unbounded
+    keeps its limit on rounds.
     """
     from fencepost.encoding.check import check
     from fencepost.properties.catalogue import find
 
     instance = find(run.known.protocol).instance(run.settings.items(), run.known.release)
-    properties = instance.properties(run.known.property)
-    asked = run.limits(limits).of(instance.system)
-    return check(instance, properties, asked, listener)
+    names = run.known.property.split("+")
+    asked = replace(run.limits(limits).of(instance.system), one_is_enough=len(names) > 1)
+    return check(instance, instance.properties(*names), asked, listener)
+
+
+def decisive(outcome: Outcome) -> Result:
+    """Return the result that decides about a run: the violated one, else one that is undecided, else any."""
+    from fencepost.encoding.engine.verdicts import worst
+
+    verdict = worst(result.verdict for result in outcome.results)
+    return next(result for result in outcome.results if result.verdict is verdict)

@@ -2,7 +2,8 @@
 
 The rows stand in four tables of `properties/expected/`: `risks.toml` (known bugs and settings of bookies),
 `public_losses.toml` (losses that no model has), `copies.toml` (consequences of the quorum arithmetic) and
-`causes.toml`. A condition is decided by the release and by words of the setup, without a search.
+`causes.toml`. A condition is decided by the release and by words of the setup, without a search. The tables
+are read as they are: `tests/unit/test_loss_tables.py` checks each row.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from typing import Any
 
 from fencepost.answers.affected import Bug, affected, bugs_of_releases, has
 from fencepost.answers.setups import TRAITS, Setup
-from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys, parse_toml, whole
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.documents import parse_toml, whole
 from fencepost.properties.expectations import TABLES, Expectation, read
 from fencepost.protocols.bookkeeper.releases import TAGS, Change
 
@@ -171,19 +170,10 @@ def document(name: str) -> Mapping[str, Any]:
 
 
 PUBLIC = "public_losses.toml"
-FEATURE = k.keys(feature=k.text(), words=k.text(), holds=k.among(HOLDS), known=k.text())
-
-
-def features_of(document: Mapping[str, Any], where: str) -> dict[str, Feature]:
-    """Return the features by the key of a file that tells them. Raises BadInput."""
-    found = {}
-    for key, row in document["features"].items():
-        row = has_keys(row, FEATURE, f"{where}, {key}")
-        found[key] = Feature(row["feature"], row["words"], row["holds"], row["known"])
-    return found
-
-
-FEATURES: Mapping[str, Feature] = features_of(document(PUBLIC), PUBLIC)
+FEATURES: Mapping[str, Feature] = {
+    key: Feature(row["feature"], row["words"], row["holds"], row["known"])
+    for key, row in document(PUBLIC)["features"].items()
+}
 """The features by the key of a configuration file that tells them."""
 
 CONDITIONS: Mapping[str, str] = {**TRAITS, **{one.name: one.words for one in FEATURES.values()}}
@@ -193,48 +183,8 @@ VARIANTS = ("unsynced", "no-journal")
 """The setups for which a row of `risks.toml` may have a table of its own."""
 
 
-def _row_keys(conditions: Mapping[str, str]) -> Mapping[str, Key]:
-    of_setup = Key(list, f"a list of {', '.join(conditions)}", lambda v: set(v) <= set(conditions))
-    commits = Key(
-        dict, "a table of releases that were read, each with a commit", lambda v: set(v) <= set(TAGS)
-    )
-    levels = Key(
-        dict, "levels by condition", lambda v: set(v) <= set(conditions) and {*v.values()} <= {*LEVELS}
-    )
-    needed = k.keys(
-        loses=Key((bool, str), "whether it loses an entry, or the loss in a sentence"),
-        needs=of_setup,
-        short=k.text("the loss in a few words"),
-        level=k.among(LEVELS),
-    )
-    return {
-        **needed,
-        "unless": of_setup,
-        "limited_by": of_setup,
-        "easier": levels,
-        "events": k.text("how many events must come together, and within what time"),
-        "cause": k.among(document("causes.toml")),
-        "steps": k.texts("names of steps"),
-        "action": k.text("what can be done and checked"),
-        "when": k.among(WHEN),
-        "who": k.among(WHO),
-        "seen": k.text("how often the loss was seen"),
-        "everything": k.flag(),
-        "source": k.text("where the fault is named"),
-        "asks": k.texts("names of properties"),
-        "entries": Key(int, "a number of entries"),
-        "same_bookie": k.flag(),
-        "at_once": k.flag(),
-        "set": k.table(str, "settings of the model that win over those of the bug's row"),
-        "since": commits,
-        "fixed": commits,
-        **{variant: Key(dict, "the same keys, for such a setup") for variant in VARIANTS},
-    }
-
-
-def _loss_of(name: str, row: Mapping[str, Any], place: str, **own: Any) -> Loss:
-    """Return the loss of a row. Raises BadInput for a row that is not as it must be."""
-    row = has_keys(row, PUBLIC_ROW if own["kind"] == "public" else ROW, place)
+def loss_of(name: str, row: Mapping[str, Any], **own: Any) -> Loss:
+    """Return the loss of a row. What the row does not say is `own`, or the default."""
     given = {**row, **own}
     for key in ("needs", "unless", "limited_by"):
         given[key] = frozenset(row.get(key, ()))
@@ -246,18 +196,6 @@ def _loss_of(name: str, row: Mapping[str, Any], place: str, **own: Any) -> Loss:
     return Loss(name, **{key: value for key, value in given.items() if key in known})
 
 
-ROW = _row_keys(CONDITIONS)
-"""The keys of a row of a loss."""
-
-PUBLIC_ROW: Mapping[str, Key] = {
-    **ROW,
-    **k.keys(
-        source=Key(str, "an address that begins with https://", lambda v: v.startswith("https://")),
-        read=k.among(("code", "notes")),
-    ),
-}
-"""The keys of a row of a public loss."""
-
 LOST = ("no-divergence", "acked-entries-readable")
 """The properties whose violation is the loss of an acknowledged entry."""
 
@@ -266,7 +204,7 @@ def _of_models() -> Iterator[Loss]:
     """Yield the losses of known bugs and settings. One may have several rows; the first that fits counts."""
     rows = document("risks.toml")
     for known in (*(bug[0] for bug in bugs_of_releases() if affected(bug)), *OF_SETTINGS):
-        row, place = rows[known.name], f"risks.toml, {known.name}"
+        row = rows[known.name]
         if not row["loses"]:
             continue
         kind = "setting" if known in OF_SETTINGS else "bug"
@@ -274,32 +212,19 @@ def _of_models() -> Iterator[Loss]:
         own = {"kind": kind, "loses": known.wrong, "source": known.source, "bug": known, "asks": asks}
         for variant in VARIANTS:
             if variant in row:
-                yield _loss_of(known.name, row[variant], f"{place}, {variant}", **own)
-        yield _loss_of(known.name, row, place, **own)
+                yield loss_of(known.name, row[variant], **own)
+        yield loss_of(known.name, row, **own)
 
 
-def public_losses_of(document: Mapping[str, Any], where: str) -> tuple[Loss, ...]:
-    """Return the public losses of a table in its order. Raises BadInput for a row that is not right."""
-    found = []
-    for name, row in document["losses"].items():
-        place = f"{where}, {name}"
-        loss = _loss_of(name, row, place, kind="public")
-        if not loss.releases:
-            raise BadInput(f"{place}: no release that was read has it; since must be before fixed")
-        found.append(loss)
-    return tuple(found)
-
-
-PUBLIC_LOSSES: tuple[Loss, ...] = public_losses_of(document(PUBLIC), PUBLIC)
+PUBLIC_LOSSES: tuple[Loss, ...] = tuple(
+    loss_of(name, row, kind="public") for name, row in document(PUBLIC)["losses"].items()
+)
 """The public losses that no model has, in the order of the table."""
 
 LOSSES: tuple[Loss, ...] = (
     *_of_models(),
     *PUBLIC_LOSSES,
-    *(
-        _loss_of(name, row, f"copies.toml, {name}", kind="quorum")
-        for name, row in document("copies.toml").items()
-    ),
+    *(loss_of(name, row, kind="quorum") for name, row in document("copies.toml").items()),
 )
 """All losses. Several rows of one name are variants, of which the first counts whose condition is met."""
 

@@ -10,8 +10,6 @@ from fencepost.answers.affected import span
 from fencepost.answers.known import KNOWN, Named, named
 from fencepost.answers.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, document
 from fencepost.answers.steps import LOG_LINES, STEPS, action_of, in_words_of
-from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.releases import NEWEST
 
@@ -43,27 +41,7 @@ class Phrase:
     see: tuple[str, ...]
 
 
-NUMBER = k.keys(
-    source=k.text("the public address"),
-    what=k.text("the public facts"),
-    because=k.text("why no model has it"),
-    modelled=k.text("the part that a model has"),
-    action=k.text("what can be done and checked"),
-)
-PHRASE = k.keys(
-    where=k.text("the class"),
-    means=k.text("what the line tells"),
-    see=Key(
-        list,
-        "names of losses or known bugs",
-        lambda value: set(value) <= {one.name for one in LOSSES} | {one.name for one in KNOWN},
-    ),
-)
-
-NUMBERS: tuple[Number, ...] = tuple(
-    Number(name, **has_keys(row, NUMBER, f"{OUTSIDE}, {name}"))
-    for name, row in document(OUTSIDE)["numbers"].items()
-)
+NUMBERS: tuple[Number, ...] = tuple(Number(name, **row) for name, row in document(OUTSIDE)["numbers"].items())
 """The numbers out of scope."""
 
 
@@ -79,7 +57,6 @@ def _phrases() -> Mapping[str, Phrase]:
         for text in line.texts.values():
             found[text] = Phrase(text, line.where, "", tuple(dict.fromkeys(against)))
     for text, row in document(OUTSIDE)["phrases"].items():
-        row = has_keys(row, PHRASE, f"{OUTSIDE}, {text}")
         found[text] = Phrase(text, row["where"], row["means"], tuple(row["see"]))
     return found
 

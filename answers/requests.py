@@ -215,7 +215,7 @@ def _likely(name: str, instances: Sequence[Instance]) -> Sequence[Instance]:
 def reaches(instance: Instance, name: str) -> bool:
     """Return whether simulations reach the witness of a property; no if the protocol refuses the instance."""
     try:
-        return any(simulate(instance.system, instance.claims(name), ()))
+        return any(simulate(instance.system, instance.claims(name)))
     except (BadInput, ModelError):
         return False
 

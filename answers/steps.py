@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.answers.losses import CONDITIONS, WHEN, WHO, Loss, document
+from fencepost.answers.losses import Loss, document
 from fencepost.answers.setups import Setup
-from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys
 from fencepost.protocols.bookkeeper.releases import ordered
 
 
@@ -57,17 +55,7 @@ class Step:
         return in_words_of(release, self.text)
 
 
-LINE = {**k.keys(where=k.text("the class"), texts=Key(dict, "texts by release")), "attributes": k.text()}
-STEP = {
-    **k.keys(who=k.among(WHO), when=k.among(WHEN), text=k.text("the step")),
-    "rules_out": k.flag(),
-    "done_by": Key(list, "a list of conditions", lambda v: set(v) <= set(CONDITIONS)),
-}
-
-LOG_LINES: Mapping[str, LogLine] = {
-    name: LogLine(**has_keys(row, LINE, f"log_lines.toml, {name}"))
-    for name, row in document("log_lines.toml").items()
-}
+LOG_LINES: Mapping[str, LogLine] = {name: LogLine(**row) for name, row in document("log_lines.toml").items()}
 """The log lines that steps name."""
 
 
@@ -80,13 +68,9 @@ def in_words_of(release: str, text: str) -> str:
     return text.format_map({name: line.said_in(release) for name, line in LOG_LINES.items()})
 
 
-def _step(row: Mapping[str, object], place: str) -> Step:
-    found = has_keys(row, STEP, place)
-    return Step(**found | {"done_by": frozenset(found.get("done_by", ()))})
-
-
 STEPS: Mapping[str, Step] = {
-    name: _step(row, f"steps.toml, {name}") for name, row in document("steps.toml").items()
+    name: Step(**row | {"done_by": frozenset(row.get("done_by", ()))})
+    for name, row in document("steps.toml").items()
 }
 """The steps that several losses share, by name."""
 

@@ -14,7 +14,6 @@ from fencepost.answers.asked_setup import asked_setup
 from fencepost.arguments import number
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.rendering.advice_document import document
-from fencepost.cli.rendering.advice_page import page
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.results import table
 
@@ -54,10 +53,6 @@ class Advised:
     def text(self, whole: bool = False) -> str:
         """Return what `fencepost advise` prints, with `--all` if asked for."""
         return as_text(self._advice, whole)
-
-    def html(self) -> str:
-        """Return the page that `fencepost advise --format html` writes."""
-        return page(self._advice)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of `fencepost advise --format json`."""

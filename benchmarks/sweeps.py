@@ -34,7 +34,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fencepost.cli.rendering.sweep_matrices import named
-from fencepost.cli.rendering.words import in_words
 from fencepost.sweeps import pipeline
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan, read_grid
@@ -42,7 +41,7 @@ from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, Answer, lasting
 from fencepost.sweeps.rows import FOUND, TASK, Row, asked, case_of, cases_of, from_arrow, parts_of, to_arrow
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store, opened
-from fencepost.sweeps.summary import counts
+from fencepost.sweeps.summary import counts, in_words
 from fencepost.sweeps.sweep_cases import SweepCase, together
 
 GRID = """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -177,38 +176,13 @@ class Tools:
             "check", self.door.protocol(protocol), *words, *given(bound=bound), self.limit
         )
 
-    async def explain(
-        self,
-        protocol: str,
-        property: str,
-        values: list[str],
-        settings: Settings | None = None,
-        release: str | None = None,
-    ) -> str:
-        """Find a counterexample of one property, and show the value of expressions after each step.
-
-        An expression is one over the state, such as `stored[b1, 1]`.
-        """
-        name = self.door.protocol(protocol)
-        words = [*instance_words(settings or {}, release), f"--property={property}"]
-        with tempfile.TemporaryDirectory() as folder:
-            found = await self.door.answer("check", name, *words, f"--traces={folder}", self.limit)
-            traces = sorted(Path(folder).glob("*.json"))
-            if not traces:
-                return found
-            source = [f"--protocol={name}"] if name.endswith(".py") else []
-            shown = [f"--eval={expression}" for expression in values]
-            along = await self.door.answer("export", str(traces[0]), *source, *shown, self.limit)
-            return bounded(f"{found}\n\n{along}")
-
-    async def replay(self, trace: str, protocol: str | None = None, values: list[str] | None = None) -> str:
-        """Replay a saved trace, a file in the folder of the server, and show it or the values of expressions.
+    async def replay(self, trace: str, protocol: str | None = None) -> str:
+        """Replay a saved trace, a file in the folder of the server, and show it.
 
         `protocol` is the Python file of the protocol, if it is no preset.
         """
         source = [] if protocol is None else [f"--protocol={self.door.protocol(protocol)}"]
-        shown = [f"--eval={expression}" for expression in values or ()]
-        return await self.door.answer("export", str(self.door.inside(trace)), *source, *shown, self.limit)
+        return await self.door.answer("export", str(self.door.inside(trace)), *source, self.limit)
 
     async def count(
         self,
@@ -292,7 +266,7 @@ def strict_tool(function: Callable[..., Any]) -> Tool:
 def mcp_server(door: Door) -> MCPServer[Any]:
     """Return the server with all its tools."""
     tools = Tools(door)
-    explained = (tools.check, tools.explain, tools.replay, tools.count, tools.find_invariants)
+    explained = (tools.check, tools.replay, tools.count, tools.find_invariants)
     offered = (tools.protocols, tools.describe, *explained, tools.quorum, tools.advise)
     return MCPServer(
         "fencepost",

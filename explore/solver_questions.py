@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.forms.expressions import Reader
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.rounds.preparation import Prepared
 from fencepost.encoding.rounds.reachability import Origin, Reachability, ReachabilityAnswer
 from fencepost.explore.explorer import Explorer, Here
+from fencepost.explore.expressions import Reader
 from fencepost.explore.paths import LOSE, Move
 
 

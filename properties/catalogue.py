@@ -26,6 +26,12 @@ FAMILIES = {
 }
 """The name of each preset, and the folder whose `presets.py` has it."""
 
+IN_NO_INSTANCE = {
+    "BookKeeper's client": "re-replication, two replacements in one change",
+    "BookKeeper's re-replication": "open ledgers, late adds",
+}
+"""The parts of `bookkeeper` and `ledger-copies` that no instance has, by what is modelled."""
+
 
 def find(name: str) -> Protocol:
     """Return the shipped preset of that name. Raises BadInput if there is none."""

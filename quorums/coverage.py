@@ -24,9 +24,6 @@ from fencepost.quorums.questions import (
     AtMost,
     Constraint,
     SetQuestion,
-    Sets,
-    Union,
-    Within,
     exactly,
     partition,
 )
@@ -70,21 +67,6 @@ FENCING = Cohort("fencing", "fenced", ("pending", "unknown"), "EC = (E - AQ) + 1
 READS = Cohort("reads", "no such entry", ("has it", "pending", "unknown"), "QC = (WQ - AQ) + 1")
 
 
-def definitions(answers: frozenset[int], cohort: Positions, needed: int, aq: int) -> tuple[bool, ...]:
-    """Return the results of the four definitions, on plain sets.
-
-    There are enough answers. Every ack quorum has an answer. Fewer bookies are silent than an ack quorum has.
-    No ack quorum is silent.
-    """
-    silent, quorums = frozenset(cohort) - answers, [set(quorum) for quorum in combinations(cohort, aq)]
-    return (
-        len(answers) >= needed,
-        bool(answers) and all(answers & quorum for quorum in quorums),
-        len(silent) < aq,
-        not any(quorum <= silent for quorum in quorums),
-    )
-
-
 # All sizes: the cohort split by answer
 
 
@@ -109,44 +91,22 @@ def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligatio
     silent_fit = [z3.And(t >= 0, t <= o) for t, o in zip(takes[1:], others, strict=True)]
     no_quorum = z3.Not(z3.Exists(takes[1:], z3.And(*silent_fit, sum(takes[2:], takes[1]) == AQ)))
 
-    name = f"coverage-{cohort.name}"
+    defined = {
+        "enough": (f"there are {cohort.formula} answers", enough),
+        "every-quorum": ("every ack quorum has answered", meets_all),
+        "few-silent": ("fewer than AQ bookies are silent", too_few),
+        "no-quorum": ("no ack quorum is silent", no_quorum),
+    }
+    same = [("enough", "every-quorum"), ("enough", "few-silent"), ("few-silent", "no-quorum")]
     return [
         obligation(
-            f"{name}.enough-then-every-quorum",
-            f"If there are {cohort.formula} answers, every ack quorum has answered",
-            [*sizes, enough],
-            meets_all,
-        ),
-        obligation(
-            f"{name}.every-quorum-then-enough",
-            f"If every ack quorum has answered, there are {cohort.formula} answers",
-            [*sizes, meets_all],
-            enough,
-        ),
-        obligation(
-            f"{name}.enough-then-few-silent",
-            f"If there are {cohort.formula} answers, fewer than AQ bookies are silent",
-            [*sizes, enough],
-            too_few,
-        ),
-        obligation(
-            f"{name}.few-silent-then-enough",
-            f"If fewer than AQ bookies are silent, there are {cohort.formula} answers",
-            [*sizes, too_few],
-            enough,
-        ),
-        obligation(
-            f"{name}.few-silent-then-no-quorum",
-            "If fewer than AQ bookies are silent, no ack quorum is silent",
-            [*sizes, too_few],
-            no_quorum,
-        ),
-        obligation(
-            f"{name}.no-quorum-then-few-silent",
-            "If no ack quorum is silent, fewer than AQ bookies are silent",
-            [*sizes, no_quorum],
-            too_few,
-        ),
+            f"coverage-{cohort.name}.{one}-then-{other}",
+            f"If {defined[one][0]}, {defined[other][0]}",
+            [*sizes, defined[one][1]],
+            defined[other][1],
+        )
+        for pair in same
+        for one, other in (pair, pair[::-1])
     ]
 
 
@@ -230,27 +190,23 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
     asked = cohort.positions(configuration)
     aq = configuration.ack_quorum
     needed = cohort.enough(formulas, *configuration.sizes)
-    answers: tuple[Constraint, ...] = (
-        *partition(asked, (cohort.counts, *cohort.others)),
-        Union("silent", cohort.others),
-    )
+    answers, silent = partition(asked, (cohort.counts, *cohort.others)), "|".join(cohort.others)
     enough, short = AtLeastOf(needed, cohort.counts, asked), AtMost(needed - 1, cohort.counts, asked)
-    quorum = (*exactly(aq, "ack quorum", asked), Within("ack quorum", asked))
+    unanswered = (*exactly(aq, "ack quorum", asked), Apart("ack quorum", cohort.counts, asked))
     quorums = list(combinations(asked, aq))
 
     def question(sentence: str, *constraints: Constraint) -> SetQuestion:
         return SetQuestion(configuration, sentence, (*answers, *constraints))
 
     said = f"{cohort.formula} is {needed} here"
-    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeastOf(aq, "silent", asked))
+    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeastOf(aq, silent, asked))
     yield question(
-        f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, "silent", asked)
+        f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, silent, asked)
     )
     yield question(
         f"{said}: enough answers, yet an ack quorum gave none",
         enough,
-        *quorum,
-        Apart("ack quorum", cohort.counts),
+        *unanswered,
     )
     yield question(f"{said}: enough answers, yet there is none", enough, AtMost(0, cohort.counts, asked))
     yield question(
@@ -261,15 +217,8 @@ def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) 
     yield question(
         f"{said}: too few answers, yet no ack quorum is silent",
         short,
-        *(AtMost(aq - 1, "silent", members) for members in quorums),
+        *(AtMost(aq - 1, silent, members) for members in quorums),
     )
-
-
-def breaks(cohort: Cohort, formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether the four definitions disagree on these answers."""
-    needed = cohort.enough(formulas, *configuration.sizes)
-    said = definitions(sets[cohort.counts], cohort.positions(configuration), needed, configuration.ack_quorum)
-    return len(set(said)) > 1
 
 
 def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
@@ -283,9 +232,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
     def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
         return questions(cohort, formulas, configuration)
 
-    def is_broken(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-        return breaks(cohort, formulas, configuration, sets)
-
     for_all = Lemma(
         name=f"coverage-{cohort.name}",
         sentence=sentence,
@@ -293,8 +239,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         expected=LemmaVerdict.PROVED,
         obligations=lambda formulas: sizes_obligations(cohort, formulas),
         restated=lambda formulas: set_obligations(cohort, formulas),
-        questions=ask_about,
-        breaks=is_broken,
         argument=REDUCED,
     )
     enumerated = Lemma(
@@ -303,7 +247,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         statement=statement,
         expected=LemmaVerdict.HOLDS,
         questions=ask_about,
-        breaks=is_broken,
     )
     return for_all, enumerated
 

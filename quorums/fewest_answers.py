@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
 from typing import Any
 
 import z3
 
 from fencepost.quorums.arithmetic import Formulas, Number
 from fencepost.quorums.coverage import AQ, VALID, WQ, E
-from fencepost.quorums.questions import AtLeastOf, AtMost, SetQuestion, Sets, about_ensemble
+from fencepost.quorums.questions import AtLeastOf, AtMost, SetQuestion, about_ensemble, every_window_covered
 from fencepost.quorums.smt import ProofObligation, obligation
-from fencepost.quorums.stripes import Configuration, is_stranded
-from fencepost.quorums.windows import every_window_covered
+from fencepost.quorums.stripes import Configuration
 
 
 def fewest_obligations(formulas: Formulas) -> list[ProofObligation]:
@@ -177,31 +175,16 @@ def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterab
         AtMost(fewest - 1, "heard", configuration.positions),
     )
     silent = evenly_spread(configuration.ensemble, configuration.ensemble - fewest)
+    fullest = max(configuration.windows(), key=lambda window: len(silent & set(window)))
     yield about_ensemble(
         configuration,
         f"{fewest} bookies have answered and the silent ones are spread evenly, yet a window is uncovered",
         *(AtLeastOf(1, "silent", (position,)) for position in sorted(silent)),
         AtMost(len(silent), "silent", configuration.positions),
-        AtLeastOf(1, "uncovered", configuration.positions),
-        *(
-            AtMost(configuration.ensemble if len(silent & set(window)) >= configuration.ack_quorum else 0,
-                   "uncovered", (start,))
-            for start, window in enumerate(configuration.windows())
-        ),
-    )  # fmt: skip
+        AtLeastOf(configuration.ack_quorum, "silent", fullest),
+    )
 
 
 def evenly_spread(ensemble: int, members: int) -> frozenset[int]:
     """Return `members` positions of which any two windows hold the same number, up to one."""
     return frozenset(i for i in range(ensemble) if (i + 1) * members // ensemble > i * members // ensemble)
-
-
-def fewest_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether the fewest covering answers, found by trying all sets, differ from the formula."""
-    enough = (
-        size
-        for size in range(configuration.ensemble + 1)
-        for heard in combinations(configuration.positions, size)
-        if not is_stranded(configuration, heard)
-    )
-    return bool(next(enough) != formulas.fewest_answers(*configuration.sizes))

@@ -1,22 +1,22 @@
 """Lemmas about quorums: their data, how they are decided, and the result.
 
 A lemma has proof obligations for all sizes (SMT-LIB 2, z3, confirmed by cvc5), or questions about one
-configuration at a time (bit-vectors and CNF), or both. With both, the questions state the same lemma on
-actual positions. They find the smallest configuration and the bookies to show if a proof obligation fails.
+configuration at a time (bit-vectors and CNF). A refutation for all sizes shows the sizes that z3 gives. One
+by questions shows the bookies of the smallest configuration.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.answers import Answer, Deadline, GaveUp, No, SolverGaveUpError, Yes
-from fencepost.encoding.solving.scripts import cvc5_version
+from fencepost.encoding.solving.scripts import Constants, cvc5_version
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.questions import SetQuestion, Sets, ask
+from fencepost.quorums.questions import SetQuestion, ask
 from fencepost.quorums.smt import ProofObligation, ask_cvc5, ask_z3
 from fencepost.quorums.stripes import Configuration, configurations
 
@@ -52,6 +52,7 @@ class Settled:
     confirmed: str
     seconds: float
     reason: str = ""
+    example: Example | None = None
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,6 @@ class LemmaJob:
 
 Obligations = Callable[[Formulas], Sequence[ProofObligation]]
 Questions = Callable[[Formulas, Configuration], Iterable[SetQuestion]]
-Breaks = Callable[[Formulas, Configuration, Sets], bool]
-
-
-def nothing(formulas: Formulas) -> Sequence[ProofObligation]:
-    """Return no proof obligations."""
-    return ()
 
 
 @dataclass(frozen=True)
@@ -111,20 +106,18 @@ class Lemma:
     """A claim about all configurations.
 
     `obligations` settle the claim for all sizes. `restated` states it again over finite sets with
-    cardinality, for cvc5 alone, so that the reduction to sizes need not be trusted. `questions` state the
-    claim for one configuration. `breaks` decides, with the definitions on plain sets, whether given sets are
-    a counterexample. `argument` names the part that is argued on paper.
+    cardinality, for cvc5 alone, so that the reduction to sizes need not be trusted. Without obligations
+    `questions` state the claim for one configuration. `argument` names the part that is argued on paper.
     """
 
     name: str
     sentence: str
     statement: str
     expected: LemmaVerdict
-    questions: Questions
-    breaks: Breaks
-    obligations: Obligations = nothing
-    restated: Obligations = nothing
+    obligations: Obligations = lambda formulas: ()
+    restated: Obligations = lambda formulas: ()
     argument: str = ""
+    questions: Questions = lambda formulas, configuration: ()
 
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
         """Return the proof obligations, first about sizes and then about sets."""
@@ -162,53 +155,32 @@ class Lemma:
         )
 
     def _for_all_sizes(self, job: LemmaJob, settled: tuple[Settled, ...]) -> LemmaResult:
-        verdict = overall(settled)
-        result = replace(
-            self._result(verdict, all_sizes_basis(settled, self.argument), confirmation(settled)),
+        return replace(
+            self._result(overall(settled), all_sizes_basis(settled, self.argument), confirmation(settled)),
             obligations=settled,
+            example=next((s.example for s in settled if s.example), None),
             reason="; ".join(f"{s.name}: {s.reason}" for s in settled if s.reason),
         )
-        return self._with_example(job, result) if verdict is LemmaVerdict.REFUTED else result
-
-    def _with_example(self, job: LemmaJob, result: LemmaResult) -> LemmaResult:
-        """Return a refutation with a counterexample, or an undecided result if none is found."""
-        try:
-            example = self.counterexample(job)
-            why = f"a solver refutes a proof obligation, but no configuration with E <= {job.up_to} shows it"
-        except SolverGaveUpError as reason:
-            example, why = None, str(reason)
-        if example is None:
-            return replace(result, verdict=LemmaVerdict.UNDECIDED, reason=why)
-        return replace(result, example=example)
 
     def counterexample(self, job: LemmaJob) -> Example | None:
         """Return the counterexample on the smallest configuration, or None if there is none up to the size.
 
-        Raises SolverGaveUpError when time is up, and InternalError if a solver's sets are no counterexample
-        by the definitions.
+        Raises SolverGaveUpError when time is up.
         """
         asked = set()
         for configuration in configurations(job.up_to):
             for question in self.questions(job.formulas, configuration):
-                if question.key in asked:
+                if question.constraints in asked:
                     continue
-                asked.add(question.key)
+                asked.add(question.constraints)
                 sets = ask(question, job.deadline)
-                if sets is None:
-                    continue
-                if not self.breaks(job.formulas, configuration, sets):
-                    raise InternalError(
-                        f"lemma {self.name}: the solvers answer {dict(sets)} for {configuration}, "
-                        "which is no counterexample by the definitions"
+                if sets is not None:
+                    return Example(
+                        str(configuration),
+                        question.sentence,
+                        {name: bookies(members) for name, members in sets.items()},
                     )
-                return Example(str(configuration), question.sentence, dict(_named(sets)))
         return None
-
-
-def _named(sets: Sets) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for name, members in sets.items():
-        if "|" not in name:
-            yield name, bookies(members)
 
 
 def bookies(positions: Iterable[int]) -> tuple[str, ...]:
@@ -234,7 +206,17 @@ def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:
             case GaveUp(why):
                 answer, reason = LemmaVerdict.UNDECIDED, f"premises not shown satisfiable ({why})"
     confirmed, took = _second_opinion(obligation, reply.answer, deadline)
-    return Settled(obligation.name, obligation.sentence, answer, "z3", confirmed, seconds + took, reason)
+    example = _sizes_shown(obligation, reply.answer.model) if isinstance(reply.answer, Yes) else None
+    return Settled(
+        obligation.name, obligation.sentence, answer, "z3", confirmed, seconds + took, reason, example
+    )
+
+
+def _sizes_shown(obligation: ProofObligation, sizes: Constants) -> Example:
+    """Return the configuration and the sizes of sets at which a proof obligation is false."""
+    configuration = "/".join(sizes.get(letter, "any") for letter in ("E", "WQ", "AQ"))
+    others = [f"{name} = {size}" for name, size in sizes.items() if name not in ("E", "WQ", "AQ")]
+    return Example(configuration, f"{obligation.sentence}: false with {', '.join(others) or 'these'}", {})
 
 
 def _verdict(answer: Answer[object]) -> tuple[LemmaVerdict, str]:

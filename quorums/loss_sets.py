@@ -8,9 +8,9 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, VALID, WQ, E, set_script
-from fencepost.quorums.questions import LOST, AtLeastOf, AtMost, SetQuestion, Sets, about_ensemble
+from fencepost.quorums.questions import LOST, AtLeastOf, AtMost, SetQuestion, about_ensemble
 from fencepost.quorums.smt import ProofObligation, obligation
-from fencepost.quorums.stripes import Configuration, can_be_fenced, can_lose
+from fencepost.quorums.stripes import Configuration
 
 
 def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
@@ -108,18 +108,3 @@ def few_entries_questions(formulas: Formulas, configuration: Configuration) -> I
                 *(AtMost(aq - 1, "lost", write_set) for write_set in write_sets),
                 parts=LOST,
             )
-
-
-def loss_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether these lost bookies block fencing without losing an entry, or the reverse."""
-    lost = sets["lost"]
-    return can_be_fenced(configuration, lost) == can_lose(configuration, configuration.ensemble, lost)
-
-
-def few_entries_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether the same happens with fewer than E entries."""
-    lost = sets["lost"]
-    return any(
-        can_be_fenced(configuration, lost) == can_lose(configuration, entries, lost)
-        for entries in range(1, configuration.ensemble)
-    )

@@ -1,16 +1,14 @@
-"""The quantities of a configuration: formula, value and meaning of each.
-
-A quantity that is a theorem names its lemma (`fencepost prove NAME`). A quantity that is a definition or a
-rule of the client names its source. Numbers are bookies unless the unit is given.
-"""
+"""The quantities of a configuration: formula, value and meaning of each, as `quantities.toml` has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from math import comb
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from fencepost.encoding.documents import parse_toml
 from fencepost.quorums import arithmetic
 from fencepost.quorums.deployment import Deployment
 from fencepost.quorums.rack_losses import (
@@ -36,329 +34,134 @@ class Quantity:
     lemma: str | None = None
 
 
+class Amount(int):
+    """A number that can be written with a noun: `{n:bookie}` is "1 bookie" or "2 bookies"."""
+
+    def __format__(self, noun: str) -> str:
+        """Return the number, or a number of things."""
+        return bookie_count(int(self), noun) if noun else str(int(self))
+
+
 def bookie_count(number: int, noun: str = "bookie") -> str:
     """Return a number of bookies, or of another noun, in words."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@cache
+def _rows() -> list[dict[str, Any]]:
+    name = "quantities.toml"
+    text = files("fencepost.quorums").joinpath(name).read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = parse_toml(text, name, "it is part of this package")["rows"]
+    return rows
+
+
 def quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities in order: quorums, losses, writing, forgetting, racks, cost."""
+    """Return the quantities in the order of the table, numbered with those about racks."""
+    values = values_of(deployment)
+    words = {k: Amount(v) if type(v) is int else v for k, v in values.items()}
     return [
-        *quorum_quantities(deployment),
-        *loss_quantities(deployment),
-        *writing_quantities(deployment),
-        *forgetting_quantities(deployment),
-        *rack_quantities(deployment),
-        *cost_quantities(deployment),
+        Quantity(
+            number,
+            row["name"],
+            row["formula"].format_map(words),
+            values[row["value"]],
+            row["meaning"].format_map(words),
+            row["source"],
+            row.get("lemma"),
+        )
+        for number, row in enumerate(_rows(), 1)
+        if deployment.racks or "racks" not in row
     ]
 
 
-def quorum_quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities about quorums."""
+def values_of(deployment: Deployment) -> dict[str, Value]:
+    """Return the values of a deployment, and the parts of sentences that depend on it, by name."""
     e, wq, aq = sizes = deployment.configuration.sizes
-    qc, ec = arithmetic.negative_answers(*sizes), arithmetic.fencing_answers(*sizes)
-    fewest = arithmetic.fewest_answers(*sizes)
-    return [
-        Quantity(
-            1,
-            "Valid configuration",
-            "1 <= AQ <= WQ <= E <= N",
-            True,
-            f"Ledgers can be created: {e}/{wq}/{aq} on {bookie_count(deployment.bookies)}.",
-            "LedgerCreateOp.CreateBuilderImpl.validate",
-        ),
-        Quantity(
-            2,
-            "QC, NoSuchEntry answers that declare an entry absent",
-            "WQ - AQ + 1",
-            qc,
-            f"Recovery declares an entry absent after {qc} NoSuchEntry answers from its write set.",
-            "BP-46; ReadOpBase",
-            "coverage-reads",
-        ),
-        Quantity(
-            3,
-            "EC, answers that always suffice to fence",
-            "E - AQ + 1",
-            ec,
-            f"Answers of any {bookie_count(ec)} are enough to fence the ledger.",
-            "BP-46; the code tests each window",
-            "coverage-fencing",
-        ),
-        Quantity(
-            4,
-            "Fewest answers that can suffice to fence",
-            "E - floor(E (AQ - 1) / WQ)",
-            fewest,
-            f"If silent bookies are spread evenly, answers of {bookie_count(fewest)} can be enough. Fewer "
-            "never are.",
-            "RRQuorumCoverageSet.checkCovered",
-            "fewest-answers",
-        ),
-        Quantity(
-            5,
-            "Copies of an entry that are guaranteed when it is acknowledged",
-            "AQ",
-            aq,
-            f"An acknowledged entry is on at least {bookie_count(aq)}. WQ = {wq} copies are the aim.",
-            "definition: PendingAddOp, BP-31",
-        ),
-    ]
+    ec, sure = arithmetic.fencing_answers(*sizes), arithmetic.sure_losses(*sizes)
+    slack, spare = arithmetic.slack(*sizes), deployment.replaceable
+    blocking = arithmetic.blocking_sets(*sizes)
+    enough = arithmetic.sufficient_racks(*sizes)
+    return {
+        "e": e,
+        "wq": wq,
+        "aq": aq,
+        "n": deployment.bookies,
+        "valid": True,
+        "none": 0,
+        "ec": ec,
+        "sure": sure,
+        "slack": slack,
+        "spare": spare,
+        "racks_enough": enough,
+        "qc": arithmetic.negative_answers(*sizes),
+        "fewest": arithmetic.fewest_answers(*sizes),
+        "lucky": arithmetic.lucky_losses(*sizes),
+        "all_but_one": wq - 1,
+        "one_more": spare + 1,
+        "spare_and_slack": spare + slack,
+        "restored": min(sure, spare) if deployment.autorecovery else 0,
+        "forgetful": arithmetic.forgetful_holders(aq, aq),
+        "forgetful_of_all": arithmetic.forgetful_holders(wq, aq),
+        "unfenced": arithmetic.forgetful_fences(ec, e, aq),
+        "unfenced_of_all": arithmetic.forgetful_fences(e, e, aq),
+        "impossible": ". It is impossible here, because it exceeds WQ" if enough > wq else "",
+        "part": wq / e,
+        "blocking": f"{blocking} of {comb(e, aq)}",
+        "blocking_part": blocking / comb(e, aq),
+        **_of_client(deployment, sure, slack),
+        **_of_racks(deployment),
+    }
 
 
-def loss_quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities about lost bookies and bookies that are down."""
-    _, wq, aq = sizes = deployment.configuration.sizes
-    sure, lucky = arithmetic.sure_losses(*sizes), arithmetic.lucky_losses(*sizes)
-    slack = arithmetic.slack(*sizes)
-    client = deployment.client
-    spare = spare_formula(deployment)
-    rewriting = min(sure, deployment.replaceable + (slack if client.delay_ensemble_change else 0))
-    return [
-        Quantity(
-            6,
-            "Bookies you can lose for good without losing data",
-            "AQ - 1",
-            sure,
-            f"Any {bookie_count(sure)} can be lost for good without losing an acknowledged entry. "
-            f"Up to {lucky} = floor(E (AQ - 1) / WQ) can be lost if no window has {aq} of them.",
-            "protocol.md",
-            "sure-losses",
-        ),
-        Quantity(
-            7,
-            "Bookies that may be down while failover still works",
-            "AQ - 1; any set with at most AQ - 1 in each window",
-            sure,
-            f"Failover works with any {bookie_count(sure)} down. {aq} in one window block it.",
-            "RRQuorumCoverageSet.checkCovered",
-            "loss-is-fencing",
-        ),
-        Quantity(
-            8,
-            "Bookies that may be down while recovery can write back",
-            f"min(AQ - 1, {spare} + WQ - AQ)" if client.delay_ensemble_change else f"min(AQ - 1, {spare})",
-            rewriting,
-            f"With {bookie_count(rewriting)} down recovery still finds bookies to which it can write entries "
-            "back.",
-            "client: ReadOnlyLedgerHandle.handleBookieFailure",
-        ),
-        Quantity(
-            9,
-            "Bookies that may be down while readers can open the ledger without recovery",
-            "AQ - 1; any set with at most AQ - 1 in each window",
-            sure,
-            f"Tailing readers can open the ledger with any {bookie_count(sure)} down.",
-            "PendingReadLacOp",
-            "loss-is-fencing",
-        ),
-        Quantity(
-            10,
-            "Bookies that may be down while an entry of a closed ledger can be read",
-            "AQ - 1",
-            aq - 1,
-            f"With {bookie_count(aq - 1)} down a copy is left; with {wq - 1} down if the entry is on all "
-            f"{wq}.",
-            "definition: PendingReadOp, from row 5",
-        ),
-    ]
+def _of_client(deployment: Deployment, sure: int, slack: int) -> dict[str, Value]:
+    """Return the values and words that depend on the settings of the client."""
+    client, spare, is_enforced = deployment.client, deployment.replaceable, deployment.enforced is not None
+    delays, shrinks = client.delay_ensemble_change, client.opportunistic_striping
+    floor = deployment.configuration.write_quorum if shrinks else deployment.asked.ensemble
+    over = f" over at least {bookie_count(deployment.least_racks, 'rack')} in every write set"
+    own_rack = ", of its rack or of a rack without a bookie of the ensemble" if is_enforced else ""
+    none_left = "" if spare else ". There may be none" if is_enforced else ". There is none"
+    domains = 1 if client.min_racks is None else min(deployment.configuration.write_quorum, client.min_racks)
+    return {
+        "spare_formula": "fewest replacements of a bookie" if is_enforced else "N - E",
+        "rewriting": min(sure, spare + (slack if delays else 0)),
+        "delayed": " + WQ - AQ" if delays else "",
+        "others": f"; {bookie_count(spare, 'spare')} can replace others"
+        if delays
+        else ", but delayEnsembleChange is off here",
+        "creation_formula": "fewest losses that leave no ensemble, minus 1"
+        if is_enforced
+        else f"N - {'WQ' if shrinks else 'E'}",
+        "creations": creations_survived(deployment, floor),
+        "floor": floor,
+        "over_racks": over if is_enforced else "",
+        "shrinks": "; E shrinks to the bookies that are left" if shrinks else "",
+        "restores": "A copy of each entry must be left, and each lost bookie needs one outside its ensemble"
+        f"{own_rack}{none_left}."
+        if deployment.autorecovery
+        else "Auto-recovery is off here, so no copy is restored.",
+        "domains": domains,
+        "not_given": " minNumRacksPerWriteQuorum is not given here." if client.min_racks is None else "",
+    }
 
 
-def writing_quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities about writing."""
-    sizes = deployment.configuration.sizes
-    write_quorum = deployment.configuration.write_quorum
-    slack, spare, client = arithmetic.slack(*sizes), deployment.replaceable, deployment.client
-    restored = min(arithmetic.sure_losses(*sizes), spare) if deployment.autorecovery else 0
-    formula = spare_formula(deployment)
-    floor = write_quorum if client.opportunistic_striping else deployment.asked.ensemble
-    over_racks = f" over at least {bookie_count(deployment.least_racks, 'rack')} in every write set"
-    return [
-        Quantity(
-            11,
-            "Bookie failures that a running writer survives (delayEnsembleChange off)",
-            formula,
-            spare,
-            f"Every failed bookie must be replaced. Failure {spare + 1} closes the ledger with an error.",
-            "client: handleBookieFailure",
-        ),
-        Quantity(
-            12,
-            "Bookie failures that a running writer survives (delayEnsembleChange on)",
-            f"{formula} + WQ - AQ",
-            spare + slack,
-            f"In a write set {bookie_count(slack, 'failed bookie')} may stay without a replacement"
-            + (
-                f"; {bookie_count(spare, 'spare')} can replace others."
-                if client.delay_ensemble_change
-                else ", but delayEnsembleChange is off here."
-            ),
-            "client: failBookieAndCheck",
-            "slack",
-        ),
-        Quantity(
-            13,
-            "Bookie failures after which a new ledger can be created",
-            "fewest losses that leave no ensemble, minus 1"
-            if deployment.enforced
-            else "N - WQ"
-            if client.opportunistic_striping
-            else "N - E",
-            creations_survived(deployment, floor),
-            f"A new ledger needs {bookie_count(floor)}"
-            + (over_racks if deployment.enforced else "")
-            + ("; E shrinks to the bookies that are left." if client.opportunistic_striping else "."),
-            "client: LedgerCreateOp.initiate",
-        ),
-        Quantity(
-            14,
-            "Slow bookies of a write set that do not delay an add",
-            "WQ - AQ in each window",
-            slack,
-            f"An add completes without waiting for {bookie_count(slack)} of its write set.",
-            "PendingAddOp",
-            "slack",
-        ),
-        Quantity(
-            15,
-            "Bookie failures that a writer with DEFERRED_SYNC survives",
-            "0",
-            0,
-            "force() needs all E bookies, and ensemble changes are refused. Entries up to the last force() "
-            "are durable.",
-            "client: ForceLedgerOp",
-        ),
-        Quantity(
-            16,
-            "Bookie failures after which auto-recovery can restore all copies",
-            f"min(AQ - 1, {formula})",
-            restored,
-            "Auto-recovery is off here, so no copy is restored."
-            if not deployment.autorecovery
-            else "A copy of each entry must be left, and each lost bookie needs one outside its ensemble"
-            + (", of its rack or of a rack without a bookie of the ensemble" if deployment.enforced else "")
-            + ("." if spare else ". There may be none." if deployment.enforced else ". There is none."),
-            "client: issue #3905",
-        ),
-    ]
-
-
-def spare_formula(deployment: Deployment) -> str:
-    """Return the formula of `Deployment.replaceable`."""
-    return "fewest replacements of a bookie" if deployment.enforced else "N - E"
-
-
-def forgetting_quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities about bookies that forget."""
-    e, wq, aq = deployment.configuration.sizes
-    ec = arithmetic.fencing_answers(e, wq, aq)
-    floor, full = arithmetic.forgetful_holders(aq, aq), arithmetic.forgetful_holders(wq, aq)
-    least, all_fenced = arithmetic.forgetful_fences(ec, e, aq), arithmetic.forgetful_fences(e, e, aq)
-    return [
-        Quantity(
-            17,
-            "Bookies with an entry that may forget it before recovery can lose it",
-            "holders - AQ",
-            floor,
-            f"{floor} of the {aq} bookies that acknowledged the entry, or {full} of {wq} if all have it.",
-            "BP-46 scenario 2; issue #2909",
-            "forgetting",
-        ),
-        Quantity(
-            18,
-            "Fenced bookies that may forget the fence",
-            "fenced - EC",
-            least,
-            f"{least} if only EC = {ec} bookies were fenced, or {all_fenced} if all {e} were.",
-            "BP-46 scenario 1",
-            "forgetting",
-        ),
-    ]
-
-
-def rack_quantities(deployment: Deployment) -> Iterator[Quantity]:
-    """Yield the quantities about racks."""
-    configuration, racks, client = deployment.configuration, deployment.racks, deployment.client
-    e, wq, aq = configuration.sizes
-    enough = arithmetic.sufficient_racks(e, wq, aq)
-    if racks is not None:
-        worst = most_of_a_rack(deployment, racks)
-        remaining = deployment.bookies - racks.largest
-        kept = worst <= aq - 1
-        yield Quantity(
-            19,
-            "The loss of any one rack loses neither data nor recovery",
-            "most bookies of a rack in a window <= AQ - 1",
-            kept,
-            f"Up to {worst} bookies of a window share a rack"
-            + (" in the worst placement" if racks.placement is None else "")
-            + f". At most {aq - 1} may."
-            + enforced_by(deployment),
-            "RRQuorumCoverageSet.checkCovered",
-            "loss-is-fencing",
-        )
-    yield Quantity(
-        20,
-        "Racks in every write set that are enough for the loss of one rack",
-        "WQ - AQ + 2",
-        enough,
-        f"With {enough} racks in every write set no rack has {aq} of its bookies"
-        + (". It is impossible here, because it exceeds WQ." if enough > wq else "."),
-        "minNumRacksPerWriteQuorum, enforced",
-        "racks",
-    )
-    if racks is not None:
-        yield Quantity(
-            21,
-            "Writing continues after the loss of any one rack",
-            "N - largest rack >= E"
-            + (", and other racks replace its bookies" if deployment.enforced else ""),
-            writes_without_a_rack(deployment, racks),
-            f"{bookie_count(remaining)} remain without the largest rack, and a new ensemble needs {e}"
-            + (", over enough racks" if client.enforce_min_racks else "")
-            + (
-                ", and each lost bookie needs a rack without a bookie of its ensemble"
-                if deployment.enforced
-                else ""
-            )
-            + (
-                ". Spare bookies are assumed in other racks." if racks.placement and deployment.spare else "."
-            ),
-            "client: RackawareEnsemblePlacementPolicyImpl",
-        )
-    domains = min(wq, client.min_racks) if client.min_racks is not None else 1
-    yield Quantity(
-        22,
-        "Racks that have an acknowledged entry, with enforceMinNumFaultDomainsForWrite",
-        "min(WQ, minNumRacksPerWriteQuorum)",
-        domains,
-        "With 2 or more a copy is left after the loss of a rack. Fencing can be blocked until the rack "
-        "is back."
-        + ("" if client.min_racks is not None else " minNumRacksPerWriteQuorum is not given here."),
-        "client: areAckedBookiesAdheringToPlacementPolicy",
-    )
-
-
-def cost_quantities(deployment: Deployment) -> list[Quantity]:
-    """Return the quantities about cost."""
-    e, wq, aq = deployment.configuration.sizes
-    blocking = arithmetic.blocking_sets(e, wq, aq)
-    return [
-        Quantity(
-            23,
-            "Storage factor",
-            "WQ",
-            wq,
-            f"Each byte is written {wq} times. Each bookie of the ensemble stores {wq / e:.0%} of a "
-            "ledger's entries.",
-            "definition: RoundRobinDistributionSchedule",
-        ),
-        Quantity(
-            24,
-            "Sets of AQ bookies whose loss loses data and blocks recovery",
-            "sets of AQ bookies within a window, of C(E, AQ)",
-            f"{blocking} of {comb(e, aq)}",
-            f"{blocking / comb(e, aq):.0%} of the ways to lose {bookie_count(aq)} of an ensemble do harm.",
-            "counted over the windows",
-        ),
-    ]
+def _of_racks(deployment: Deployment) -> dict[str, Value]:
+    """Return the values and words about racks; none if they are not known."""
+    racks = deployment.racks
+    if racks is None:
+        return {}
+    worst, is_enforced = most_of_a_rack(deployment, racks), deployment.enforced is not None
+    over = ", over enough racks" if deployment.client.enforce_min_racks else ""
+    apart = ", and each lost bookie needs a rack without a bookie of its ensemble" if is_enforced else ""
+    is_assumed = racks.placement and deployment.spare
+    return {
+        "worst": worst,
+        "kept": worst < deployment.configuration.ack_quorum,
+        "placed": " in the worst placement" if racks.placement is None else "",
+        "enforcers": enforced_by(deployment),
+        "others_replace": ", and other racks replace its bookies" if is_enforced else "",
+        "writes_on": writes_without_a_rack(deployment, racks),
+        "remaining": deployment.bookies - racks.largest,
+        "needed_racks": f"{over}{apart}",
+        "assumed": ". Spare bookies are assumed in other racks" if is_assumed else "",
+    }

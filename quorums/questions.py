@@ -7,8 +7,10 @@ sets (`holds`). In every lemma a `yes` is a counterexample.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any, TypeAlias
 
 import z3
@@ -26,7 +28,7 @@ Sets: TypeAlias = Mapping[str, frozenset[int]]
 
 @dataclass(frozen=True)
 class AtLeastOf:
-    """At least `count` of the positions `among` are in the set `of`."""
+    """At least `count` of the positions `among` are in the set `of`, or in one of `a|b`, which are apart."""
 
     count: int
     of: str
@@ -35,7 +37,7 @@ class AtLeastOf:
 
 @dataclass(frozen=True)
 class AtMost:
-    """At most `count` of the positions `among` are in the set `of`."""
+    """At most `count` of the positions `among` are in the set `of`, or in one of `a|b`, which are apart."""
 
     count: int
     of: str
@@ -48,25 +50,22 @@ class Apart:
 
     left: str
     right: str
-
-
-@dataclass(frozen=True)
-class Within:
-    """Every position of the set `of` is one of `among`."""
-
-    of: str
     among: Positions
 
-
-@dataclass(frozen=True)
-class Union:
-    """The set `whole` is the union of the `parts`."""
-
-    whole: str
-    parts: tuple[str, ...]
+    @property
+    def of(self) -> str:
+        """Both sets."""
+        return f"{self.left}|{self.right}"
 
 
-Constraint: TypeAlias = AtLeastOf | AtMost | Apart | Within | Union
+Constraint: TypeAlias = AtLeastOf | AtMost | Apart
+Member: TypeAlias = tuple[str, int]
+"""A set and a position that may be in it."""
+
+
+def _members(constraint: Constraint) -> list[Member]:
+    """Return the members that a constraint is about."""
+    return [(name, p) for name in constraint.of.split("|") for p in sorted(set(constraint.among))]
 
 
 @dataclass(frozen=True)
@@ -77,36 +76,24 @@ class SetQuestion:
     sentence: str
     constraints: tuple[Constraint, ...]
 
-    @property
-    def key(self) -> tuple[Constraint, ...]:
-        """The constraints: equal for questions with the same answer. Other positions may be in any set."""
-        return self.constraints
-
     def names(self) -> list[str]:
         """Return the names of the sets, in order of first mention."""
-        return list(dict.fromkeys(name for c in self.constraints for name in _names(c)))
+        return list(dict.fromkeys(name for c in self.constraints for name in c.of.split("|")))
 
+    def members(self) -> list[Member]:
+        """Return the members that the constraints are about."""
+        return list(dict.fromkeys(member for c in self.constraints for member in _members(c)))
 
-def _names(constraint: Constraint) -> tuple[str, ...]:
-    match constraint:
-        case AtLeastOf(of=of) | AtMost(of=of) | Within(of=of):
-            return (of,)
-        case Apart(left, right):
-            return (left, right)
-        case Union(whole, parts):
-            return (*parts, whole)
+    def sets(self, is_in: Callable[[Member], bool]) -> Sets:
+        """Return the sets of those members that are in."""
+        found = list(filter(is_in, self.members()))
+        return {name: frozenset(p for of, p in found if of == name) for name in self.names()}
 
 
 def partition(positions: Positions, parts: Sequence[str]) -> tuple[Constraint, ...]:
-    """Return the constraints that each of `positions`, and no other, is in exactly one of the `parts`."""
-    pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]]
-    everyone = f"{'|'.join(parts)}"
-    return (
-        *(Apart(a, b) for a, b in pairs),
-        Union(everyone, tuple(parts)),
-        Within(everyone, positions),
-        AtLeastOf(len(positions), everyone, positions),
-    )
+    """Return the constraints that each of `positions` is in exactly one of the `parts`."""
+    apart = (Apart(a, b, positions) for i, a in enumerate(parts) for b in parts[i + 1 :])
+    return (*apart, AtLeastOf(len(positions), "|".join(parts), positions))
 
 
 def exactly(count: int, of: str, among: Positions) -> tuple[Constraint, ...]:
@@ -125,6 +112,20 @@ def about_ensemble(
     return SetQuestion(configuration, sentence, (*partition(configuration.positions, parts), *constraints))
 
 
+def every_window_covered(configuration: Configuration) -> tuple[Constraint, ...]:
+    """Return the constraints that every window has fewer than AQ silent positions."""
+    aq = configuration.ack_quorum
+    return tuple(AtMost(aq - 1, "silent", window) for window in configuration.windows())
+
+
+def first_window_has(configuration: Configuration, of: str) -> Constraint:
+    """Return the constraint that the first window has an ack quorum of the set.
+
+    The first window stands for all windows if the other constraints treat positions alike.
+    """
+    return AtLeastOf(configuration.ack_quorum, of, configuration.window(0))
+
+
 # Plain sets
 
 
@@ -134,17 +135,15 @@ def holds(question: SetQuestion, sets: Sets) -> bool:
 
 
 def _met(constraint: Constraint, sets: Sets) -> bool:
+    places = set(constraint.among)
+    number = len(frozenset().union(*(sets[name] & places for name in constraint.of.split("|"))))
     match constraint:
-        case AtLeastOf(count, of, among):
-            return len(sets[of] & set(among)) >= count
-        case AtMost(count, of, among):
-            return len(sets[of] & set(among)) <= count
+        case AtLeastOf(count):
+            return number >= count
+        case AtMost(count):
+            return number <= count
         case Apart(left, right):
-            return not sets[left] & sets[right]
-        case Within(of, among):
-            return sets[of] <= set(among)
-        case Union(whole, parts):
-            return sets[whole] == frozenset().union(*(sets[part] for part in parts))
+            return not sets[left] & sets[right] & places
 
 
 # Bit-vectors
@@ -163,46 +162,23 @@ def ask_bitvectors(question: SetQuestion, deadline: Deadline) -> Sets | None:
             return None
         case Yes(model):
             values = {name: model.eval(v, model_completion=True).as_long() for name, v in vectors.items()}
-            return {
-                name: frozenset(p for p in range(width) if value >> p & 1) for name, value in values.items()
-            }
+            return question.sets(lambda member: bool(values[member[0]] >> member[1] & 1))
 
 
-def _bits(constraint: Constraint, vectors: dict[str, Any], width: int) -> Any:
-    def mask(positions: Positions) -> int:
-        return sum(1 << position for position in set(positions))
-
-    def members(of: str, among: Positions) -> Any:
-        return _ones(vectors[of] & mask(among), width)
-
-    match constraint:
-        case AtLeastOf(count, of, among):
-            chosen = mask(among)
-            if not 0 < count <= len(among):
-                return z3.BoolVal(count <= 0)
-            if count == 1:
-                return vectors[of] & chosen != 0
-            if count == len(among):
-                return vectors[of] & chosen == chosen
-            return z3.UGE(members(of, among), count)
-        case AtMost(count, of, among):
-            chosen = mask(among)
-            if not 0 <= count < len(among):
-                return z3.BoolVal(count >= 0)
-            if count == 0:
-                return vectors[of] & chosen == 0
-            if count == len(among) - 1:
-                return vectors[of] & chosen != chosen
-            return z3.ULE(members(of, among), count)
-        case Apart(left, right):
-            return vectors[left] & vectors[right] == 0
-        case Within(of, among):
-            return vectors[of] & ~z3.BitVecVal(mask(among), width) == 0
-        case Union(whole, parts):
-            combined = vectors[parts[0]]
-            for part in parts[1:]:
-                combined = combined | vectors[part]
-            return vectors[whole] == combined
+def _bits(constraint: Constraint, vectors: Mapping[str, Any], width: int) -> Any:
+    mask = sum(1 << position for position in set(constraint.among))
+    if isinstance(constraint, Apart):
+        return vectors[constraint.left] & vectors[constraint.right] & mask == 0
+    count, places, is_least = constraint.count, mask.bit_count(), isinstance(constraint, AtLeastOf)
+    if not 0 <= count <= places:
+        return z3.BoolVal((count <= 0) if is_least else (count >= 0))
+    chosen = reduce(or_, (vectors[name] for name in constraint.of.split("|"))) & mask
+    if count in (1, places) and is_least:
+        return chosen != 0 if count == 1 else chosen == mask
+    if count in (0, places - 1) and not is_least:
+        return chosen == 0 if count == 0 else chosen != mask
+    number = _ones(chosen, width)
+    return z3.UGE(number, count) if is_least else z3.ULE(number, count)
 
 
 def _ones(vector: Any, width: int) -> Any:
@@ -223,55 +199,30 @@ def ask_cnf(question: SetQuestion, deadline: Deadline) -> Sets | None:
 
     Raises SolverGaveUpError.
     """
-    positions = question.configuration.positions
     pool = IDPool()
-    variables = {(name, p): pool.id((name, p)) for name in question.names() for p in positions}
-    clauses = [
-        c for constraint in question.constraints for c in _clauses(constraint, variables, positions, pool)
-    ]
+    variables = {member: pool.id(member) for member in question.members()}
+    clauses = [c for constraint in question.constraints for c in _clauses(constraint, variables, pool)]
     match answered(ask_within("glucose4", clauses, deadline), "PySAT"):
         case No():
             return None
         case Yes(model):
             true = {literal for literal in model if literal > 0}
-            names = question.names()
-            return {name: frozenset(p for p in positions if variables[name, p] in true) for name in names}
+            return question.sets(lambda member: variables[member] in true)
 
 
-def _clauses(
-    constraint: Constraint, variables: dict[tuple[str, int], int], positions: Positions, pool: IDPool
-) -> Iterator[list[int]]:
-    match constraint:
-        case AtLeastOf(count, of, among):
-            yield from _count_clauses("atleast", [variables[of, p] for p in sorted(set(among))], count, pool)
-        case AtMost(count, of, among):
-            yield from _count_clauses("atmost", [variables[of, p] for p in sorted(set(among))], count, pool)
-        case Apart(left, right):
-            yield from ([-variables[left, p], -variables[right, p]] for p in positions)
-        case Within(of, among):
-            yield from ([-variables[of, p]] for p in positions if p not in among)
-        case Union(whole, parts):
-            for p in positions:
-                yield [-variables[whole, p], *(variables[part, p] for part in parts)]
-                yield from ([-variables[part, p], variables[whole, p]] for part in parts)
-
-
-def _count_clauses(kind: str, literals: list[int], count: int, pool: IDPool) -> Iterator[list[int]]:
-    """Yield the clauses of a cardinality constraint.
-
-    PySAT's encodings accept only bounds from 0 to n, so other bounds are handled here.
-    """
-    if (kind == "atleast" and count <= 0) or (kind == "atmost" and count >= len(literals)):
-        return
-    if (kind == "atleast" and count > len(literals)) or (kind == "atmost" and count < 0):
-        yield []
-        return
-    if kind == "atleast" and count == 1:
-        yield literals
-        return
-    encode = CardEnc.atleast if kind == "atleast" else CardEnc.atmost
+def _clauses(constraint: Constraint, variables: Mapping[Member, int], pool: IDPool) -> list[list[int]]:
+    """Return the clauses of a constraint. PySAT's encodings accept only bounds from 0 to n."""
+    literals = [variables[member] for member in _members(constraint)]
+    if isinstance(constraint, Apart):
+        half = len(literals) // 2
+        return [[-left, -right] for left, right in zip(literals[:half], literals[half:], strict=True)]
+    count, is_least = constraint.count, isinstance(constraint, AtLeastOf)
+    if not 0 <= count <= len(literals):
+        return [] if (count <= 0 if is_least else count >= 0) else [[]]
+    encode = CardEnc.atleast if is_least else CardEnc.atmost
     encoded: CNF = encode(lits=literals, bound=count, vpool=pool, encoding=EncType.seqcounter)
-    yield from encoded.clauses
+    clauses: list[list[int]] = encoded.clauses
+    return clauses
 
 
 # Both solvers

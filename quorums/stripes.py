@@ -1,4 +1,4 @@
-"""Ensembles, windows and coverage rules on plain sets of positions.
+"""Configurations, and the windows of their ensembles.
 
 A position is an index into the ensemble, which is an ordered list. Positions start at 0, entries at 1. A
 window is WQ consecutive positions, cyclically: the write set of some entry
@@ -7,9 +7,8 @@ window is WQ consecutive positions, cyclically: the write set of some entry
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TypeAlias
 
 from fencepost.encoding.errors import BadInput
@@ -85,58 +84,3 @@ def configurations(up_to: int) -> Iterator[Configuration]:
         for write_quorum in range(1, ensemble + 1):
             for ack_quorum in range(1, write_quorum + 1):
                 yield Configuration(ensemble, write_quorum, ack_quorum)
-
-
-def most_in_a_window(configuration: Configuration, members: Collection[int]) -> int:
-    """Return the largest number of `members` that one window has."""
-    return max(sum(position in members for position in window) for window in configuration.windows())
-
-
-def covered_by_windows(configuration: Configuration, heard: Collection[int]) -> bool:
-    """Return whether every window has fewer than AQ positions without an answer.
-
-    This is the rule of today's code (`RRQuorumCoverageSet.checkCovered`).
-    """
-    unheard = set(configuration.positions) - set(heard)
-    return most_in_a_window(configuration, unheard) < configuration.ack_quorum
-
-
-def covered_by_first_ack_quorum(configuration: Configuration, heard: Collection[int]) -> bool:
-    """Return whether one of the first AQ positions of every window has answered.
-
-    This is the rule of the code up to 4.3 (BOOKKEEPER-799).
-    """
-    heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
-    return all(set(head) & set(heard) for head in heads)
-
-
-def covered_by_total(heard: Collection[int], needed: int) -> bool:
-    """Return whether at least `needed` positions have answered (BP-46 with EC; PR 2281 with QC)."""
-    return len(heard) >= needed
-
-
-def is_stranded(configuration: Configuration, heard: Collection[int]) -> bool:
-    """Return whether some entry has an ack quorum without any answer.
-
-    The writer can then still complete the add of that entry.
-    """
-    unheard = set(configuration.positions) - set(heard)
-    return any(
-        set(quorum) <= unheard
-        for window in configuration.windows()
-        for quorum in combinations(window, configuration.ack_quorum)
-    )
-
-
-def can_be_fenced(configuration: Configuration, lost: frozenset[int]) -> bool:
-    """Return whether the code's rule is satisfied if all bookies but the lost ones answer."""
-    return covered_by_windows(configuration, frozenset(configuration.positions) - lost)
-
-
-def can_lose(configuration: Configuration, entries: int, lost: frozenset[int]) -> bool:
-    """Return whether some entry is only on lost bookies if just an ack quorum has acknowledged it."""
-    return any(
-        set(acks) <= lost
-        for entry in range(1, entries + 1)
-        for acks in combinations(configuration.write_set(entry), configuration.ack_quorum)
-    )

@@ -14,29 +14,24 @@ import z3
 from fencepost.quorums import losses
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet, set_script
-from fencepost.quorums.fewest_answers import fewest_breaks, fewest_obligations, fewest_questions
+from fencepost.quorums.fewest_answers import fewest_obligations, fewest_questions
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
 from fencepost.quorums.loss_sets import (
-    few_entries_breaks,
     few_entries_questions,
-    loss_breaks,
     loss_obligations,
     loss_questions,
     loss_sets,
 )
-from fencepost.quorums.past_rules import (
-    first_ack_quorum_breaks,
-    first_ack_quorum_questions,
-    pr_2281_breaks,
-    pr_2281_obligations,
-    pr_2281_questions,
-    pr_2281_striped_breaks,
-    pr_2281_striped_questions,
+from fencepost.quorums.questions import (
+    AtLeastOf,
+    AtMost,
+    SetQuestion,
+    about_ensemble,
+    every_window_covered,
+    first_window_has,
 )
-from fencepost.quorums.questions import Apart, AtLeastOf, AtMost, SetQuestion, Sets, Within, about_ensemble
 from fencepost.quorums.smt import ProofObligation, obligation
-from fencepost.quorums.stripes import Configuration, covered_by_total, covered_by_windows, is_stranded
-from fencepost.quorums.windows import every_window_covered, first_window_has
+from fencepost.quorums.stripes import Configuration
 
 # EC by count and by windows
 
@@ -90,12 +85,6 @@ def count_covers_questions(formulas: Formulas, configuration: Configuration) -> 
     )
 
 
-def count_covers_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether these answers are EC or more and leave an ack quorum without an answer."""
-    needed = formulas.fencing_answers(*configuration.sizes)
-    return covered_by_total(sets["heard"], needed) and is_stranded(configuration, sets["heard"])
-
-
 def windows_spare_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """Yield the question whether fewer than EC answers can cover every window."""
     needed = formulas.fencing_answers(*configuration.sizes)
@@ -107,41 +96,7 @@ def windows_spare_questions(formulas: Formulas, configuration: Configuration) ->
     )
 
 
-def windows_spare_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether these answers are fewer than EC and cover every window."""
-    needed = formulas.fencing_answers(*configuration.sizes)
-    return covered_by_windows(configuration, sets["heard"]) and not covered_by_total(sets["heard"], needed)
-
-
 # Any two quorums meet
-
-
-def meet_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the question whether an ack quorum and QC answers can be disjoint."""
-    write_set, aq = configuration.window(0), configuration.ack_quorum
-    needed = formulas.negative_answers(*configuration.sizes)
-    yield SetQuestion(
-        configuration,
-        f"an ack quorum and QC = {needed} bookies that answered have none in common",
-        (
-            Within("ack quorum", write_set),
-            Within("answered", write_set),
-            AtLeastOf(aq, "ack quorum", write_set),
-            AtLeastOf(needed, "answered", write_set),
-            Apart("ack quorum", "answered"),
-        ),
-    )
-
-
-def meet_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether these sets are a disjoint ack quorum and QC answers of one write set."""
-    needed = formulas.negative_answers(*configuration.sizes)
-    return (
-        len(sets["ack quorum"]) >= configuration.ack_quorum
-        and len(sets["answered"]) >= needed
-        and not sets["ack quorum"] & sets["answered"]
-        and sets["ack quorum"] | sets["answered"] <= set(configuration.window(0))
-    )
 
 
 def meet_sets(formulas: Formulas) -> list[ProofObligation]:
@@ -162,21 +117,62 @@ def meet_sets(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
+# Past rules: those of earlier releases and of one pull request, for E > WQ.
+
+
+def first_ack_quorum_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the question whether the rule of 4.3 can miss an ack quorum."""
+    heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
+    yield about_ensemble(
+        configuration,
+        "one of the first AQ positions of every window has answered, yet an ack quorum has no answer",
+        *(AtLeastOf(1, "heard", head) for head in heads),
+        first_window_has(configuration, "silent"),
+    )
+
+
+def pr_2281_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
+    """Yield the question whether the rule of PR 2281 can miss an ack quorum."""
+    needed = formulas.negative_answers(*configuration.sizes)
+    yield about_ensemble(
+        configuration,
+        f"WQ - AQ + 1 = {needed} bookies have answered, yet an ack quorum has no answer",
+        AtLeastOf(needed, "heard", configuration.positions),
+        first_window_has(configuration, "silent"),
+    )
+
+
+def pr_2281_obligations(formulas: Formulas) -> list[ProofObligation]:
+    """Return the proof obligations of `pr-2281-unsafe-iff-striped`."""
+    heard_in, heard_out = z3.Ints("heard_in heard_out")
+    fits = [heard_in >= 0, heard_in <= WQ, heard_out >= 0, heard_out <= E - WQ]
+    total = heard_in + heard_out >= formulas.negative_answers(E, WQ, AQ)
+    return [
+        obligation(
+            "pr-2281-unsafe-iff-striped.safe",
+            "If E = WQ, WQ - AQ + 1 answers leave fewer than AQ bookies silent",
+            [*VALID, E == WQ, *fits, total],
+            WQ - heard_in < AQ,
+        ),
+        obligation(
+            "pr-2281-unsafe-iff-striped.unsafe",
+            "If E > WQ, answers of one bookie outside a window and of WQ - AQ inside satisfy the rule, and "
+            "AQ are silent",
+            [*VALID, E > WQ, heard_out == 1, heard_in == WQ - AQ],
+            z3.And(*fits, total, WQ - heard_in >= AQ),
+        ),
+    ]
+
+
+# All of them
+
+
 def stripes_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
     """Yield all questions about windows, on the windows of one configuration."""
     yield from count_covers_questions(formulas, configuration)
     yield from fewest_questions(formulas, configuration)
     yield from losses.losses_questions(formulas, configuration)
     yield from loss_questions(formulas, configuration)
-
-
-def stripes_breaks(formulas: Formulas, configuration: Configuration, sets: Sets) -> bool:
-    """Return whether these sets contradict one of the lemmas about windows."""
-    if "heard" in sets:
-        return count_covers_breaks(formulas, configuration, sets) or fewest_breaks(
-            formulas, configuration, sets
-        )
-    return losses.losses_breaks(formulas, configuration, sets) or loss_breaks(formulas, configuration, sets)
 
 
 def lemmas() -> Sequence[Lemma]:
@@ -187,8 +183,6 @@ def lemmas() -> Sequence[Lemma]:
             "Any ack quorum and any QC bookies of the same write set have a bookie in common.",
             "for all A, C within a write set:  |A| >= AQ and |C| >= (WQ - AQ) + 1  =>  A meets C",
             LemmaVerdict.PROVED,
-            meet_questions,
-            meet_breaks,
             quorums_meet,
             meet_sets,
             REDUCED,
@@ -198,8 +192,6 @@ def lemmas() -> Sequence[Lemma]:
             "Any EC answers cover every window.",
             "|heard| >= (E - AQ) + 1  =>  every window of WQ positions has fewer than AQ silent",
             LemmaVerdict.PROVED,
-            count_covers_questions,
-            count_covers_breaks,
             count_covers_obligations,
             count_covers_sets,
             REDUCED,
@@ -209,16 +201,13 @@ def lemmas() -> Sequence[Lemma]:
             "The converse is wrong: with E > WQ fewer than EC answers can cover every window.",
             "every window has fewer than AQ silent  =>  |heard| >= (E - AQ) + 1",
             LemmaVerdict.REFUTED,
-            windows_spare_questions,
-            windows_spare_breaks,
+            questions=windows_spare_questions,
         ),
         Lemma(
             "fewest-answers",
             "The fewest answers that can cover every window are E - floor(E (AQ - 1) / WQ).",
             "min { |heard| : every window has fewer than AQ silent } = E - floor(E (AQ - 1) / WQ)",
             LemmaVerdict.PROVED,
-            fewest_questions,
-            fewest_breaks,
             fewest_obligations,
             argument="on paper: induction over the integers, and the ring as a counting function",
         ),
@@ -228,8 +217,6 @@ def lemmas() -> Sequence[Lemma]:
             "blocks fencing.",
             "L >= E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             LemmaVerdict.PROVED,
-            loss_questions,
-            loss_breaks,
             loss_obligations,
             loss_sets,
             REDUCED,
@@ -240,8 +227,7 @@ def lemmas() -> Sequence[Lemma]:
             "lost.",
             "L < E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             LemmaVerdict.REFUTED,
-            few_entries_questions,
-            few_entries_breaks,
+            questions=few_entries_questions,
         ),
         Lemma(
             "first-ack-quorum-rule",
@@ -249,24 +235,20 @@ def lemmas() -> Sequence[Lemma]:
             "every window has an answer among its first AQ positions  =>  every ack quorum has one "
             "(BOOKKEEPER-799)",
             LemmaVerdict.REFUTED,
-            first_ack_quorum_questions,
-            first_ack_quorum_breaks,
+            questions=first_ack_quorum_questions,
         ),
         Lemma(
             "pr-2281-rule",
             "The rule of PR #2281 is not enough: any WQ - AQ + 1 answers of the ensemble.",
             "|heard| >= (WQ - AQ) + 1  =>  every ack quorum has an answer",
             LemmaVerdict.REFUTED,
-            pr_2281_questions,
-            pr_2281_breaks,
+            questions=pr_2281_questions,
         ),
         Lemma(
             "pr-2281-unsafe-iff-striped",
             "The rule of PR #2281 is unsafe if and only if E > WQ.",
             "some heard set with |heard| >= (WQ - AQ) + 1 misses an ack quorum  <=>  E > WQ",
             LemmaVerdict.PROVED,
-            pr_2281_striped_questions,
-            pr_2281_striped_breaks,
             pr_2281_obligations,
             argument=REDUCED,
         ),
@@ -275,7 +257,6 @@ def lemmas() -> Sequence[Lemma]:
             "The lemmas about windows and losses hold on the windows of each configuration.",
             "count-covers-windows, fewest-answers, sure-losses and loss-is-fencing at each E/WQ/AQ",
             LemmaVerdict.HOLDS,
-            stripes_questions,
-            stripes_breaks,
+            questions=stripes_questions,
         ),
     ]

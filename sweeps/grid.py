@@ -4,9 +4,8 @@ A grid file has tables `[[grid]]`. A table names protocols and, if not all are m
 settings, each as one value, a list of values or a range such as "1..5", and limits of the search. Every
 combination is an instance.
 
-Three other kinds of tables name known bugs, whose instances and properties are in
-`properties/expected/known.toml`, ensembles at which the conditions of `advise` are proved, or releases of
-BookKeeper, on whose code conformance runs are taken.
+Two other kinds of tables name known bugs, whose instances and properties are in
+`properties/expected/known.toml`, or ensembles at which the conditions of `advise` are proved.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from fencepost.encoding.language.parameters import Option
 from fencepost.encoding.language.protocol import Instance, Protocol
 from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
-from fencepost.sweeps import advice_cases, conformance_cases, ranges
+from fencepost.sweeps import advice_cases, ranges
 from fencepost.sweeps.ranges import LISTED
 from fencepost.sweeps.sweep_cases import SweepCase
 
@@ -146,7 +145,6 @@ def _of_known_bugs(table: Mapping[str, Any]) -> Iterator[SweepCase]:
 ABOUT_WHAT_SHIPS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Iterator[SweepCase]], str]] = {
     "known": (_of_known_bugs, "is about protocols that ship"),
     "advice": (advice_cases.asked, "is about BookKeeper"),
-    "releases": (conformance_cases.asked, "are of BookKeeper"),
 }
 """The tables other than instances, by their key: the function that reads one, and its subject."""
 

@@ -2,8 +2,6 @@
 
 sweep.json                the sweep, as in a folder on a disk
 rows/wave=0001.parquet    a committed wave: one object, whose metadata has the digest of its rows
-summary/NAME.parquet      the tables of all rows
-summary/_digest           the digest of the tables, written last
 
 An object store has no rename and no lock. A wave is committed by one request that fails if the object
 exists (a conditional write). Each run numbers its waves from those that it has read, so of two runs that
@@ -19,7 +17,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +27,7 @@ from fencepost.encoding.documents import parse_json
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import BRIEF, COLUMNS, Column, Row, from_arrow, parts_of, to_arrow
-from fencepost.sweeps.store import SEAL, check_verdicts
+from fencepost.sweeps.store import check_verdicts
 from fencepost.sweeps.sweep_manifest import (
     AGAIN,
     HINT,
@@ -138,9 +136,7 @@ class ObjectStore:
         """Return the rows of all committed waves; raise BadInput for a wave that was changed since."""
         waves = self.waves()
         if waves != [f"rows/wave={number:04}.parquet" for number in range(1, len(waves) + 1)]:
-            raise BadInput(
-                f"{self.address}/rows: a wave is missing; remove rows/ and summary/, and answer again"
-            )
+            raise BadInput(f"{self.address}/rows: a wave is missing; remove rows/, and answer again")
         self.known[:] = waves
         return [row for wave in waves for row in parts_of(self._rows_of(wave), columns)]
 
@@ -157,42 +153,6 @@ class ObjectStore:
             raise BadInput(f"{self.address}/{wave}: is not as it was committed; {AGAIN}")
         check_verdicts(found, f"{self.address}/{wave}")
         return found
-
-    def frame(self, spark: Any) -> Any:
-        """Return all committed rows as a Spark data frame."""
-        import pyarrow as pa
-
-        return spark.createDataFrame(pa.Table.from_batches([to_arrow(self.rows())]))
-
-    def commit_tables(self, tables: Mapping[str, Any]) -> None:
-        """Write the tables, which are Spark data frames, and then their digest."""
-        digests = []
-        for name, frame in tables.items():
-            content = _parquet(frame.toArrow())
-            self._write(f"summary/{name}.parquet", content)
-            digests.append(f"{name} {hashlib.sha256(content).hexdigest()}")
-        self._write(f"summary/{SEAL}", "\n".join(digests).encode())
-
-    def tables(self, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the tables as Arrow tables; None if the sweep is not finished."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if not self.is_summarized:
-            return None
-        try:
-            sealed = self._read(f"summary/{SEAL}").decode("ascii").split("\n")
-            contents = {name: self._read(f"summary/{name}.parquet") for name in names}
-        except (OSError, ValueError) as error:
-            raise BadInput(f"{self.address}/summary: cannot be read ({error}); {AGAIN}") from error
-        if sealed != [f"{name} {hashlib.sha256(content).hexdigest()}" for name, content in contents.items()]:
-            raise BadInput(f"{self.address}/summary: is not as it was committed; {AGAIN}")
-        return {name: pq.read_table(pa.BufferReader(content)) for name, content in contents.items()}
-
-    @property
-    def is_summarized(self) -> bool:
-        """Whether the tables of the finished sweep are there."""
-        return f"summary/{SEAL}" in self._names("summary")
 
     def clear(self) -> None:
         """Remove unfinished work: there is none, because a wave is one object."""
@@ -237,17 +197,11 @@ class ObjectStore:
 def _packed(rows: Sequence[Row]) -> bytes:
     """Return the rows as a Parquet file whose metadata has their digest."""
     import pyarrow as pa
-
-    return _parquet(pa.Table.from_batches([to_arrow(rows)]).replace_schema_metadata({DIGEST: _digest(rows)}))
-
-
-def _parquet(table: Any) -> bytes:
-    """Return a table as a Parquet file."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
+    table = pa.Table.from_batches([to_arrow(rows)])
+    pq.write_table(table.replace_schema_metadata({DIGEST: _digest(rows)}), sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 

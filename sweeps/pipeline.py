@@ -39,7 +39,6 @@ from fencepost.sweeps.spark import abandon, cancel, halfway, require_spark, sess
 from fencepost.sweeps.store import Store, opened
 from fencepost.sweeps.sweep_cases import SweepCase, together
 from fencepost.sweeps.sweep_manifest import Manner, repeated
-from fencepost.sweeps.tables import summarize
 
 AT_ONCE = 2
 """The number of waves that run side by side: the second uses the cores that the first leaves idle."""
@@ -104,12 +103,10 @@ def run(
         listener(rows)
         known = {row["id"] for row in rows}
         waiting = [o for o in sweep.plan.cases if o.identify(engine()) not in known]
-        if waiting or not store.is_summarized:
+        if waiting:
             with session(sweep.master, store.log) as spark, halfway(store.log):
                 _answer_all(spark, sweep, store, together(waiting), listener, watcher, leaving)
-                rows = store.rows(BRIEF)
-                _complete(sweep.plan, rows)
-                summarize(spark, store)
+            rows = store.rows(BRIEF)
         return _complete(sweep.plan, rows)
 
 

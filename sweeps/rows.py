@@ -50,13 +50,9 @@ ASKED = (
     Column("id", "text", "a hash of the case and of the engine"),
     Column("engine", "text", "version of Fencepost, and a hash of its modules and solvers"),
     Column("protocol", "text", "name of the protocol"),
-    Column(
-        "settings",
-        "settings",
-        "every parameter and switch; for conformance runs the release, storage, seed, number and set values",
-    ),
-    Column("property", "text", "name of the property; `conforms` for conformance runs"),
-    Column("solver", "text", "name of the solver; `code` for conformance runs"),
+    Column("settings", "settings", "every parameter and switch"),
+    Column("property", "text", "name of the property"),
+    Column("solver", "text", "name of the solver"),
     Column("bound", "integer", "largest number of protocol steps searched", optional=True),
     Column("most_rounds", "integer", "largest number of rounds searched", optional=True),
     Column("minimize", "text", "quantity that a counterexample minimizes"),
@@ -87,8 +83,7 @@ FOUND = (
     Column(
         "reason",
         "text",
-        "why the case is undecided, vacuous or an error, or its proof has no certificate; the result of "
-        "conformance runs",
+        "why the case is undecided, vacuous or an error, or its proof has no certificate",
         optional=True,
     ),
     Column("trace", "text", "the counterexample, as JSON", optional=True),

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -27,10 +27,9 @@ from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
-from fencepost.realcode.harness_session import HarnessFailed
-from fencepost.sweeps import advice_cases, conformance_cases
+from fencepost.sweeps import advice_cases
 from fencepost.sweeps.rows import ERROR, Row, asked, found, unanswered
-from fencepost.sweeps.sweep_cases import ADVICE, CODE, SweepCase
+from fencepost.sweeps.sweep_cases import ADVICE, SweepCase
 
 GRACE = 5.0
 """The seconds that a check may overrun its time before it is killed.
@@ -57,8 +56,6 @@ class Allowance:
     """The folder for certificates of proofs, one folder for each case; None for no certificates."""
     source: Path | None = None
     """The Python file with the protocol, on every machine; None for a protocol that ships."""
-    libraries: Mapping[str, Path] = field(default_factory=dict)
-    """The lib folder, on every machine, of each release of BookKeeper that cases run on."""
 
 
 Check = Callable[[SweepCase, Allowance], Result]
@@ -118,9 +115,7 @@ def solve(case: SweepCase, engine: str, allowance: Allowance, decided: Check = d
     """Return the row of a case; every failure is a row too, `undecided` or `error`."""
     row = asked(case, engine)
     folder = allowance.certificates and allowance.certificates / row["id"]
-    if case.solver == CODE:
-        asking = partial(_conformance, case, allowance)
-    elif case.solver == ADVICE:
+    if case.solver == ADVICE:
         asking = partial(advice_cases.ask, case, allowance.timeout)
     else:
         asking = partial(_found, case, allowance, decided, folder)
@@ -133,7 +128,7 @@ def solve_all(cases: Sequence[SweepCase], engine: str, allowance: Allowance) -> 
     The time of the proof that they share is split into equal parts.
     """
     begun = time.perf_counter()
-    is_check = cases[0].solver not in (ADVICE, CODE)
+    is_check = cases[0].solver != ADVICE
     if is_check:
         with suppress(Exception):  # each case fails in the same way, and its row says so
             instance(cases[0], allowance.source)
@@ -167,13 +162,6 @@ def _settled(cases: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, 
     properties = about.properties(*(one.property for one in cases))
     limited = limits(cases[0], allowance, about.system)
     return settled_by_induction(about, properties, limited)
-
-
-def _conformance(case: SweepCase, allowance: Allowance) -> Row:
-    settings = dict(case.settings)
-    taken = conformance_cases.take(case.protocol, settings, allowance.libraries, allowance.timeout)
-    row = unanswered(conformance_cases.verdict(taken).value, conformance_cases.in_words(taken), taken.seconds)
-    return {**row, "steps": conformance_cases.shortest(taken), "witness": taken.runs > 0}
 
 
 def _found(case: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
@@ -237,6 +225,6 @@ def _apart(asking: Callable[[], object], allowance: Allowance) -> Any:
 def _failed(ended: Ended, seconds: float) -> Row:
     if ended.gave_up:
         return unanswered(Verdict.UNDECIDED.value, f"{ended.gave_up} (case)", seconds)
-    if ended.kind in (BadInput.__name__, HarnessFailed.__name__, ModelError.__name__):
+    if ended.kind in (BadInput.__name__, ModelError.__name__):
         return unanswered(ERROR, ended.says, seconds)
     return unanswered(ERROR, ended.error or "the process said nothing", seconds)

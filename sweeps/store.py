@@ -4,7 +4,6 @@ sweep.json                          the sweep: its engine, its cases, and what t
 rows/wave=0001/protocol=…/*.parquet a committed wave, which is made complete by one rename
 rows/wave=0001/_digest              the digest of the wave's files; rows that were changed since are refused
 certificates/ID/                    with --certify: the certificate of a case's proof
-summary/                            the tables of all rows, once each case has one (`tables.py`)
 staging/                            waves that run; removed after an interrupt, or by the next run
 spark.log                           the messages of Spark
 """
@@ -16,10 +15,9 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -27,7 +25,7 @@ from typing import Any, TextIO
 from fencepost.encoding.documents import read_json
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
-from fencepost.sweeps.rows import BRIEF, COLUMNS, VERDICTS, Column, Row, from_arrow, spark_schema
+from fencepost.sweeps.rows import BRIEF, COLUMNS, VERDICTS, Column, Row, from_arrow
 from fencepost.sweeps.sweep_manifest import (
     AGAIN,
     HINT,
@@ -58,11 +56,6 @@ class Store:
         """The folder of certificates, each in a folder named after its case."""
         return self.folder / "certificates"
 
-    @property
-    def summary(self) -> Path:
-        """The folder of the summary tables. It exists only if the sweep is finished."""
-        return self.folder / "summary"
-
     def stage(self) -> Path:
         """Return a folder that does not exist yet, for a wave before it is committed."""
         return self.folder / "staging" / uuid.uuid4().hex
@@ -82,36 +75,6 @@ class Store:
         rows = answers.repartition(1).sortWithinPartitions("protocol", "id")
         rows.write.partitionBy("protocol").parquet(written(staged))
         return staged
-
-    def frame(self, spark: Any) -> Any:
-        """Return all committed rows as a Spark data frame."""
-        return spark.read.schema(spark_schema(COLUMNS)).parquet(found_at(self.folder / "rows"))
-
-    def commit_tables(self, tables: Mapping[str, Any]) -> None:
-        """Write the tables, which are Spark data frames, and make them part of the sweep."""
-        staged = self.stage()
-        for name, table in tables.items():
-            table.coalesce(1).write.parquet(written(staged / name))
-        self.commit_summary(staged)
-
-    def tables(self, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the tables as Arrow tables; None if the sweep is not finished."""
-        import pyarrow.parquet as pq
-
-        if not self.is_summarized:
-            return None
-        check_seal(self.summary)
-        return {name: pq.read_table(self.summary / name) for name in names}
-
-    @property
-    def is_summarized(self) -> bool:
-        """Whether the tables of the finished sweep are there."""
-        return self.summary.exists()
-
-    def commit_summary(self, staged: Path) -> None:
-        """Move the staged tables into the sweep, in one rename."""
-        _seal(staged)
-        os.rename(staged, self.summary)
 
     def clear(self) -> None:
         """Remove unfinished work: staged waves and certificates."""
@@ -246,11 +209,6 @@ def _digest(folder: Path) -> str:
 def written(path: Path) -> str:
     """Return the path as Spark must be told to write there: literally, not escaped as in a URL."""
     return f"file://{path.absolute()}"
-
-
-def found_at(path: Path) -> str:
-    """Return the path as Spark must be told to read there: without patterns from brackets and stars."""
-    return re.sub(r"([{}\[\]*?\\])", r"\\\1", written(path))
 
 
 def _read(waves: Sequence[Path], columns: Sequence[Column]) -> list[Row]:

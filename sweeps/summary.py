@@ -1,26 +1,74 @@
-"""The rows of a sweep in words: one line for each row, and the number of rows by verdict."""
+"""The rows of a sweep in words and in sums: a line for each row, numbers by verdict, solvers compared."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from fencepost.encoding.engine.named_clauses import found_text
-from fencepost.encoding.engine.verdicts import Fewest
+from fencepost.encoding.engine.verdicts import Fewest, Verdict
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import unmodelled
 from fencepost.sweeps.rows import ERROR, VERDICTS, Row
-from fencepost.sweeps.sweep_cases import CODE
 
 SIZES = ("ensemble", "write_quorum", "ack_quorum")
 """The settings that are written E/WQ/AQ."""
+
+QUESTION = ("protocol", "property", "bound", "most_rounds", "minimize", "drop_declared")
+"""The columns of a question, besides its settings. Several solvers may answer it."""
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
     """Return the number of rows by verdict, in the order of `VERDICTS`, without zeros."""
     counted = Counter(row["verdict"] for row in rows)
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
+
+
+def in_words(counted: Mapping[str, int]) -> str:
+    """Return the numbers by verdict in words, without verdicts that have none."""
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted.get(verdict))
+
+
+@dataclass
+class SolverSums:
+    """The cases of one solver, compared with those that other solvers answered."""
+
+    cases: int = 0
+    decided: int = 0
+    fastest: int = 0
+    contradicted: int = 0
+    """The cases of which another solver that decided said the opposite. There must be none."""
+    seconds_on_those: float | None = None
+    """The seconds on the cases that all solvers decided; None if there is none."""
+    seconds: float = 0.0
+
+
+def by_solver(rows: Iterable[Row]) -> dict[str, SolverSums]:
+    """Return the sums of each solver. The rows of one question differ in nothing but the solver."""
+    questions: dict[object, list[Row]] = {}
+    for row in rows:
+        asked = *(row[name] for name in QUESTION), *sorted(row["settings"].items())
+        questions.setdefault(asked, []).append(row)
+    sums = {
+        name: SolverSums() for name in sorted({row["solver"] for same in questions.values() for row in same})
+    }
+    for same in questions.values():
+        decided = [row for row in same if row["verdict"] not in (Verdict.UNDECIDED.value, ERROR)]
+        best = min((row["seconds"] for row in decided), default=None)
+        differ = len({row["verdict"] == Verdict.VIOLATED.value for row in decided}) > 1
+        for row in same:
+            own = sums[row["solver"]]
+            own.cases += 1
+            own.seconds += row["seconds"]
+            if row in decided:
+                own.decided += 1
+                own.fastest += row["seconds"] == best
+                own.contradicted += differ
+            if len(decided) == len(same):
+                own.seconds_on_those = (own.seconds_on_those or 0.0) + row["seconds"]
+    return sums
 
 
 def configuration(row: Row) -> str | None:
@@ -49,8 +97,6 @@ def _sizes(row: Row) -> list[tuple[str, int, str]]:
 
 def finding(row: Row) -> str:
     """Return a phrase for the result: the basis of a proof, a bound, or a trace's length and faults."""
-    if row["solver"] == CODE and row["verdict"] != ERROR:
-        return f"{row['verdict']}: {row['reason']}"
     match row["verdict"]:
         case "proved" if row["basis"] == "induction" and row["found"]:
             return f"proved: inductive, with {found_text(len(row['found']))}"

@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 
 from fencepost.encoding.engine.limits import Minimize
 
-CODE = "code"
-"""The name in place of a solver for conformance runs on the real code."""
-
 ADVICE = "advice"
 """The name in place of a solver for questions that prove a condition of `advise`."""
 

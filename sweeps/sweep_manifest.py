@@ -17,7 +17,7 @@ from fencepost.sweeps.rows import Row
 
 SCHEMA = "fencepost.sweep/4"
 HINT = "give the folder of a sweep"
-AGAIN = "remove it and summary/, and answer again with --resume"
+AGAIN = "remove it, and answer again with --resume"
 
 SWEEP = k.keys(
     schema=k.among((SCHEMA,)),

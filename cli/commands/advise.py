@@ -24,7 +24,6 @@ from fencepost.quorums.storages import STORAGES
 FORMS = {
     "json": "advice_document.document",
     "sarif": "advice_document.as_sarif",
-    "html": "advice_page.page",
     "prometheus-rules": "advice_rules.as_rules",
 }
 """The functions that write the forms besides text, each imported when it is asked for."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
+from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
@@ -56,10 +56,9 @@ def count(
         reason = listen(worker, timeout, progress.hear)
     if reason is None and progress.ended is not None:
         reason = reason_of(progress.ended, "count", memory)
-    text = (_json if form == "json" else _text)(instance, progress.counted, reason)
-    printed, files = placed(text, output)
+    emit((_json if form == "json" else _text)(instance, progress.counted, reason), output)
     code = ExitCode.SUCCESS if reason is None else ExitCode.UNDECIDED
-    return conclude(Conclusion(ExitCode.INTERRUPTED if reason == INTERRUPTED else code, printed, files=files))
+    return int(ExitCode.INTERRUPTED if reason == INTERRUPTED else code)
 
 
 class CountProgress(StatusLine):

@@ -16,6 +16,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import property_names, protocol_names
 from fencepost.cli.options.grouped import Choice, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
+from fencepost.cli.options.old_names import new_option
 from fencepost.cli.options.protocols import asked_instance
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.saved import source_option
@@ -28,10 +29,9 @@ from fencepost.encoding.evidence.queries import Kind
 FORMS = tuple(dict.fromkeys((*TRACE_FORMS, *SWEEP_FORMS, *QUERY_FORMS)))
 
 OF_QUERIES = ("settings", "release", "budget", "what", "rounds", "action", "folder")
-OF_TRACES = ("source", "expressions", "other")
-"""The parameters that mean something for a protocol alone, and for a trace alone."""
+"""The parameters that mean something for a protocol alone."""
 
-QUERY, TRACE, SWEEP = "Of a protocol", "Of a trace", "Of a sweep"
+QUERY, SWEEP = "Of a protocol", "Of a sweep"
 
 
 @grouped_command(example="fencepost export found/bookkeeper-4.13.no-divergence.json --format html -o it.html")
@@ -56,22 +56,6 @@ QUERY, TRACE, SWEEP = "Of a protocol", "Of a trace", "Of a sweep"
 )
 @outer_timeout_option
 @source_option
-@option(
-    "--eval",
-    "expressions",
-    multiple=True,
-    metavar="EXPR",
-    group=TRACE,
-    help="Show the value of an expression after each step (repeatable), such as 'stored[b1, 1]'.",
-)
-@option(
-    "--diff",
-    "other",
-    type=click.Path(),
-    metavar="OTHER",
-    group=TRACE,
-    help="Show how another trace differs from this one.",
-)
 @option("--row", metavar="ID", group=SWEEP, help="Write the counterexample of this row, as a saved trace.")
 @settings_option
 @release_option
@@ -101,8 +85,6 @@ def command(
     output: str | None,
     names: tuple[str, ...],
     source: str | None,
-    expressions: tuple[str, ...],
-    other: str | None,
     row: str | None,
     settings: tuple[str, ...],
     release: str | None,
@@ -117,11 +99,10 @@ def command(
     FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
     is replayed, or a script of your own. It is replayed step by step on plain values. Exits with 1 if a step
     is impossible, if it does not change what FILE says, or if nothing is violated at the end. The forms:
-    text, json, itf, mermaid, sequencediagram, html.
+    text, json, itf, mermaid, html.
 
     DIR is the folder or the address of a sweep. Its rows are shown by property, by E/WQ/AQ, and one by one.
-    Exits with 3 if some cases have no row. The forms: text, csv, markdown, html (one page that loads nothing;
-    its cells lead to counterexamples and certificates).
+    Exits with 3 if some cases have no row. The forms: text, csv, markdown.
 
     PROTOCOL, or the one in FILE.py, is written as a query for SMT solvers (smt2), or as a circuit for
     hardware model checkers (aiger: AIGER 1.9, binary, to a file). The file of a query says what the answers
@@ -131,7 +112,7 @@ def command(
     """
     if form in QUERY_FORMS or _is_protocol(protocol):
         _require(form, "a protocol", QUERY_FORMS)
-        refuse("a protocol", *OF_TRACES, "row")
+        refuse("a protocol", "source", "row")
         limits = budgets(budget)
         instance = asked_instance(protocol, settings, release)
         asked: dict[str, Any] = {
@@ -144,17 +125,17 @@ def command(
         write_query(instance, form, output, limits=limits, **asked)
         return int(ExitCode.SUCCESS)
     if os.path.isdir(protocol) or "://" in protocol:
-        refuse("the results of a sweep", *OF_QUERIES, *OF_TRACES, "names")
+        refuse("the results of a sweep", *OF_QUERIES, "source", "names")
         if row is not None:
             refuse("--row", "form")
             return int(write_row(protocol, row, output))
+        if new := new_option("export DIR", f"--format {form}"):
+            raise BadInput(new)
         _require(form, "the results of a sweep", SWEEP_FORMS)
         return int(write_sweep(protocol, form, output))
     refuse("a saved trace", *OF_QUERIES, "row")
     _require(form, "a saved trace", TRACE_FORMS)
-    replays = replays_in(Path(protocol), source, names)
-    others = replays_in(Path(other), source, names) if other is not None else []
-    return int(write_replays(replays, others, protocol, form, output, expressions))
+    return int(write_replays(replays_in(Path(protocol), source, names), protocol, form, output))
 
 
 def _is_protocol(name: str) -> bool:

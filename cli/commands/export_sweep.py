@@ -15,26 +15,21 @@ if TYPE_CHECKING:
     from fencepost.sweeps.object_store import ObjectStore
     from fencepost.sweeps.store import Store
 
-SWEEP_FORMS = ("text", "csv", "markdown", "html")
+SWEEP_FORMS = ("text", "csv", "markdown")
 """The forms of the results of a sweep."""
 
 
 def write_sweep(folder: str, form: str, output: str | None) -> ExitCode:
     """Write the rows of a sweep in a form; undecided if some cases have no row."""
-    from fencepost.cli.rendering.sweep_forms import FORMS
     from fencepost.cli.rendering.sweep_matrices import SweepReport
-    from fencepost.sweeps.object_store import is_address
+    from fencepost.cli.rendering.sweep_text import csv_table, markdown, text
     from fencepost.sweeps.summary import ordered
-    from fencepost.sweeps.tables import read_summary
 
     store = _store(folder)
     rows = store.rows()
     missing = store.missing(rows)
-    summary = None if missing else read_summary(store)
-    report = SweepReport(
-        folder if is_address(folder) else Path(folder), store.manifest(), ordered(rows), summary
-    )
-    emit(FORMS[form](report), output)
+    report = SweepReport(store.manifest(), ordered(rows))
+    emit({"text": text, "csv": csv_table, "markdown": markdown}[form](report), output)
     if missing:
         click.echo(report.unfinished, err=True)
     return ExitCode.UNDECIDED if missing else ExitCode.SUCCESS

@@ -15,7 +15,6 @@ from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import counterexample_text, trace_text
 from fencepost.cli.rendering.counterexamples import write_first
 from fencepost.cli.rendering.output import FORMATS, emit
-from fencepost.cli.rendering.trace_values import difference_text, values_json, values_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.concrete.saved_traces import PATH, TRACE, check_saved, saved_trace
@@ -38,18 +37,8 @@ CHECK_SCHEMA = k.schema_name(CHECK)
 """The schema of a result of `check`, which may have traces in it."""
 
 
-def write_replays(
-    replays: Sequence[Replay],
-    others: Sequence[Replay],
-    where: str,
-    form: str,
-    output: str | None,
-    expressions: Sequence[str],
-) -> ExitCode:
-    """Write traces that were replayed, or the values or differences of the first; raises BadInput."""
-    _refuse_together(form, expressions, others)
-    if expressions or others:
-        return _inspect(replays, others, expressions, form, output)
+def write_replays(replays: Sequence[Replay], where: str, form: str, output: str | None) -> ExitCode:
+    """Write traces that were replayed in a form; raises BadInput."""
     counterexamples = [replay.counterexample for replay in replays if replay.counterexample is not None]
     if form in FORMS and any(replay.is_path for replay in replays):
         raise BadInput(
@@ -75,16 +64,6 @@ class Replay:
     def is_path(self) -> bool:
         """Whether the file is a path of the explorer, which violates nothing."""
         return self.prop is OF_PATH
-
-
-def _refuse_together(form: str, expressions: Sequence[str], others: Sequence[Replay]) -> None:
-    """Raise BadInput for options that mean nothing together."""
-    if expressions and others:
-        raise BadInput("--eval, --diff: not together; leave one out")
-    if expressions and form in FORMS:
-        raise BadInput(f"--format {form}: not with --eval; valid: {', '.join(FORMATS)}")
-    if others and form != "text":
-        raise BadInput(f"--format {form}: not with --diff; valid: text")
 
 
 def replays_in(path: Path, source: str | None, names: Sequence[str]) -> list[Replay]:
@@ -192,31 +171,6 @@ def _say_failed(replays: Sequence[Replay]) -> bool:
     for replay in failed:
         click.echo(_text(replay), err=True)
     return bool(failed)
-
-
-def _inspect(
-    replays: Sequence[Replay],
-    others: Sequence[Replay],
-    expressions: Sequence[str],
-    form: str,
-    output: str | None,
-) -> ExitCode:
-    """Print values along the first trace, or its differences from the first of the others."""
-    if _say_failed([replays[0], *others[:1]]):
-        return ExitCode.VIOLATED
-    counterexample, *theirs = (
-        r.counterexample for r in (replays[0], *others[:1]) if r.counterexample is not None
-    )
-    if theirs:
-        emit(difference_text(counterexample, theirs[0]), output)
-    else:
-        emit(
-            values_json(counterexample, expressions)
-            if form == "json"
-            else values_text(counterexample, expressions),
-            output,
-        )
-    return ExitCode.SUCCESS
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -10,15 +11,16 @@ from typing import Any
 
 import click
 
-from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.answers.checked import at_sizes
+from fencepost.answers.known import KNOWN, chosen, decide, decisive
 from fencepost.answers.outside import explained
 from fencepost.answers.requests import seconds_from_now
-from fencepost.answers.turns import Turns
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
+from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
@@ -31,6 +33,7 @@ from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
+from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Expectation, Run, as_expected
 
@@ -39,6 +42,14 @@ from fencepost.properties.expectations import Expectation, Run, as_expected
 @click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
 @option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
 @option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
+@option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    group=SEARCH,
+    help="Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
+)
 @jobs_option
 @timeout_option(default=None)
 @memory_option
@@ -49,6 +60,7 @@ def command(
     bugs: tuple[str, ...],
     only_list: bool,
     mend: bool,
+    settings: tuple[str, ...],
     timeout: float,
     form: str,
     output: str | None,
@@ -69,12 +81,19 @@ def command(
     if told and not bugs:
         return int(ExitCode.SUCCESS)
     if only_list:
-        refuse("--list", *search, "mend", "timeout", "form", "verbose")
+        refuse("--list", *search, "mend", "settings", "timeout", "form", "verbose")
         emit(_descriptions(chosen(KNOWN, bugs)), output)
         return int(ExitCode.SUCCESS)
     if mend:
         require_mends(chosen(KNOWN, bugs) if bugs else [], form)
-    return check_known(bugs, Limits(timeout=timeout, gone=elapsed(), **search), form, output, verbose, mend)
+    if settings and not bugs:
+        raise BadInput("--set: needs the name of a bug; fencepost known --list lists them")
+    if settings and mend:
+        raise BadInput("--mend: shows the rules on the bug's own instance; leave --set out")
+    given = dict(settings_of(settings))
+    table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
+    limits = Limits(timeout=timeout, gone=elapsed(), **search)
+    return check_known(table, limits, form, output, verbose, mend, bool(bugs), bool(given))
 
 
 @dataclass(frozen=True)
@@ -107,12 +126,22 @@ class KnownReport:
 
 
 def check_known(
-    bugs: Sequence[str], limits: Limits, form: str, output: str | None, verbose: bool, mend: bool = False
+    asked: Sequence[Expectation],
+    limits: Limits,
+    form: str,
+    output: str | None,
+    verbose: bool,
+    mend: bool = False,
+    named: bool = False,
+    shows: bool = False,
 ) -> int:
-    """Check all bugs, or those named, and print the report; with `mend` also how the rules differ."""
+    """Check the bugs and print the report, which describes those that were named.
+
+    With `mend` it says how the rules differ. With `mend` or `shows` it has the counterexamples.
+    """
 
     def conclusion(report: KnownReport) -> Conclusion:
-        text = _json(report) if form == "json" else _text(report, asked if bugs else (), mend)
+        text = _json(report) if form == "json" else _text(report, asked if named else (), mend, shows)
         printed, files = placed(text, output)
         return Conclusion(int(_exit_code(report)), printed, files=files)
 
@@ -120,7 +149,6 @@ def check_known(
         cut_short = conclusion(replace(report, interrupted=True))
         hand_over(replace(cut_short, code=int(_exit_code(report))))
 
-    asked = chosen(KNOWN, bugs)
     runs = [run for known in asked for run in known.runs()]
     with CheckProgress(verbose) as progress:
         report = _run(runs, limits, progress, hand)
@@ -128,6 +156,10 @@ def check_known(
     if verbose:
         tell_spent(report.spent)
     return code
+
+
+EACH = 300.0
+"""The seconds of a run if there is no limit, as in `check`."""
 
 
 @dataclass
@@ -138,6 +170,8 @@ class KnownRuns:
     limits: Limits
     rows: dict[int, KnownRow] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
+    now: int = 0
+    """The number of the run that is under way."""
     interrupted: bool = False
     elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
 
@@ -147,38 +181,41 @@ class KnownRuns:
         found = [known.get(n) or _not_reached(run, solver, reason) for n, run in enumerate(self.runs)]
         return KnownReport(tuple(found), self.interrupted, self.elapsed(), self.spent)
 
-    def take(self, number: int, outcome: Outcome) -> KnownRow:
-        """Keep the outcome of a run, and return its row."""
-        (result,) = outcome.results
-        self.rows[number] = row = KnownRow(self.runs[number], result, reached=True)
+    def share(self) -> float:
+        """Return the seconds of the run that begins now; without a time limit those of a `check`."""
+        left = self.limits.timeout - self.limits.gone - self.elapsed()
+        return EACH if left == math.inf else max(0.0, round(left / (len(self.runs) - self.now), 2))
+
+    def take(self, outcome: Outcome) -> None:
+        """Keep the outcome of the run that is over."""
+        self.rows[self.now] = KnownRow(self.runs[self.now], decisive(outcome), reached=True)
         self.interrupted = outcome.interrupted
         for part, took in outcome.spent.items():
             self.spent[part] = self.spent.get(part, 0.0) + took
-        return row
 
 
 def _run(
     runs: Sequence[Run], limits: Limits, progress: CheckProgress, hand: Callable[[KnownReport], None]
 ) -> KnownReport:
-    """Check the runs, each with a fair share of the time that is left.
+    """Check the runs one after another, each with a fair share of the time that is left.
 
     The report so far goes to `hand` after each run, and before a violation is announced.
     """
-    made, turns = KnownRuns(runs, limits), Turns(len(runs), limits)
+    made = KnownRuns(runs, limits)
 
     def announcing() -> None:
         assert progress.under_way is not None
-        (result,) = progress.under_way().results
-        hand(made.report(under_way={turns.number: KnownRow(runs[turns.number], result, reached=True)}))
+        result = decisive(progress.under_way())
+        hand(made.report(under_way={made.now: KnownRow(runs[made.now], result, reached=True)}))
 
     progress.announcing = announcing
     try:
-        for number, seconds in turns:
-            progress.begin(f"{number + 1} of {len(runs)}: {_title(runs[number])}")
-            outcome = decide(runs[number], replace(limits, timeout=seconds, gone=0.0), progress.hear)
-            row = made.take(number, outcome)
-            if row.result.verdict is Verdict.UNDECIDED:
-                turns.undecided(number, outcome.seconds)
+        for made.now, run in enumerate(runs):
+            if not (seconds := made.share()):
+                break
+            progress.begin(f"{made.now + 1} of {len(runs)}: {_title(run)}")
+            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
+            made.take(outcome)
             hand(made.report())
             if made.interrupted:
                 break
@@ -209,10 +246,11 @@ def _descriptions(bugs: Sequence[Expectation]) -> str:
     return "\n\n".join(f"{bug.name}: {bug.wrong}.\n  {bug.source}" for bug in bugs)
 
 
-def _text(report: KnownReport, described: Sequence[Expectation] = (), mend: bool = False) -> str:
+def _text(report: KnownReport, described: Sequence[Expectation], mend: bool, shows: bool) -> str:
     parts = [_descriptions(described)] if described else []
     if mend:
         parts += [difference_of_rules(known) for known in described]
+    if mend or shows:
         parts += [shown(_title(row.run), row.result) for row in report.rows if row.reached]
     parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):
@@ -249,7 +287,9 @@ def _remarks(rows: Sequence[KnownRow]) -> list[str]:
 
 def _command(run: Run) -> list[str]:
     settings = [f"--set={name}={value}" for name, value in run.settings.items()]
-    return ["fencepost", "check", run.known.protocol, f"--property={run.known.property}", *settings]
+    release = [f"--release={run.known.release}"] if run.known.release else []
+    asked = [run.known.protocol, *release, *(f"--property={p}" for p in run.known.property.split("+"))]
+    return ["fencepost", "check", *asked, *settings]
 
 
 def _summary(report: KnownReport) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fencepost.answers.action_spec import spec
 from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.protocols import asked_instance, find_protocol, optional_protocol_argument
 from fencepost.cli.options.settings import release_option, settings_option
@@ -12,6 +11,7 @@ from fencepost.cli.rendering.spec_text import spec_document, spec_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.action_spec import spec
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.protocol import Instance, Protocol

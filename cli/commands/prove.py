@@ -71,13 +71,13 @@ def command(
     tempting claims. For a lemma that is named its proof obligations are listed too. Exits with 0 if all
     come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    from fencepost.answers import lemmas as catalogue
     from fencepost.cli.options.settings import settings_of
     from fencepost.cli.process.listener import INTERRUPTED, listen
     from fencepost.cli.rendering.progress import CheckProgress
     from fencepost.encoding.engine.events import PreparationPhase
     from fencepost.encoding.solving.answers import Deadline
     from fencepost.encoding.solving.workers import Ended, Worker, failure
+    from fencepost.properties import lemmas as catalogue
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import LemmaJob
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,7 @@ from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.options.sizes import files_option, sizes_options
-from fencepost.cli.rendering.output import Result, emit, form_option_of, output_option
+from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
 
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     group=PLACEMENT,
     help="opportunisticStriping is on.",
 )
-@form_option_of(("text", "csv", "json"))
+@form_option
 @output_option
 def command(
     ensemble: int | None,
@@ -111,9 +109,7 @@ def command(
         said.recovery_racks,
         unenforced,
     )
-    forms: dict[str, Callable[[Deployment, Mapping[str, Setter]], Result]]
-    forms = {"text": as_text, "json": _json, "csv": _csv}
-    emit(forms[form](deployment, set_by if files else {}), output)
+    emit((_json if form == "json" else as_text)(deployment, set_by if files else {}), output)
     return int(ExitCode.SUCCESS)
 
 
@@ -205,14 +201,3 @@ def _json(deployment: Deployment, set_by: Mapping[str, Setter]) -> dict[str, Any
         quantities=quantities(deployment),
         warnings=warnings(deployment),
     )
-
-
-def _csv(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
-    from fencepost.quorums.quantities import quantities
-
-    rows = [asdict(row) for row in quantities(deployment)]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().rstrip("\n")

@@ -10,18 +10,17 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import CODE, LIMITS, SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import LIMITS, SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
 from fencepost.cli.options.saved import own_protocol, source_option
 from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import StatusLine
-from fencepost.cli.rendering.words import in_words
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import counts, left_out
+from fencepost.sweeps.summary import counts, in_words, left_out
 
 
 @grouped_command(example="fencepost sweep grids/bookkeeper-4.13-up-to-3.toml found/up-to-3")
@@ -57,15 +56,6 @@ from fencepost.sweeps.summary import counts, left_out
 @drop_declared_option
 @memory_option
 @timeout_option(told=False, default=None)
-@option(
-    "--bookkeeper",
-    "folders",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="LIB",
-    group=CODE,
-    help="The lib folder of a release that the grid names (repeatable).",
-)
 @option("--certify", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
 @verbose_option
 def command(
@@ -77,19 +67,16 @@ def command(
     memory: float | None,
     conflicts: int | None,
     certify: bool,
-    folders: tuple[Path, ...],
     resume: bool,
     drop_declared: bool,
     verbose: bool,
 ) -> int:
     """Check every instance of GRID.toml, and write a row for each case to DIR.
 
-    DIR is a folder, or an address such as s3://bucket/found. A case is one property of one instance. Cases
-    that name a release of BookKeeper are conformance runs on its code. Rows are kept however this command
-    ends; --resume goes on from there. Exits with 0 if each case has its row, whatever its verdict; 4 if a
-    row is an internal error.
+    DIR is a folder, or an address such as s3://bucket/found. A case is one property of one instance. Rows
+    are kept however this command ends; --resume goes on from there. Exits with 0 if each case has its row,
+    whatever its verdict; 4 if a row is an internal error.
     """
-    from fencepost.sweeps.conformance_cases import libraries, releases
     from fencepost.sweeps.grid import read_grid
     from fencepost.sweeps.object_store import is_address
     from fencepost.sweeps.pipeline import Sweep, run
@@ -98,24 +85,12 @@ def command(
 
     own = own_protocol(Path(source)) if source is not None else None
     plan = read_grid(Path(grid), own)
-    run_on = releases(plan.cases)
-    of_solvers = {
-        "--memory": memory,
-        "--conflicts-per-case": conflicts,
-        "--certify": certify,
-        "--drop-declared": drop_declared,
-    }
-    for name, given in of_solvers.items():
-        if run_on and given:
-            raise BadInput(
-                f"{name}: is about solvers, and the grid asks for runs on BookKeeper's code; take two grids"
-            )
     plan = plan.without_declared() if drop_declared else plan
     if certify and is_address(out):
         raise BadInput(f"--certify: writes folders, and {out} is on an object store; give a folder as DIR")
     folder = Store(Path(out).absolute()).certificates if certify else None
     where = Path(source).absolute() if source is not None else None
-    allowance = Allowance(per_case, memory, conflicts, folder, where, libraries(folders, run_on))
+    allowance = Allowance(per_case, memory, conflicts, folder, where)
     sweep = Sweep(plan, out if is_address(out) else Path(out), master, allowance, resume)
     progress = SweepProgress(len(plan.cases), verbose)
     try:

@@ -16,11 +16,10 @@ from fencepost.cli.options.grouped import OUTPUT, grouped_command, option
 from fencepost.cli.options.protocols import asked_instance, instance_options
 from fencepost.cli.options.search import jobs_option, memory_option
 from fencepost.cli.options.settings import properties_option
-from fencepost.cli.process.conclusion import Conclusion, conclude, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import form_option, output_option
+from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.check import refuse_uncheckable
@@ -145,9 +144,8 @@ def command(
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(timeout))
-    text = report.as_json() if form == "json" else report.as_text()
-    printed, files = placed(text, output)
-    return conclude(Conclusion(report.code, printed, files=files))
+    emit(report.as_json() if form == "json" else report.as_text(), output)
+    return int(report.code)
 
 
 def _does_not_fit(number: int, seconds: float, jobs: int) -> str:

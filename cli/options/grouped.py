@@ -35,6 +35,8 @@ class Choice(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
+            if ctx and param and (new := new_option(ctx.info_name, f"{param.opts[0]} {value}")):
+                ctx.fail(new)
             near = did_you_mean(str(value), self.choices)
             raise click.BadParameter(error.message.removesuffix(".") + near, ctx, param) from error
 

@@ -1,4 +1,4 @@
-"""Names of commands and options that 1.0 had: an error says the new one. They go with 2.0."""
+"""Names of commands, options and forms that 1.0 had: an error says what to use now. They go with 2.0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ COMMANDS = {
 OPTIONS = {
     "check --rounds": "check --bound rounds=R",
     "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
+    "quorum --format csv": "quorum --format json",
     "serve --mcp": "serve",
+    "sweep --bookkeeper": "conform PROTOCOL --bookkeeper LIB --seed N",
+    "check --format sequencediagram": "check --format mermaid",
+    "export --format sequencediagram": "export FILE --format mermaid",
+    "export --diff": "export OTHER | diff - TEXT",
+    "export --eval": "export FILE --format json",
+    "advise --format html": "advise --format json",
+    "export DIR --format html": "export DIR --format csv",
 }
 
 
@@ -28,6 +36,6 @@ def new_command(words: Sequence[str]) -> str | None:
 
 
 def new_option(command: str | None, option: str) -> str | None:
-    """Return what an old option of a command is now, if it is one."""
+    """Return what an old option of a command is now, or an old value of one, if it is one."""
     new = OPTIONS.get(f"{command} {option}")
     return None if new is None else f"{option}: is now `fencepost {new}`"

@@ -38,6 +38,7 @@ def work(supervisor: int, pipe: int, begun: float, job: Callable[[], int]) -> in
         code = int(ExitCode.INTERRUPTED)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     handover.report(code=code)
+    gc.freeze()  # the end of Python would look through all that was made, to free it
     return code
 
 

@@ -14,10 +14,11 @@ from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
 from fencepost.answers.steps import ATTRIBUTES_SINCE
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding.language.state import amount
+from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.files.setters import DEFAULT, setter_lines
-from fencepost.quorums.quantities import quantities
+from fencepost.quorums.quantities import values_of
 
 MOST = 24
 """The lines of the first screen."""
@@ -89,13 +90,13 @@ def read(advice: Advice) -> list[str]:
 
 def survived(advice: Advice) -> list[tuple[str, int]]:
     """Return what the setup survives, in numbers of bookies and racks."""
-    number = {one.number: one.value for one in quantities(advice.deployment)}
+    values = values_of(advice.deployment)
     return [
-        ("bookies whose disks may be lost for good", int(number[6])),
-        ("bookies that may be down while a ledger is written", int(number[11])),
-        ("bookies that may be down while a new owner recovers it", min(int(number[7]), int(number[8]))),
-        ("bookies whose copies auto-recovery restores", int(number[16])),
-        ("racks that each write set needs to survive the loss of one", int(number[20])),
+        ("bookies whose disks may be lost for good", int(values["sure"])),
+        ("bookies that may be down while a ledger is written", int(values["spare"])),
+        ("bookies that may be down while a new owner recovers it", int(values["rewriting"])),
+        ("bookies whose copies auto-recovery restores", int(values["restored"])),
+        ("racks that each write set needs to survive the loss of one", int(values["racks_enough"])),
     ]
 
 
@@ -317,7 +318,8 @@ def notes(advice: Advice) -> list[str]:
     release = advice.setup.release
     other = f"Other known bugs of {release}, which lose nothing: {others}. " if others else ""
     shown = f"{SHOWN} " if ordered(release) >= ATTRIBUTES_SINCE else ""
-    detail = f"A loss in detail: fencepost known NAME. All of the release: fencepost releases {release}."
+    detail = "A loss in detail: fencepost known NAME (--set: at your sizes). All of the release: "
+    detail += f"fencepost releases {release}."
     left = left_out()
     found += [f"{other}{shown}{search_of(advice.setup, advice.losses)} {detail} {left[0].upper()}{left[1:]}."]
     return found
@@ -328,8 +330,4 @@ def left_out() -> str:
 
     Layers that are off by default are not named: the table has the losses of every setting.
     """
-    from fencepost.properties.catalogue import unmodelled
-
-    lines = unmodelled((name, {}) for name in ("bookkeeper", "ledger-copies"))
-    never = (line.partition("; off here")[0].removeprefix("not modelled of ") for line in lines)
-    return f"not modelled in any instance of {'; of '.join(never)}".replace(" in any instance:", ":")
+    return f"not modelled in any instance of {'; of '.join(map(': '.join, IN_NO_INSTANCE.items()))}"

@@ -1,4 +1,4 @@
-"""Counterexamples in the forms that hold one: `--format itf`, `mermaid`, `sequencediagram` and `html`."""
+"""Counterexamples in the forms that hold one: `--format itf`, `mermaid` and `html`."""
 
 from __future__ import annotations
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 
-from fencepost.answers.action_spec import spec
 from fencepost.cli.rendering.check_text import trace_text
 from fencepost.cli.rendering.spec_text import spec_text
 from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.forms.action_spec import spec
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from fencepost.answers.action_spec import Spec, SpecAction, SpecDefinition, SpecMessage
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
+from fencepost.encoding.forms.action_spec import Spec, SpecAction, SpecDefinition, SpecMessage
 
 EACH = k.texts("variables with their values: the item stands for all combinations of them")
 CONJUNCT = k.keys(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from fencepost.cli.rendering.check_text import unlike_newest
@@ -15,31 +14,25 @@ from fencepost.encoding.solving.solvers import SOLVERS
 from fencepost.properties.catalogue import find
 from fencepost.sweeps.rows import Row
 from fencepost.sweeps.summary import SIZES, configuration, varying
-from fencepost.sweeps.sweep_cases import CODE
-from fencepost.sweeps.tables import Table
 
 FULL = 3
 """The least number of cells that matrices of sizes have on average: one or two show nothing."""
 
 USUAL = {
-    "solver": "cadical",
     "bound": None,
     "most_rounds": None,
     "minimize": "steps",
     "drop_declared": False,
 }
-"""The solver and the limits unless a grid has others."""
+"""The limits of a case, with their values unless a grid has others."""
 
 
 @dataclass(frozen=True)
 class SweepReport:
-    """A sweep to be reported: its folder, manifest and rows, and its tables if it is finished."""
+    """A sweep to be reported: its manifest and rows."""
 
-    folder: Path | str
-    """The folder, or the address on an object store."""
     manifest: dict[str, Any]
     rows: Sequence[Row]
-    summary: dict[str, Table] | None
 
     @property
     def protocols(self) -> dict[str, list[Row]]:
@@ -85,7 +78,7 @@ def _sized(rows: Sequence[Row]) -> list[Matrix]:
     if not all(configuration(row) for row in rows):
         return []
     names = [name for name in varying(rows) if name not in (*SIZES, "bookies")]
-    limits = [name for name in USUAL if len({row[name] for row in rows}) > 1]
+    limits = [name for name in ("solver", *USUAL) if len({row[name] for row in rows}) > 1]
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["property"], _spare(row) or 0)):
         values = (f"{name}={row['settings'].get(name, '-')}" for name in names)
@@ -109,10 +102,10 @@ def _by_sizes(title: str, rows: Sequence[Row]) -> Matrix:
 
 def _by_solver(rows: Sequence[Row]) -> Matrix:
     """Return a matrix with a line for each question and a column for each solver."""
-    solvers = [name for name in (*SOLVERS, CODE) if any(row["solver"] == name for row in rows)]
+    solvers = [name for name in SOLVERS if any(row["solver"] == name for row in rows)]
     lines: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
-        unusual = (_limit(row, n) for n, usual in USUAL.items() if n != "solver" and row[n] != usual)
+        unusual = (_limit(row, n) for n, usual in USUAL.items() if row[n] != usual)
         label = (row["property"], ", ".join((named(row), *unusual)))
         lines.setdefault(label, {})[row["solver"]] = row
     cells = [(label, tuple(found.get(name) for name in solvers)) for label, found in lines.items()]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 
 from fencepost.cli.rendering.check_text import sentence
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, matrices, unlike
-from fencepost.cli.rendering.words import SIGNS, brief, in_words
-from fencepost.encoding.language.state import show_all
+from fencepost.cli.rendering.sweep_matrices import Matrix, SweepReport, asked, matrices, unlike
+from fencepost.encoding.engine.verdicts import Fewest
+from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.safe_text import one_line
 from fencepost.sweeps.rows import COLUMNS as OF_ROWS
 from fencepost.sweeps.rows import Row
-from fencepost.sweeps.summary import SIZES, finding, left_out, varying
-from fencepost.sweeps.tables import Table
+from fencepost.sweeps.summary import by_solver, counts, finding, in_words, left_out, varying
+
+SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
 
 def text(report: SweepReport) -> str:
@@ -24,72 +25,46 @@ def text(report: SweepReport) -> str:
     manifest = report.manifest
     parts = [f"engine {manifest['engine']}; {manifest['invalid']} invalid combinations left out"]
     parts += [report.unfinished] if report.unfinished else []
-    summary = report.summary or {}
-    if len(solvers := summary.get("solvers", [])) > 1:
-        parts.append(table(solver_lines(solvers)))
+    parts += [table(lines) for lines in _solvers(report)]
     for protocol, rows in report.protocols.items():
-        parts.append("\n".join([*filter(None, [protocol, unlike(rows)]), *left_out(rows)]))
-        parts += [table(lines) for name in summary if (lines := _summed(name, summary[name], protocol))]
+        parts.append(
+            "\n".join([*filter(None, [f"{protocol}, {asked(rows)}", unlike(rows)]), *left_out(rows)])
+        )
+        if not report.unfinished:
+            sums = [[name, in_words(counts(own)), _seconds(own)] for name, own in _by_property(rows)]
+            parts.append(table([["property", "verdicts", "seconds"], *sums]))
         parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
         parts.append(_each(rows))
     return "\n\n".join(parts)
 
 
-def _summed(name: str, of_all: Table, protocol: str) -> list[list[str]]:
-    """Return the lines of a protocol in a table of the sweep, under a heading."""
-    if name not in COLUMNS:
-        return []
-    columns, found = COLUMNS[name], [line for line in of_all if line.get("protocol") == protocol]
-    return [list(columns), *([cell(line) for cell in columns.values()] for line in found)] if found else []
+def _by_property(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    names = sorted({row["property"] for row in rows})
+    return [(name, [row for row in rows if row["property"] == name]) for name in names]
 
 
-def _number(name: str) -> Any:
-    """Return a function from a line to the text of a number in it, or a dash."""
-    return lambda line: "-" if line[name] is None else str(line[name])
+def _seconds(rows: Sequence[Row]) -> str:
+    return f"{sum(row['seconds'] for row in rows):.1f}"
 
 
-def _seconds(name: str) -> Any:
-    return lambda line: "-" if line[name] is None else f"{line[name]:.1f}"
+def _solvers(report: SweepReport) -> Iterator[list[list[str]]]:
+    """Yield the lines about solvers, under a heading, if there are several and the sweep is finished."""
+    found = by_solver(report.rows)
+    if len(found) > 1 and not report.unfinished:
+        heads = [
+            "solver",
+            "cases",
+            "decided",
+            "fastest",
+            "contradicted",
+            "seconds on what all decided",
+            "seconds",
+        ]
+        yield [heads, *([name, *map(_number, astuple(sums))] for name, sums in found.items())]
 
 
-COLUMNS: Mapping[str, Mapping[str, Any]] = {
-    "properties": {"property": _number("property"), "verdicts": in_words, "seconds": _seconds("seconds")},
-    "configurations": {
-        "property": _number("property"),
-        "E/WQ/AQ": lambda line: "/".join(str(line[name]) for name in SIZES),
-        "bookies": _number("bookies"),
-        "verdicts": in_words,
-        "rounds": _number("most_rounds"),
-        "searched": _number("least_searched"),
-        "fewest steps": _number("fewest_steps"),
-        "fewest faults": _number("fewest_faults"),
-    },
-    "times": {
-        "solver": _number("solver"),
-        "state variables": _number("weight"),
-        "cases": _number("cases"),
-        "undecided": _number("undecided"),
-        "shortest": _seconds("shortest"),
-        "median": _seconds("median"),
-        "longest": _seconds("longest"),
-    },
-}
-"""The columns shown of each table that names a protocol."""
-
-OF_SOLVERS: Mapping[str, Any] = {
-    "solver": _number("solver"),
-    "cases": _number("cases"),
-    "decided": _number("decided"),
-    "fastest": _number("fastest"),
-    "contradicted": _number("contradicted"),
-    "seconds on what all decided": _seconds("seconds_on_those"),
-    "seconds": _seconds("seconds"),
-}
-
-
-def solver_lines(solvers: Table) -> list[list[str]]:
-    """Return the lines about solvers, under a heading."""
-    return [list(OF_SOLVERS), *([cell(line) for cell in OF_SOLVERS.values()] for line in solvers)]
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def _drawn(matrix: Matrix) -> str:
@@ -122,6 +97,31 @@ def table(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(columns([[one_line(cell) for cell in line] for line in lines]))
 
 
+def brief(row: Row) -> str:
+    """Return the short text beside a verdict in a cell: rounds, steps, faults."""
+    match row["verdict"]:
+        case "proved":
+            return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
+        case "holds":
+            by_steps = row["bound"] is not None
+            return f"to {amount(row['bound'], 'step') if by_steps else amount(row['searched'], 'round')}"
+        case "violated":
+            least = "" if row["fewest"] == Fewest.OF_ALL.value else "≤"
+            return f"{least}{amount(row['steps'], 'step')}, {faults(row)}"
+        case "undecided":
+            return f"none in {amount(row['searched'], 'round')}" if row["searched"] else "no round finished"
+        case "vacuous":
+            return "nothing tested"
+        case _:
+            return "see why"
+
+
+def faults(row: Row) -> str:
+    """Return the number of faults of a counterexample in words."""
+    number = sum((row["faults"] or {}).values())
+    return amount(number, "fault") if number else "no fault"
+
+
 # Tables for other programs and for pages.
 
 
@@ -150,14 +150,11 @@ def _cell(value: object) -> object:
 
 def markdown(report: SweepReport) -> str:
     """Return the matrices of each protocol, and the table of solvers if there are several."""
-    summary = report.summary or {}
     parts = [report.unfinished] if report.unfinished else []
-    if len(solvers := summary.get("solvers", [])) > 1:
-        parts.append(_markdown(solver_lines(solvers)))
-    sums = {(line["protocol"], line["property"]): line for line in summary.get("properties", [])}
+    parts += map(_markdown, _solvers(report))
     for protocol, rows in report.protocols.items():
-        counted = [f"{prop} {in_words(line)}" for (name, prop), line in sums.items() if name == protocol]
-        parts.append(f"**{protocol}**" + (f": {'; '.join(counted)}." if counted else ""))
+        counted = "; ".join(f"{name} {in_words(counts(own))}" for name, own in _by_property(rows))
+        parts.append(f"**{protocol}**" + ("" if report.unfinished else f": {counted}."))
         parts += [sentence(line) for line in left_out(rows)]
         for matrix in matrices(rows):
             parts += [f"{matrix.title}:"] if matrix.title else []

@@ -152,19 +152,24 @@ class Compiler:
         return name
 
     def _read(self, term: Read, environment: Environment) -> str:
-        places = self._places(term, environment)
-        self.choices.update(variable.place for variable in places.values() if variable.is_choice)
-        cells = {index: self._held(variable) for index, variable in places.items()}
-        if all(plain_index(i, environment) for i in term.index):
-            if not cells:
-                index = tuple(plain_index(i, environment)[0] for i in term.index)
+        plain = [plain_index(i, environment) for i in term.index]
+        if all(plain):
+            index = tuple(value for (value,) in plain)
+            variable = self.system.state.places.get((term.family, index))
+            if variable is None:
                 raise ModelError(f"{named(term.family, index)} is read but does not exist; bound the index")
-            return next(iter(cells.values()))
+            return self._held(variable)
+        cells = {index: self._held(variable) for index, variable in self._places(term, environment).items()}
         options = ", ".join(f"{self._name(index)}: {cell}" for index, cell in cells.items())
         return f"{self._name(_reader(term.family))}({{{options}}}, {self._key(term, environment)})"
 
     def _held(self, variable: Variable) -> str:
-        """Return the Python source of the value at a place. Values equal to their positions need no table."""
+        """Return the Python source of the value at a place, and note a choice.
+
+        Values equal to their positions need no table.
+        """
+        if variable.is_choice:
+            self.choices.add(variable.place)
         values = variable.domain.values
         if values in ((False, True), tuple(range(len(values)))):
             return f"s[{variable.place}]"

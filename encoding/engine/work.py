@@ -154,12 +154,14 @@ class Work:
         messages: Callable[..., Iterator[Any]],
         *arguments: Any,
         steady: bool = False,
+        waits: bool = False,
     ) -> Worker:
-        """Start a worker of an engine within the memory limit.
+        """Start a worker of an engine within the memory limit. It `waits` for a place, or another one does.
 
-        With several jobs, a `steady` worker never waits for others.
+        With several jobs, a `steady` worker that runs never waits for others.
         """
-        self.crew.make_room()
+        if not waits:
+            self.crew.make_room()
         worker = Worker(name, messages, *arguments, gib=self.limits.memory)
         self._owners[worker] = engine
         return self.crew.start(worker, steady and self.limits.jobs > 1)

@@ -30,7 +30,7 @@ from fencepost.encoding.evidence.manifests import (
 )
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, monitored_system, questions, remarks
-from fencepost.encoding.induction.directed_simulation import simulate
+from fencepost.encoding.induction.directed_simulation import traces_to_witnesses
 from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Subject, Trace
 from fencepost.encoding.rounds.round_solver import RoundSolver
@@ -88,9 +88,8 @@ def _fill(
         parts.append(name)
     for prop in properties:
         yield PreparationPhase(f"certificate: witness of {prop.name}")
-        trace = _simulated_witness(system, subject, prop, budgets) or find_witness(
-            asking.rounds, subject, prop
-        )
+        simulated = traces_to_witnesses(Replayer(system, subject), [prop], budgets)
+        trace = next(simulated, None) or find_witness(asking.rounds, subject, prop)
         _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
         parts.append(witness_part(prop.name))
     return tuple(parts)
@@ -111,18 +110,6 @@ def refutation(clauses: Clauses, name: str) -> Sequence[str]:
             )
         case GaveUp(why):
             raise SolverGaveUpError(f"{PROVER}, {name}: {why}")
-
-
-def _simulated_witness(
-    system: System, subject: Subject, prop: Property, budgets: Mapping[str, int]
-) -> Trace | None:
-    """Return a replayed simulation to the property's witness within the budgets, or None."""
-    for found in simulate(system, [prop], []):
-        execution = found.execution(system)
-        trace = Replayer(system, subject).spare_faults(never_reached(prop), *execution)
-        if trace.keeps_within(budgets):
-            return trace
-    return None
 
 
 def find_witness(encoded: Encoded, subject: Subject, prop: Property) -> Trace:

@@ -10,7 +10,6 @@ from fencepost.encoding.forms.counterexample import Counterexample
 FORMS: Mapping[str, str] = {
     "itf": ".itf.json",
     "mermaid": ".mmd",
-    "sequencediagram": ".sequencediagram.txt",
     "html": ".html",
 }
 """The forms of one counterexample, by the name that `--format` takes, with the ending of a file.

@@ -68,6 +68,11 @@ class Counterexample:
     lanes: Sequence[str] = ()
     """Participants that are shown first, whether or not they do something in the trace."""
 
+    @property
+    def title(self) -> str:
+        """A line with the violated property and the protocol."""
+        return f"{self.trace.property} violated by {self.trace.protocol}"
+
     @cached_property
     def explanation(self) -> str:
         """The property's explanation, and what goes on for ever or elsewhere; empty if there is none."""

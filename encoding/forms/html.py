@@ -19,7 +19,6 @@ from fencepost.encoding.forms.counterexample import (
     read_by,
 )
 from fencepost.encoding.forms.diagram import diagram, part, script, style
-from fencepost.encoding.forms.script import title
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Json, TraceStep, shown_family, shown_index
 from fencepost.encoding.versions import version
@@ -36,7 +35,7 @@ def html(counterexample: Counterexample) -> str:
     caps |= {"constraint": counterexample.system.within} if counterexample.system.within else {}
     return Template(part("page.html")).substitute(
         version=escape(version()),
-        title=escape(title(counterexample)),
+        title=escape(counterexample.title),
         style=f"{style()}\n{part('page.css').rstrip()}",
         script=f'"use strict";\n{script()}\n{part("page.js").rstrip()}',
         property=escape(trace.property),

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.engine.events import Seen
 from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import Term
+from fencepost.encoding.language.traces import Trace
 
 SIMULATIONS = 120
 """The most simulations to run. The first few reach nearly every state that simulations reach at all."""
@@ -28,35 +32,51 @@ SHARES = (0.0, 0.1, 0.3, 0.5)
 """The share of the actions that is left out, simulation by simulation in turn."""
 
 
-def simulate(
-    system: System, properties: Sequence[Property], invariants: Sequence[Invariant]
-) -> Iterator[FoundPath]:
-    """Yield the first execution to each witness, and the first one to a state that violates an invariant.
+def simulate(system: System, properties: Sequence[Property]) -> Iterator[FoundPath]:
+    """Yield the first execution to the witness of each property.
 
     It ends once each witness is reached, or after `SIMULATIONS` simulations. They depend on the arguments
     only.
     """
-    witnesses = {p.name: p.witness for p in properties}
-    yield from _reached(system, witnesses | {i.name: ~i.holds for i in invariants}, set(witnesses))
+    yield from _reached(Concrete(system), {prop.name: prop.witness for prop in properties})
+
+
+def witnesses(
+    replayer: Replayer, properties: Sequence[Property], budgets: Mapping[str, int]
+) -> Iterator[Seen]:
+    """Yield each property whose witness `traces_to_witnesses` reaches."""
+    yield from (Seen(trace.property) for trace in traces_to_witnesses(replayer, properties, budgets))
+
+
+def traces_to_witnesses(
+    replayer: Replayer, properties: Sequence[Property], budgets: Mapping[str, int]
+) -> Iterator[Trace]:
+    """Yield the replayed trace to the witness of each property that simulations reach within the budgets.
+
+    Raises NotAnExecution if a simulation does not replay.
+    """
+    opposites = {prop.name: replace(prop, holds=~prop.witness) for prop in properties}
+    for found in _reached(replayer.concrete, {prop.name: prop.witness for prop in properties}):
+        execution = found.execution(replayer.system)
+        trace = replayer.spare_faults(opposites[str(found.property)], *execution)
+        if trace.keeps_within(budgets):
+            yield trace
 
 
 def falsified(system: System, invariants: Sequence[Invariant]) -> Iterator[FoundPath]:
     """Yield for each invariant the first execution to a state that violates it, if there is one."""
-    failures = {i.name: ~i.holds for i in invariants}
-    yield from _reached(system, failures, set(failures))
+    yield from _reached(Concrete(system), {i.name: ~i.holds for i in invariants})
 
 
-def _reached(system: System, targets: Mapping[str, Term], awaited: set[str]) -> Iterator[FoundPath]:
-    """Yield the first execution to each target, until those awaited are reached."""
-    concrete, chance = Concrete(system), random.Random(1)
+def _reached(concrete: Concrete, targets: Mapping[str, Term]) -> Iterator[FoundPath]:
+    """Yield the first execution to each target."""
+    chance = random.Random(1)
     missing = {name: concrete.predicate(target) for name, target in targets.items()}
     for number in range(SIMULATIONS):
-        if not awaited:
+        if not missing:
             return
         for found in _simulate_once(concrete, chance, *_setting(number), missing):
-            name = str(found.property)
-            del missing[name]
-            awaited.discard(name)
+            del missing[str(found.property)]
             yield found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from fencepost.encoding.engine.events import (
@@ -13,12 +12,10 @@ from fencepost.encoding.engine.events import (
     Seen,
     Unreached,
 )
-from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.work import Work
-from fencepost.encoding.induction.directed_simulation import simulate
+from fencepost.encoding.induction.directed_simulation import witnesses
 from fencepost.encoding.induction.houdini import Houdini, HoudiniRun
 from fencepost.encoding.induction.proof_obligations import Never, Statement
-from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.solving.solvers import load
 from fencepost.encoding.solving.workers import Worker
@@ -56,17 +53,17 @@ class InductiveProof:
 
     def begin(self) -> None:
         """Make the questions, and simulate."""
-        work, invariants = self._work, self._work.system.invariants
+        work = self._work
         load(work.limits.solver)
-        self._lemmas = () if invariants else work.lemmas
+        self._lemmas = () if work.system.invariants else work.lemmas
         self._run = self._houdini_on()
-        asked = work.system, work.properties, invariants
-        self._simulating = work.start(self, "simulation", simulate, *asked)
+        asked = work.replayer, work.properties, work.limits.budgets
+        self._simulating = work.start(self, "simulation", witnesses, *asked)
 
     def take(self, worker: Worker, message: Any) -> None:
         """Handle a message of a worker."""
-        if worker is self._simulating:
-            self._replay(message)
+        if isinstance(message, Seen):
+            self._work.knowledge.hear(message)
         else:
             assert self._run is not None
             self._run.take(message)
@@ -152,18 +149,3 @@ class InductiveProof:
             why_not = houdini.why_not(invariant.name, work.system)
             if why_not is not None:
                 work.listen(Remark(f"the invariant {invariant.name} is {why_not}"))
-
-    def _replay(self, simulated: FoundPath) -> None:
-        """Replay a simulation to the witness of a property, or to a state in which an invariant is false."""
-        work, replayer = self._work, self._work.replayer
-        execution = simulated.execution(work.system)
-        for invariant in work.system.invariants:
-            if invariant.name == simulated.property:
-                trace = replayer.spare_faults(invariant, *execution)
-                steps = amount(len(trace.steps), "step")
-                work.listen(Remark(f"the invariant {invariant.name} is false after {steps}"))
-                return
-        prop = work.property(str(simulated.property))
-        trace = replayer.spare_faults(replace(prop, holds=~prop.witness), *execution)
-        if trace.keeps_within(work.limits.budgets):
-            work.knowledge.hear(Seen(prop.name))

@@ -165,7 +165,7 @@ def _indices_inside(where: str, terms: Iterable[Term]) -> None:
     for term in terms:
         if isinstance(term, Read):
             for index, sort in zip(term.index, term.family.over, strict=True):
-                if sort.counted:
+                if sort.counted and not (isinstance(index, Parameter) and index.sort is sort):
                     _is_inside(where, term, index, sort)
 
 

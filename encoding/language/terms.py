@@ -356,6 +356,8 @@ def node(term: Term) -> Node:
 def children(term: Term) -> tuple[Term, ...]:
     """Return the terms directly below a term."""
     match node(term):
+        case Constant() | Parameter():
+            return ()
         case Read(index=index):
             return index
         case Not(operand=operand):
@@ -370,5 +372,3 @@ def children(term: Term) -> tuple[Term, ...]:
             return (body,)
         case In(member=member, chosen=chosen):
             return (member, chosen)
-        case Constant() | Parameter():
-            return ()

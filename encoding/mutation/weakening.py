@@ -123,7 +123,7 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
             known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
     if not is_proved:
         return known
-    reaching = Worker("witnesses", directed_simulation.simulate, system, known.clean, (), gib=limits.memory)
+    reaching = Worker("witnesses", directed_simulation.simulate, system, known.clean, gib=limits.memory)
     paths = tuple(message for message in _messages([reaching], gone) if isinstance(message, FoundPath))
     return replace(known, proof=proof, paths=paths)
 

@@ -84,7 +84,7 @@ class BoundedSearch:
         """Prepare one round, with the invariants that are proved by now."""
         work, self._assumed = self._work, self._work.assumed
         asked = work.system, work.properties, self._assumed, work.limits.count > 1
-        self._preparing = work.start(self, "prepare", prepare, *asked, steady=steady)
+        self._preparing = work.start(self, "prepare", prepare, *asked, steady=steady, waits=steady)
 
     def take(self, worker: Worker, message: Any) -> None:
         """Handle a message of a worker."""

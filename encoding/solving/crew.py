@@ -84,13 +84,17 @@ class Crew:
         self._fill()
 
     def start(self, worker: Worker, steady: bool = False) -> Worker:
-        """Add a worker and return it. A `steady` one never waits; at least one place stays for the others.
+        """Add a worker and return it. A `steady` one, once it runs, never waits again.
 
-        If the number of workers that run is limited, call `make_room` before the worker is made.
+        At least one place stays for the others. If the number of workers that run is limited, call
+        `make_room` before the worker is made; without that, the worker waits for a place or for its turn.
         """
         self._workers.append(worker)
         if steady:
             self._steady.add(worker)
+        if self._most is not None and len(self.running) > self._most:
+            worker.pause()
+            self._waiting.append(worker)
         return worker
 
     def dismiss(self, *workers: Worker) -> None:

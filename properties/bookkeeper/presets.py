@@ -11,6 +11,7 @@ from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.in_the_end import SMALL, bookkeeper_in_the_end
 from fencepost.properties.bookkeeper.invariants import ledger_invariants
 from fencepost.properties.bookkeeper.ledger import ledger_properties
+from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import (
@@ -75,12 +76,11 @@ _LAYERS_LEAVE_OUT = {
 def _unmodelled(parameters: BookKeeperParameters) -> str:
     """Return the line of one ledger: what no instance has, the layers that are off, gaps of the others."""
     layers = "".join(f"; of {said}" for name, said in _LAYERS_LEAVE_OUT.items() if getattr(parameters, name))
-    return f"{IN_NO_INSTANCE}{off_here(parameters, _LAYERS)}{layers}"
+    never = f"not modelled of {_CLIENT} in any instance: {IN_NO_INSTANCE[_CLIENT]}"
+    return f"{never}{off_here(parameters, _LAYERS)}{layers}"
 
 
-IN_NO_INSTANCE = (
-    "not modelled of BookKeeper's client in any instance: re-replication, two replacements in one change"
-)
+_CLIENT = "BookKeeper's client"
 _LAYERS = {
     "deletions=1": "deletion",
     "forces=1": "DEFERRED_SYNC",

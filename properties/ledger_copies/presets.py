@@ -7,6 +7,7 @@ from dataclasses import replace
 from fencepost.encoding.language.parameters import off_here
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
+from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.properties.ledger_copies.invariants import copies_invariants
 from fencepost.properties.ledger_copies.progress import re_replication_can_finish
 from fencepost.properties.ledger_copies.safety import copies_properties
@@ -27,7 +28,8 @@ def ledger_copies(parameters: CopiesParameters) -> System:
 
 def _unmodelled(parameters: CopiesParameters) -> str:
     """Return the line of the parts that an instance leaves out."""
-    said = "not modelled of BookKeeper's re-replication in any instance: open ledgers, late adds"
+    part = "BookKeeper's re-replication"
+    said = f"not modelled of {part} in any instance: {IN_NO_INSTANCE[part]}"
     return f"{said}{off_here(parameters, {'reuse=at-once': 'reuse of ids'})}"
 
 

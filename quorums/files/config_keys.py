@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
-from fencepost.encoding import keys as k
-from fencepost.encoding.documents import has_keys, parse_toml
+from fencepost.encoding.documents import parse_toml
 
 BOOKIE, BROKER, AUTORECOVERY, METADATA = "bookie", "broker", "autorecovery", "metadata"
 """The parts of a system that read these keys."""
@@ -53,33 +52,14 @@ def paths(value: object) -> list[str]:
     return [path.strip() for path in found if path.strip()]
 
 
-ROW = {
-    **k.keys(component=k.among((BOOKIE, BROKER, AUTORECOVERY, METADATA)), meaning=k.text()),
-    "sets": k.text(),
-    "form": k.among(("number", "flag", "storage", "paths")),
-    "default": k.text(),
-    "since": k.text(),
-    "known": k.text(),
-    "usual": k.texts("a list of values"),
-    "also": k.texts("a list of names"),
-    "protects": k.flag(),
-}
-"""The keys of a row of the table."""
-
-
-def _table() -> dict[str, ConfigKey]:
+def _table() -> Iterator[ConfigKey]:
     name = "config_keys.toml"
     content = files("fencepost.quorums.files").joinpath(name).read_text(encoding="utf-8")
-    rows = parse_toml(content, name, "it is part of this package")
-    found = {}
-    for key, row in rows.items():
-        fitting = has_keys(row, ROW, f"{name}, {key}")
-        lists = {name: tuple(fitting.get(name, ())) for name in ("usual", "also")}
-        found[key] = ConfigKey(key, **fitting | lists)
-    return found
+    for key, row in parse_toml(content, name, "it is part of this package").items():
+        yield ConfigKey(key, **row | {name: tuple(row.get(name, ())) for name in ("usual", "also")})
 
 
-CONFIG_KEYS: Mapping[str, ConfigKey] = _table()
+CONFIG_KEYS: Mapping[str, ConfigKey] = {key.name: key for key in _table()}
 """The keys by name."""
 
 WRITTEN = {name: key.name for key in CONFIG_KEYS.values() for name in (key.name, *key.also)}

@@ -22,7 +22,6 @@ from fencepost.answers.steps import LOG_LINES, STEPS, LogLine, in_words_of, step
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.cli.rendering.advice_document import as_sarif, document
-from fencepost.cli.rendering.advice_page import in_html, page
 from fencepost.cli.rendering.advice_text import MOST, as_text, rows
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -452,9 +451,7 @@ def test_the_last_file_wins_for_each_value_that_it_has(
     }
 
 
-def test_text_and_page_say_what_set_each_value(
-    two_files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_text_says_what_set_each_value(two_files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """The chart's file is named again at the end of the options, and its values win.
 
     Planted: files are read in the order of their first mention.
@@ -465,7 +462,7 @@ def test_text_and_page_say_what_set_each_value(
         "options set release 4.17.4",
     ]
     again = [*two_files, "--from", "values.yaml", "--release", "4.17.4"]
-    for form in (["--all"], [], ["--format", "html"]):
+    for form in (["--all"], []):
         out = said(capsys, *again, *form)
         assert all(line in " ".join(out.split()) for line in lines), out
     assert "defaults set journalSyncData on, db storage" not in said(capsys, *again)
@@ -570,14 +567,6 @@ def test_documents_carry_the_level() -> None:
     assert found["level"] == "slow-bookie"
     assert found["impossible"]["#4701"] == "not in 4.17.4"
     assert {rule["id"] for rule in result["tool"]["driver"]["rules"]} == set(levels)
-
-
-def test_the_page_has_the_rows_and_the_steps() -> None:
-    asked = advice()
-    html = page(asked)
-    assert html.count('<tr class="') == len(rows(asked))
-    assert html.count('<li value="') == len(asked.steps)
-    assert in_html("do `this & that`, not x") == "do <code>this &amp; that</code>, not x"
 
 
 def test_all_is_for_the_text_alone(capsys: pytest.CaptureFixture[str]) -> None:

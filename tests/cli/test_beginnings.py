@@ -45,7 +45,7 @@ def test_a_trace_names_its_beginning_and_is_replayed_from_it(
     assert run(["export", str(file), "--protocol", RING]) in (1, 2)
 
 
-@pytest.mark.parametrize("form", ["mermaid", "sequencediagram", "html", "itf"])
+@pytest.mark.parametrize("form", ["mermaid", "html", "itf"])
 def test_a_violation_at_the_beginning_is_drawn(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -58,7 +58,7 @@ def test_a_violation_at_the_beginning_is_drawn(
     file.write_text(text)
     assert run(["check", str(file), "--format", form]) == 1
     out = capsys.readouterr().out
-    assert "own" in out and ("At first" in out) is (form in ("mermaid", "sequencediagram"))
+    assert "own" in out and ("At first" in out) is (form == "mermaid")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 
 from fencepost.cli.main import run
 from fencepost.cli.rendering.sweep_matrices import USUAL
-from fencepost.cli.rendering.words import check_command
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.language.protocol import load
 from fencepost.sweeps.grid import Plan
@@ -83,7 +82,6 @@ def test_rows_with_and_without_are_rows_of_two_cases(case: SweepCase) -> None:
     assert together([case, hidden]) == [(case,), (hidden,)], "they share no proof"
     for one in (case, hidden):
         assert case_of(asked(one, "1")) == one
-        assert ("--drop-declared" in check_command(asked(one, "1"))) == one.drop_declared
     assert USUAL["drop_declared"] is False
 
 

@@ -31,7 +31,6 @@ CASES = {
     "releases": ["releases"],
     "releases-4.16.6": ["releases", "4.16.6"],
     "trace": ["export", str(TRACE)],
-    "trace-eval": ["export", str(TRACE), "--eval", "stored[b1, 1]", "--eval", "status == closed"],
     "check-proved": ["check", "bookkeeper-4.13", *FIXED],
     "check-induction": ["check", str(ENDLESS), "--set", "brokers=3", "--engine", "induction"],
     "check-enumeration": ["check", str(ENDLESS), "--set", "brokers=3", "--engine", "enumeration"],

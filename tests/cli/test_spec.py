@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from guard_conjuncts import conjuncts, without
 
-from fencepost.answers.action_spec import Spec, spec
-from fencepost.answers.spelled_terms import grouped
 from fencepost.cli.main import run
+from fencepost.encoding.forms.action_spec import Spec, spec
+from fencepost.encoding.forms.spelled_terms import grouped
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System

@@ -234,7 +234,7 @@ def test_the_steps_to_a_witness_are_tried_in_a_mutant(
     """Simulations see no witness here. Planted: a witness counts as reached without these steps."""
     instance = load(Path(written(tmp_path))).instance()
     by_induction = check(instance, instance.properties(), replace(QUICK, engines=("induction",)))
-    paths = tuple(simulate(instance.system, instance.properties(), ())) if is_known else ()
+    paths = tuple(simulate(instance.system, instance.properties())) if is_known else ()
     proof, graph = proof_of(by_induction.results), Graph(instance.system, {}, None)
     known = Unchanged(instance, by_induction.results, graph, proof, paths)
     monkeypatch.setattr(weakening, "SIMULATIONS", 0)

@@ -30,7 +30,6 @@ NOT_HERE = {
     "certify evidence --protocol": "the certificate is the reader's",
     "sweep grid.toml": "the grid is the reader's",
     "export s3:": "the bucket is the reader's",
-    "sweep runs.toml": "needs a LIB of BookKeeper",
 }
 """Beginnings of commands that cannot run here, each with the reason."""
 

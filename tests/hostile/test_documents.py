@@ -61,7 +61,6 @@ def _file(name: str, *command: str) -> Callable[[Path], tuple[Path, tuple[str, .
 
 READERS: Readers = {
     "trace": _file("trace.json", "export", "{file}"),
-    "diff": _file("other.json", "export", str(PUBLISHED), "--diff", "{file}"),
     "certificate": _file("certificate/manifest.json", "certify", "{folder}"),
     "sweep": _file("sweep/sweep.json", "export", "{folder}"),
     "sweep trace": _file("sweep/sweep.json", "export", "{folder}", "--row", "0"),

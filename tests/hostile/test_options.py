@@ -231,8 +231,12 @@ def test_an_engine_that_cannot_do_what_is_asked(
 
 
 @pytest.mark.parametrize("old", [*old_names.COMMANDS, *old_names.OPTIONS])
-def test_an_old_name_is_answered_with_the_new_one(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_name_is_answered_with_the_new_one(
+    old: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Planted: a new name that no command has."""
+    monkeypatch.chdir(tmp_path)
+    Path("DIR").mkdir()
     line = refused(capsys, *old.split())
     assert ": is now " in line
     assert list(unknown_options(f"`{line.partition(': is now ')[2].strip('`')}`", ())) == []

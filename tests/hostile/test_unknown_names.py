@@ -188,7 +188,6 @@ def test_files_of_ignored_losses(text: str, tmp_path: Path) -> None:
         f"{GRID}minimize = '{WRONG}'\n",
         f"[[grid]]\nknown = ['{WRONG}']\n",
         f"[[grid]]\nknown = 'all'\n{WRONG} = 1\n",
-        f"[[grid]]\nreleases = '4.17.4'\nprotocols = 'bookkeeper'\n{WRONG} = 1\n",
     ],
 )
 def test_grids(text: str, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_an_axiom_that_a_finite_instance_does_not_meet_is_named() -> None:
 
 
 def test_each_axiom_that_is_a_lemma_names_one() -> None:
-    from fencepost.answers.lemmas import all_lemmas
+    from fencepost.properties.lemmas import all_lemmas
 
     names = {lemma.name for lemma in all_lemmas()}
     assert {a.because for a in OPEN.axioms} - {""} == {"quorums-meet"} <= names

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.theorems import BOOKKEEPER
 from fencepost.cli.main import run
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement
 from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_refinement
@@ -17,6 +16,7 @@ from fencepost.encoding.language.terms import FALSE, TRUE
 from fencepost.encoding.solving.answers import Deadline
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
 from fencepost.properties.catalogue import find
+from fencepost.properties.theorems import BOOKKEEPER
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.lemmas import LemmaJob, LemmaVerdict
 
@@ -145,7 +145,7 @@ def test_the_theorem_is_proved_and_says_what_is_for_all_sizes() -> None:
 def test_a_step_of_the_core_that_nothing_takes_makes_it_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
     """On an instance without a spare bookie no ensemble changes."""
     lonely = replace(BOOKKEEPER, shown_on=(("bookies", "3"),))
-    monkeypatch.setattr("fencepost.answers.theorems.SIMULATIONS", 20)
+    monkeypatch.setattr("fencepost.properties.theorems.SIMULATIONS", 20)
     assert {"change ensemble", "change own ensemble"} <= lonely.untaken(Deadline(600))
 
 

@@ -29,13 +29,12 @@ from fencepost.cli.rendering.check_documents import CHECK, KNOWN_BUGS
 from fencepost.cli.rendering.conformance import CONFORMANCE
 from fencepost.cli.rendering.reproduction import REPRODUCED
 from fencepost.cli.rendering.spec_text import SPEC
-from fencepost.cli.rendering.trace_values import VALUES
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import PATH, TRACE
 from fencepost.encoding.documents import Key, Keys
 from fencepost.encoding.evidence.manifests import MANIFEST_KEYS
 from fencepost.realcode import run_files, transcripts
-from fencepost.sweeps import advice_cases, conformance_cases, grid
+from fencepost.sweeps import advice_cases, grid
 from fencepost.sweeps.rows import COLUMNS, Column
 from fencepost.sweeps.sweep_manifest import SWEEP
 
@@ -61,15 +60,12 @@ def _column(column: Column) -> Key:
 ROW = k.keys(**{column.name: _column(column) for column in COLUMNS})
 _TABLES = {
     "type": "object",
-    "anyOf": [
-        k.object_schema(keys)
-        for keys in (grid.KEYS, grid.KNOWN_KEYS, advice_cases.KEYS, conformance_cases.KEYS)
-    ],
+    "anyOf": [k.object_schema(keys) for keys in (grid.KEYS, grid.KNOWN_KEYS, advice_cases.KEYS)],
 }
 GRID = k.keys(
     grid=k.ruled(
         list,
-        "tables: of instances, of known bugs, of the conditions of `advise`, or of conformance runs",
+        "tables: of instances, of known bugs, or of the conditions of `advise`",
         minItems=1,
         items=_TABLES,
     )
@@ -85,7 +81,6 @@ _NAMED: tuple[Keys, ...] = (
         TRACE,
         PATH,
         REPLAYS,
-        VALUES,
         MANIFEST_KEYS,
         CERTIFIED,
         PROTOCOL_LIST,

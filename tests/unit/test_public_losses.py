@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-import tomllib
-from typing import Any
-
 import pytest
 
 from fencepost.answers.known import KNOWN
-from fencepost.answers.losses import CONDITIONS, FEATURES, LEVELS, PUBLIC_LOSSES, possible, public_losses_of
+from fencepost.answers.losses import CONDITIONS, FEATURES, LEVELS, PUBLIC_LOSSES, possible
 from fencepost.answers.setups import Setup
 from fencepost.answers.steps import action_of
-from fencepost.encoding.errors import BadInput
-from fencepost.properties.expectations import TABLES
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS
 from fencepost.quorums.stripes import Configuration
 
 BY_NAME = {loss.name: loss for loss in PUBLIC_LOSSES}
-DOCUMENT: dict[str, Any] = tomllib.loads((TABLES / "public_losses.toml").read_text(encoding="utf-8"))
 
 
 def names(release: str, *features: str, storage: str = "db") -> set[str]:
     """Return the losses of a usual setup without a spare bookie, with these features."""
     setup = Setup(Configuration(2, 2, 2), 2, release, storage=storage, features=frozenset(features))
     return {loss.name for loss in possible(setup)}
-
-
-def spoilt(name: str, **changes: Any) -> dict[str, Any]:
-    """Return the table with changes to one row."""
-    document = copy.deepcopy(DOCUMENT)
-    document["losses"][name] |= changes
-    return document
 
 
 @pytest.mark.parametrize(
@@ -89,23 +75,6 @@ def test_each_feature_is_told_by_a_key_or_is_an_argument_of_a_call() -> None:
 def test_a_modelled_bug_is_not_in_the_table() -> None:
     """Planted: #4701 as a row would be named twice by `advise`."""
     assert not {loss.name for loss in PUBLIC_LOSSES} & {known.name for known in KNOWN}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"remedy": "none"}, "PR 4607: remedy: unknown key; valid: "),
-        ({"fixed": {"4.16.70": "52d"}}, "PR 4607: fixed = an object: must be a table of releases that were"),
-        ({"needs": ["several-disks"]}, "PR 4607: needs = a list: must be a list of spare, "),
-        ({"level": "luck"}, "PR 4607: level = 'luck': must be one of operation, "),
-        ({"source": "PR 4607"}, "PR 4607: source = 'PR 4607': must be an address that begins with https://"),
-        ({"since": {"4.18.0": "x"}, "fixed": {"4.7.0": "y"}}, "PR 4607: no release that was read has it"),
-    ],
-)  # fmt: skip
-def test_a_row_with_a_mistake_is_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput) as error:
-        public_losses_of(spoilt("PR 4607", **changes), "losses.toml")
-    assert str(error.value).startswith(f"losses.toml, {message}")
 
 
 def test_a_value_of_a_key_tells_its_feature() -> None:

@@ -18,6 +18,7 @@ from fencepost.encoding.forms import FORMS, in_form
 from fencepost.encoding.forms.counterexample import Counterexample, action_line, identifiers
 from fencepost.encoding.forms.labels import Box, Segment
 from fencepost.encoding.forms.lifelines import NARROW, WIDE, Drawing, Layout
+from fencepost.encoding.forms.mermaid import mermaid
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.sorts import BOOL, show
 from fencepost.encoding.language.state import StateSpace, variable
@@ -249,25 +250,18 @@ def fits(kind: str, value: Any) -> bool:
 
 # Sequence diagrams.
 
-LINES = {
-    "sequencediagram": re.compile(
-        r"(?P<from>\w+)(?P<arrow>->|--x)(?P<to>\w+): (?P<text>.+)|note over (?P<over>[\w,]+): .+|"
-        r"participant (?P<name>\w+)|title .+|"
-    ),
-    "mermaid": re.compile(
-        r'---|title: ".+"|sequenceDiagram|    participant (?P<name>\w+) as .+|'
-        r"    (?P<from>\w+)(?P<arrow>-\)|-x|->>)(?P<to>\w+): (?P<text>.+)|    Note over (?P<over>[\w,]+): .+"
-    ),
-}
-LOST = {"sequencediagram": "--x", "mermaid": "-x"}
+LINES = re.compile(
+    r'---|title: ".+"|sequenceDiagram|    participant (?P<name>\w+) as .+|'
+    r"    (?P<from>\w+)(?P<arrow>-\)|-x|->>)(?P<to>\w+): (?P<text>.+)|    Note over (?P<over>[\w,]+): .+"
+)
 
 
-def diagram(counterexample: Counterexample, form: str) -> Iterator[dict[str, str]]:
+def diagram(counterexample: Counterexample) -> Iterator[dict[str, str]]:
     """Yield the lines of a diagram; fail on a line that has not the form of one."""
     declared: set[str] = set()
-    for line in in_form(counterexample, form).rstrip("\n").split("\n"):
-        match = LINES[form].fullmatch(line)
-        assert match, f"not a line of a {form}: {line!r}"
+    for line in mermaid(counterexample).rstrip("\n").split("\n"):
+        match = LINES.fullmatch(line)
+        assert match, f"not a line of a diagram: {line!r}"
         parts = {name: text for name, text in match.groupdict().items() if text}
         declared |= {parts["name"]} if "name" in parts else set()
         named = {parts[end] for end in ("from", "to") if end in parts} | set(parts.get("over", "").split(","))
@@ -275,19 +269,16 @@ def diagram(counterexample: Counterexample, form: str) -> Iterator[dict[str, str
         yield parts
 
 
-@pytest.mark.parametrize("form", LINES)
-def test_each_message_is_drawn_where_it_is_received_or_lost(
-    counterexample: Counterexample, form: str
-) -> None:
+def test_each_message_is_drawn_where_it_is_received_or_lost(counterexample: Counterexample) -> None:
     words = identifiers(counterexample.participants)
     drawn = {"received": [], "lost": []}  # type: dict[str, list[tuple[str, str, int, str]]]
-    for parts in diagram(counterexample, form):
+    for parts in diagram(counterexample):
         if "arrow" not in parts:
             continue
         number, _, text = parts["text"].partition(". ")
-        arrow = (parts["from"], parts["to"], int(number), re.split(r" \[|<br/>|\\n", text)[0])
+        arrow = (parts["from"], parts["to"], int(number), re.split(r" \[|<br/>", text)[0])
         step = counterexample.trace.steps[int(number) - 1]
-        if parts["arrow"] == LOST[form]:
+        if parts["arrow"] == "-x":
             drawn["lost"].append(arrow)
         elif step.received is not None and text.startswith(step.received.kind):
             drawn["received"].append(arrow)
@@ -319,34 +310,34 @@ def test_notes_say_what_changed_and_where(counterexample: Counterexample) -> Non
             if family in counterexample.noted_families:
                 holder = stores.get(family, show(step.actor))
                 expected.append((holder, f"{name}: {show(before[name])} → {show(value)}"))
-    text = in_form(counterexample, "sequencediagram")
-    notes = re.findall(r"^note over (\w+): (.*)$", text, flags=re.MULTILINE)
-    found = [(over, line) for over, lines in notes for line in lines.split(r"\n")]
+    text = mermaid(counterexample)
+    notes = re.findall(r"^    Note over (\w+): (.*)$", text, flags=re.MULTILINE)
+    found = [(over, line) for over, lines in notes for line in lines.split("<br/>")]
     words = identifiers(counterexample.participants)
     assert sorted(found) == sorted((words[holder], line) for holder, line in expected)
 
 
 def test_a_late_message_says_so() -> None:
-    text = in_form(counterexample_of("late"), "sequencediagram")
+    text = mermaid(counterexample_of("late"))
     (line,) = [line for line in text.splitlines() if "LATE" in line]
-    assert line.startswith("w->b1: 12. add [")
-    assert line.endswith(r"LATE: sent in step 2, overtaken by a message sent after it")
+    assert line.startswith("    w-)b1: 12. add [")
+    assert line.endswith("LATE: sent in step 2, overtaken by a message sent after it")
 
 
 def test_the_published_diagram_is_recognisable_in_ours() -> None:
-    """Compare with the same execution in `recovery-reads-without-fencing.txt`, in the same notation."""
-    lines = in_form(counterexample_of("late"), "sequencediagram").splitlines()
+    """Compare with the same execution in `recovery-reads-without-fencing.txt`."""
+    lines = [line.strip() for line in mermaid(counterexample_of("late")).splitlines()]
     for wanted in (
-        "participant zk",
-        r"r1->zk: \d+. begin recovery: .*",
-        r"r1->b2: \d+. fence.*",
-        r"r1--xb1: \d+. fence.*",
-        r"r1->b1: \d+. read \[entry 1\].*",
-        r"b1->r1: \d+. read answer .*NoSuchEntry.*",
-        r"r1->zk: \d+. finish recovery .*",
-        r"w->b1: \d+. add .*",
-        r"b1->w: \d+. add answer .*",
-        r"note over w,zk: Entry 1 is lost: .*",
+        "participant zk as zk",
+        r"r1->>zk: \d+. begin recovery: .*",
+        r"r1-\)b2: \d+. fence.*",
+        r"r1-xb1: \d+. fence.*",
+        r"r1-\)b1: \d+. read \[entry 1\].*",
+        r"b1-\)r1: \d+. read answer .*NoSuchEntry.*",
+        r"r1->>zk: \d+. finish recovery .*",
+        r"w-\)b1: \d+. add .*",
+        r"b1-\)w: \d+. add answer .*",
+        r"Note over w,zk: Entry 1 is lost: .*",
     ):
         assert any(re.fullmatch(wanted, line) for line in lines), wanted
 
@@ -500,8 +491,7 @@ def test_nothing_that_a_protocol_says_becomes_markup() -> None:
     honest, page = Page(in_form(counterexample, "html")), Page(in_form(spoiled, "html"))
     tags = [[tag for tag, _ in p.elements if tag != "a"] for p in (honest, page)]
     assert tags[0] == tags[1]
-    for form in LINES:
-        list(diagram(spoiled, form))
+    list(diagram(spoiled))
     assert "<script" not in in_form(spoiled, "mermaid")
 
 

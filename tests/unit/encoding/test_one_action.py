@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.directed_simulation import simulate
+from fencepost.encoding.induction import directed_simulation
+from fencepost.encoding.induction.directed_simulation import falsified, simulate, witnesses
 from fencepost.encoding.induction.orbits import interchangeable, representatives
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
@@ -35,8 +40,11 @@ from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term
+from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.solvers import backend
 from support.one_action import broken
+
+SUBJECT = Subject("tokens", {}, {})
 
 
 class Tokens(StateSpace):
@@ -269,14 +277,49 @@ def test_a_counterexample_is_as_small_as_its_clauses_allow(seed: int) -> None:
 
 
 def test_a_simulation_reports_each_witness_and_each_false_invariant_once() -> None:
-    """A witness that is never reached keeps the simulation running.
+    """A target that is never reached keeps the simulation running.
 
-    A false invariant that was reported is not reported again.
+    A target that was reported is not reported again.
     """
     system = tokens()
     s = state(system)
     never, had = claim("never", ~s.had["n1"]), who_has_it_had_it(s)
     reached = Property("reached", "", TRUE, s.count == 3, "all have been asked")
     unreached = Property("unreached", "", TRUE, FALSE, "nothing")
-    names = [str(found.property) for found in simulate(system, [reached, unreached], [never, had])]
-    assert sorted(names) == ["never", "reached"]
+    found = [*simulate(system, [reached, unreached]), *falsified(system, [never, had])]
+    assert [path.property for path in found] == ["reached", "never"]
+
+
+def with_a_crash() -> System:
+    """Return a system whose one witness takes a crash."""
+    s = Tokens()
+
+    def crash(s: Tokens) -> Action:
+        """Lose the token of the first node."""
+        return Action(when=s.has["n1"], then=[s.has["n1"].set(False)], actor="n1", fault="crashes")
+
+    witness = s.had["n1"] & ~s.has["n1"]
+    prop = Property("lost", "", TRUE, witness, "the token is lost")
+    return System(s, (each(take, s, s.node), each(crash, s)), (prop,))
+
+
+@pytest.mark.parametrize(("most", "seen"), [(0, []), (1, ["lost"])])
+def test_a_witness_counts_if_its_execution_is_within_the_budgets(most: int, seen: list[str]) -> None:
+    """Planted by the first case: the budgets are not asked."""
+    system = with_a_crash()
+    found = witnesses(Replayer(system, SUBJECT), system.properties, {"crashes": most})
+    assert [message.property for message in found] == seen
+
+
+def test_a_simulation_that_does_not_replay_reports_no_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the simulation forgets its last step. Without the replay the witness would count."""
+    whole = directed_simulation._simulate_once
+
+    def shorter(*asked: Any) -> Iterator[FoundPath]:
+        for path in whole(*asked):
+            yield replace(path, actions=path.actions[:-1])
+
+    monkeypatch.setattr(directed_simulation, "_simulate_once", shorter)
+    system = with_a_crash()
+    with pytest.raises(NotAnExecution, match="is not reached"):
+        next(witnesses(Replayer(system, SUBJECT), system.properties, {}))

@@ -113,6 +113,26 @@ def test_workers_take_turns_and_no_more_run_than_may(most: int, monkeypatch: pyt
                 break
 
 
+def test_a_worker_for_which_nobody_makes_room_waits_for_a_place_or_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Planted: it runs at once, or never; once it runs, a steady worker is stopped for another one.
+    monkeypatch.setattr(crew, "TURN", 0.02)
+    with Crew(time.perf_counter() + 60, most=2) as some:
+        for name in ("a", "b", "c"):
+            some.start(Worker(name, counting, name, gib=None), steady=name == "c")
+        last = some.workers[-1]
+        assert last not in some.running and stopped([last])
+        heard: list[str] = []
+        for worker, _ in some.heard():
+            heard.append(worker.name)
+            assert len(some.running) == 2
+            assert "c" not in heard or last in some.running
+            if heard.count("c") >= 3 and {"a", "b"} <= set(heard[heard.index("c") :]):
+                break
+            assert len(heard) < 100_000, "it never goes on"
+
+
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_worker_that_is_held_takes_no_turns_and_goes_on_afterwards(
     most: int, monkeypatch: pytest.MonkeyPatch

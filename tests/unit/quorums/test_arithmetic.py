@@ -8,11 +8,10 @@ import pytest
 
 from fencepost.quorums import arithmetic
 from fencepost.quorums.placement import Racks
-from fencepost.quorums.stripes import (
-    Configuration,
+from fencepost.quorums.stripes import Configuration, configurations
+from support.plain_sets import (
     can_be_fenced,
     can_lose,
-    configurations,
     covered_by_windows,
     is_stranded,
     most_in_a_window,

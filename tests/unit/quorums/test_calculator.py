@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers import lemmas as catalogue
 from fencepost.encoding.errors import BadInput
+from fencepost.properties import lemmas as catalogue
 from fencepost.quorums.calculator import warnings
 from fencepost.quorums.deployment import Client, Deployment
 from fencepost.quorums.placement import Racks, read_racks

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
 
 import pytest
 import z3
 
-from fencepost.answers import lemmas as catalogue
 from fencepost.encoding.errors import BadInput, InternalError
 from fencepost.encoding.solving.answers import Deadline, GaveUp, No, Yes
 from fencepost.encoding.solving.scripts import cvc5_version
+from fencepost.properties import lemmas as catalogue
 from fencepost.quorums import lemmas
 from fencepost.quorums.arithmetic import BP46
 from fencepost.quorums.lemmas import CONFIRMED, Lemma, LemmaJob, LemmaResult, LemmaVerdict, settle
 from fencepost.quorums.smt import Reply, ask_cvc5, ask_z3, obligation
-from fencepost.quorums.stripes import (
-    Configuration,
-    configurations,
+from fencepost.quorums.stripes import Configuration, configurations
+from support.plain_sets import (
+    can_be_fenced,
+    can_lose,
     covered_by_first_ack_quorum,
     covered_by_windows,
     is_stranded,
@@ -75,31 +76,41 @@ def heard_sets(c: Configuration) -> Iterable[tuple[int, ...]]:
     return (h for size in range(c.ensemble + 1) for h in combinations(range(c.ensemble), size))
 
 
-def first_by_trying(lemma: str) -> Configuration:
-    """Return the smallest configuration with a counterexample, by trying all sets of bookies that answer."""
+def broken(lemma: str, c: Configuration, heard: Collection[int]) -> bool:
+    """Return whether these answers are a counterexample to a lemma, by the definitions."""
+    e, w, a = c.sizes
+    lost = frozenset(c.positions) - set(heard)
+    match lemma:
+        case "windows-need-the-count":
+            return covered_by_windows(c, heard) and len(heard) < e - a + 1
+        case "first-ack-quorum-rule":
+            return covered_by_first_ack_quorum(c, heard) and is_stranded(c, heard)
+        case "pr-2281-rule":
+            return len(heard) >= w - a + 1 and is_stranded(c, heard)
+        case "loss-is-fencing-few-entries":
+            return any(can_be_fenced(c, lost) == can_lose(c, entries, lost) for entries in range(1, e))
+    raise AssertionError(lemma)
 
-    def broken(c: Configuration, heard: tuple[int, ...]) -> bool:
-        e, w, a = c.sizes
-        match lemma:
-            case "windows-need-the-count":
-                return covered_by_windows(c, heard) and len(heard) < e - a + 1
-            case "first-ack-quorum-rule":
-                return covered_by_first_ack_quorum(c, heard) and is_stranded(c, heard)
-            case "pr-2281-rule":
-                return len(heard) >= w - a + 1 and is_stranded(c, heard)
-        raise AssertionError(lemma)
 
-    return next(c for c in configurations(UP_TO) if any(broken(c, heard) for heard in heard_sets(c)))
+FALSE_LEMMAS = [
+    "windows-need-the-count",
+    "first-ack-quorum-rule",
+    "pr-2281-rule",
+    "loss-is-fencing-few-entries",
+]
 
 
-@pytest.mark.parametrize("name", ["windows-need-the-count", "first-ack-quorum-rule", "pr-2281-rule"])
-@pytest.mark.slow
-@pytest.mark.xdist_group("lemmas")
-def test_the_smallest_counterexample_is_the_smallest(name: str, results: dict[str, LemmaResult]) -> None:
-    example = results[name].example
+@pytest.mark.parametrize("name", FALSE_LEMMAS)
+def test_a_counterexample_is_one_by_the_definitions_and_the_smallest(name: str) -> None:
+    """Planted: a question that lacks a constraint has other answers."""
+    (lemma,) = catalogue.chosen([name])
+    example = lemma.decide(LemmaJob(BP46, UP_TO, Deadline(600))).example
     assert example is not None
-    assert example.configuration == str(first_by_trying(name))
-    assert example.sets["silent"]
+    found = Configuration(*map(int, example.configuration.split("/")))
+    heard = example.sets["heard" if "heard" in example.sets else "up"]
+    assert broken(name, found, [int(bookie[1:]) - 1 for bookie in heard])
+    tried = (c for c in configurations(UP_TO) if any(broken(name, c, heard) for heard in heard_sets(c)))
+    assert found == next(tried)
 
 
 @pytest.mark.slow
@@ -199,30 +210,14 @@ def test_a_false_claim_is_refuted_with_a_model() -> None:
     assert ask_z3(FALSE_CLAIM.script, Deadline(600)).answer == Yes({"x": "1"})
 
 
-def test_a_refutation_without_an_example_is_undecided() -> None:
-    """A user never gets `refuted` without a configuration to look at."""
-    silent = Lemma(
-        "silent",
-        "never shown",
-        "x",
-        LemmaVerdict.PROVED,
-        questions=lambda formulas, configuration: (),
-        breaks=lambda formulas, configuration, sets: False,
-        obligations=lambda formulas: [FALSE_CLAIM],
-    )
-    result = silent.decide(LemmaJob(BP46, 3, Deadline(600)))
-    assert result.verdict is LemmaVerdict.UNDECIDED
-    assert "no configuration with E <= 3 shows it" in result.reason
-
-
-def test_an_example_that_the_definitions_reject_is_an_internal_error() -> None:
-    lemma = catalogue.chosen(["pr-2281-rule"])[0]
-    assert isinstance(lemma, Lemma)
+def test_a_refutation_shows_the_sizes_at_which_the_claim_is_false() -> None:
+    """A user never gets `refuted` without something to look at."""
     wrong = Lemma(
-        "wrong", "", "", LemmaVerdict.REFUTED, lemma.questions, lambda formulas, configuration, sets: False
+        "wrong", "never shown", "x", LemmaVerdict.PROVED, obligations=lambda formulas: [FALSE_CLAIM]
     )
-    with pytest.raises(InternalError, match="no counterexample by the definitions"):
-        wrong.decide(LemmaJob(BP46, 4, Deadline(600)))
+    result = wrong.decide(LemmaJob(BP46, 3, Deadline(600)))
+    assert result.verdict is LemmaVerdict.REFUTED
+    assert result.example and result.example.sentence == "x is at least 2: false with x = 1"
 
 
 def test_an_unknown_lemma_is_bad_input_and_says_what_lists_the_known() -> None:

@@ -111,12 +111,11 @@ def test_every_formula_is_pinned_from_both_sides(
 
 
 def shown(result: dict[str, Any]) -> None:
-    """Check that a refutation names a configuration and at least one bookie."""
+    """Check that a refutation names a configuration, and the bookies or the sizes of the sets there."""
     assert result["verdict"] == "refuted" and result["expected"] == "proved"
     example = result["counterexample"]
     assert re.fullmatch(r"\d+/\d+/\d+", example["configuration"])
-    named = [bookie for members in example["sets"].values() for bookie in members]
-    assert named and all(re.fullmatch(r"b\d+", bookie) for bookie in named)
+    assert re.search(r": false with \w+ = \d", example["sentence"]) or example["sets"]
 
 
 def test_a_planted_qc_breaks_recovery_too_and_the_trace_loses_an_entry(
@@ -137,7 +136,9 @@ def test_the_enumerations_catch_the_same_mistakes(
     monkeypatch.setattr(arithmetic, "BP46", off_by_one("fencing_answers", -1))
     code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"])
     assert code == 1
-    assert {r["verdict"] for r in results.values()} == {"refuted"}
+    for result in results.values():
+        assert result["verdict"] == "refuted"
+        assert any(result["counterexample"]["sets"].values())
 
 
 @pytest.mark.parametrize("where", [(4, 3, 2), (5, 5, 1), (4, 2, 2)])
@@ -166,6 +167,5 @@ def test_the_text_names_what_was_expected(
     assert run(["prove", "coverage-fencing"]) == 1
     output = capsys.readouterr().out
     assert "refuted    coverage-fencing  (EXPECTED PROVED" in output
-    assert "counterexample at 2/1/1" in output
-    assert re.search(r"fenced: b[12]; pending: .*; unknown: .*; silent: b[12]\n", output)
+    assert re.search(r"counterexample at \d+/\d+/\d+: If .*: false with .*answered = \d", output)
     assert "0 of 1 lemmas as expected" in output

@@ -18,10 +18,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.sweeps.rows import Row
-from fencepost.sweeps.store import Store
-from fencepost.sweeps.tables import read_summary
 from support.processes import awaited, busy_executors, busy_workers, children, command, gone, kill_one
-from support.reports import recounted
 from support.sweeps import (
     BOUNDED,
     CONFLICTS,
@@ -100,22 +97,6 @@ def test_rows_lie_in_waves_by_protocol(undisturbed: Path) -> None:
         f"protocol={n}"
         for n in ("bookkeeper-4.13", "bookkeeper-unbounded", "ledger-chain", "verified-log-01")
     }
-
-
-def test_the_tables_are_what_a_recount_finds(undisturbed: Path) -> None:
-    rows, tables = Store(undisturbed).rows(), read_summary(Store(undisturbed))
-    assert tables is not None
-    for name, lines in recounted(rows).items():
-        assert tables[name] == [pytest.approx(line) for line in lines], name
-
-
-def test_tables_that_were_not_committed_are_made_when_resumed(
-    undisturbed: Path, grid: Path, sweep_here: Callable[..., int]
-) -> None:
-    before = read_summary(Store(undisturbed))
-    shutil.rmtree(Store(undisturbed).summary)
-    assert sweep_here(grid, undisturbed, "--resume") == 0
-    assert read_summary(Store(undisturbed)) == before
 
 
 def test_a_finished_sweep_resumed_asks_for_nothing(
@@ -217,7 +198,6 @@ def test_a_driver_with_executors_killed_halfway_is_resumed(
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=600)
     halfway = stored(out)
-    assert read_summary(Store(out)) is None
     assert 0 < len(halfway) < len(expected), "killed too late or too early to show anything"
     assert gone(below), "executors, Python workers and solvers end with the driver"
     code, _, stderr = swept(grid, out, "--resume", spark=CLUSTER)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from fencepost.answers.theorems import Theorem, theorems
 from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.solving.answers import CpuDeadline
 from fencepost.encoding.solving.workers import tell
 from fencepost.properties.bookkeeper.lemmas import CoreLemma, core_lemmas
+from fencepost.properties.theorems import Theorem, theorems
 from fencepost.quorums import coverage, losses, striping
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Lemma, LemmaJob, LemmaResult, LemmaVerdict

@@ -11,14 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput, unknown_name
-from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.sorts import Sort, Value, show
-from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant, Family, Read, Term, lift
-from fencepost.encoding.language.traces import Json, plain
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[Term, Term], Term]] = {
     ast.Eq: operator.eq,
@@ -144,24 +140,3 @@ class Reader:
             if show(value) == given:
                 return value
         raise unknown_name(given, sort.name, map(show, sort))
-
-
-def along(counterexample: Counterexample, term: Term) -> list[Json]:
-    """Return the value of a term in the initial state and after each step."""
-    concrete = Concrete(counterexample.system)
-    function = concrete.function(term, {})
-    values = [
-        function(concrete.state(_codes(counterexample, index)))
-        for index in range(len(counterexample.trace.steps) + 1)
-    ]
-    return [bool(value) if term.type == "bool" else plain(value) for value in values]
-
-
-def _codes(counterexample: Counterexample, index: int) -> Iterator[int]:
-    """Yield the state of the trace after that many steps, as positions in domains."""
-    return (_code(v, counterexample.value(v, index)) for v in counterexample.system.variables)
-
-
-def _code(variable: Variable, shown: Json) -> int:
-    """Return the position of a value in its domain."""
-    return [plain(value) for value in variable.domain].index(shown)

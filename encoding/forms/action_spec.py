@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from fencepost.answers.spelled_terms import (
+from fencepost.encoding.errors import InternalError
+from fencepost.encoding.forms.spelled_terms import (
     Call,
     TermSpelling,
     grouped,
     unmarked,
     variable,
 )
-from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
