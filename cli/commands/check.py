@@ -274,7 +274,13 @@ def command(
                 if alone == SIMULATION:
                     ask_all(asked, others, limits_asked, partial(simulated, runs=runs), met_no_witness)
                 else:
-                    ask_all(asked, others, limits_asked, partial(_ask, progress, kept), says_nothing)
+                    ask_all(
+                        asked,
+                        others,
+                        limits_asked,
+                        partial(_ask, progress, kept, certificates is not None),
+                        says_nothing,
+                    )
                     asked.outcome = with_hints(asked)
             except KeyboardInterrupt:
                 asked.interrupt()
@@ -314,11 +320,13 @@ def _minimizing(asked: str | None) -> dict[str, Any]:
     return {"minimize": Minimize(asked)}
 
 
-def _ask(progress: CheckProgress, kept: Kept | None, request: Request, limits: Limits) -> Outcome:
+def _ask(
+    progress: CheckProgress, kept: Kept | None, to_certify: bool, request: Request, limits: Limits
+) -> Outcome:
     """Return the outcome of a request; what was `kept` of an earlier certificate is asked first."""
     names = ", ".join(prop.name for prop in request.properties)
     progress.hear(Remark(f"{names} of {instance_line(request.instance)}"))
-    outcome = check_all(request.instance, request.properties, limits, progress.hear, kept)
+    outcome = check_all(request.instance, request.properties, limits, progress.hear, kept, to_certify)
     progress.under_way = None
     return outcome
 
