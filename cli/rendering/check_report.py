@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fencepost.answers.requests import CheckedRequest, Request
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, placed
@@ -19,6 +18,7 @@ from fencepost.cli.rendering.check_text import allowed, counterexample_text, hea
 from fencepost.cli.rendering.counterexamples import formatted
 from fencepost.cli.rendering.sarif import Problem, sarif
 from fencepost.cli.rendering.verdict_text import SIMULATION, try_next, verdict_line, verdict_sentence
+from fencepost.cli.requests import CheckedRequest, Request
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.forms import FORMS, in_form

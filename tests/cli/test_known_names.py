@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from fencepost.answers.explained_by import faults_of, known_bugs
-from fencepost.answers.known import KNOWN
-from fencepost.answers.requests import CheckedRequest, Request
+from fencepost.advice.explained_by import faults_of, known_bugs
+from fencepost.advice.known import KNOWN
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_report import CheckReport, exit_code
 from fencepost.cli.rendering.verdict_text import verdict_line
+from fencepost.cli.requests import CheckedRequest, Request
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
@@ -104,7 +104,7 @@ def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.Mon
         asked.append(mended)
         return False
 
-    monkeypatch.setattr("fencepost.answers.explained_by._is_fixed", tried)
+    monkeypatch.setattr("fencepost.advice.explained_by._is_fixed", tried)
     assert known_bugs(kept_trace("#2614-2/2/2")) == []
     assert {"recovery_reads_fence": "yes"} in asked
     assert len(asked) == len({tuple(mended.items()) for mended in asked})

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.answers.losses import LOSSES
+from fencepost.advice.losses import LOSSES
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_documents import REACHED

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.random_executions import random_execution
