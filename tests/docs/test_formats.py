@@ -449,6 +449,11 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
     found.append(output("reproduce", "4701", "2614", "--bookkeeper", "."))
     found += [*lines(RUNS), output("conform", "--playback", str(RUNS)), _failed_runs()]
+    free = ("conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs")
+    found += [
+        output(*free, str(RUNS.parents[1] / "free")),
+        output(*free, str(RUNS.parents[1] / "free" / "departs")),
+    ]
     patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
     return [
         *found,
