@@ -114,6 +114,13 @@ def listed(names: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+def hidden_line(others: Sequence[str]) -> str | None:
+    """Return the line on known bugs that a known one may hide; None if there are no others."""
+    if not others:
+        return None
+    return f"it may hide others of these rules: {', '.join(others)}; see {_command(others)}"
+
+
 def _with_releases(name: str) -> str:
     """Return a bug with the releases of BookKeeper that have it, if any."""
     from fencepost.advice.affected import affected, family, span
