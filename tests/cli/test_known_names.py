@@ -127,7 +127,7 @@ def test_the_verdict_line_names_the_bug_and_its_releases() -> None:
 
 
 def test_a_known_bug_names_the_others_that_it_may_hide() -> None:
-    """Planted: a bug of another property, one whose rule is mended here, and the bug itself by another row."""
+    """Planted: a bug of another property, one whose rule is mended here, another row of the bug itself."""
     trace = kept_trace("#2614-2/2/2")
     hidden = others(trace, ["#2614"])
     assert hidden == ["force-after-close", "bare-fence-db"]
