@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -147,7 +148,8 @@ class CheckReport:
         if any(one.result.solver == SIMULATION for one in self.results):
             parts.append("A simulation finds violations. It never proves that there are none.")
         folders = {one.result.certificate for one in self.results if one.result.certificate is not None}
-        parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
+        own = any(one.request.subject.system is not None for one in self.checked)
+        parts += [f"certificate: {folder} ({_checking(folder, own)} checks it)" for folder in folders]
         parts += ["Interrupted: this is what was known by then."] if self.interrupted else []
         return "\n\n".join(parts)
 
@@ -180,6 +182,11 @@ class CheckReport:
                 yield str(folder / f"{name}.json"), json.dumps(found.trace.to_json(), indent=2) + "\n"
                 if form in FORMS:
                     yield str(folder / f"{name}{FORMS[form]}"), in_form(found, form)
+
+
+def _checking(folder: str, is_own: bool) -> str:
+    """Return the command that checks a certificate; it needs the file of a protocol that does not ship."""
+    return shlex.join(["fencepost", "certify", folder, *(["--protocol", "FILE.py"] if is_own else [])])
 
 
 def _heading(one: CheckedRequest) -> str:
