@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TypeVar
 
 from fencepost.encoding.errors import ModelError
@@ -77,6 +78,11 @@ def _values() -> Mapping[str, tuple[str, ...]]:
 def rule_of(part: type[Today]) -> Selection:
     """Return the rule of a class."""
     return _RULES[part]
+
+
+def rules_in(*modules: ModuleType) -> list[type[Today]]:
+    """Return the rules of the modules, those of one module in the order of its text."""
+    return [part for module in modules for part in _RULES if part.__module__ == module.__name__]
 
 
 def in_order(*parts: type[Today]) -> tuple[type[Today], ...]:

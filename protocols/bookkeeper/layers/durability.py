@@ -31,6 +31,8 @@ from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, 
 from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
+from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import Status
 from fencepost.quorums.storages import STORAGES
 
@@ -47,6 +49,20 @@ class KeptOnDisk(Enum):
     PASSED = "behind the mark"
     """The record is behind the mark, and the index does not have it."""
     INDEX = "index"
+
+
+@rule("second_copy", "dropped")
+class SecondCopiesDropped(Today):
+    """A bookie keeps the first copy of an entry."""
+
+    def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
+        """Return whether the bookie has no copy of the entry, since it drops a second one.
+
+        SortedLedgerStorage keeps the first copy until it flushes its memory table (EntryMemTable.internalAdd
+        puts an entry if absent). After the flush it takes another copy, with another LAC. A fencing read is
+        then answered with that LAC (SortedLedgerStorage.getLastEntryId asks the memory table first).
+        """
+        return ~self.has(bookie, entry)
 
 
 class Durability(Crashes):
