@@ -8,11 +8,7 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
-from fencepost.properties.bookkeeper.explanations import (
-    explain_divergence,
-    explain_few_copies,
-    explain_lost_fence,
-)
+from fencepost.properties.bookkeeper import explanations
 from fencepost.properties.bookkeeper.safety import recovered
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
@@ -31,7 +27,7 @@ def fences_stay(s: Ledger) -> Property:
         ),
         witness=went_down(s) & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b]),
         witness_meaning="a bookie has answered a fencing read, and a bookie has gone down and come back",
-        explain=partial(explain_lost_fence, s),
+        explain=partial(explanations.explain_lost_fence, s),
     )
 
 
@@ -43,7 +39,7 @@ def entries_stay(s: Ledger) -> Property:
         holds=forall_over((s.entry, s.bookie), lambda e, b: implies(s.acked[WRITER, e, b], s.has(b, e))),
         witness=went_down(s) & exists_over((s.entry, s.bookie), lambda e, b: s.acked[WRITER, e, b]),
         witness_meaning="the writer has received an ack, and a bookie has gone down and come back",
-        explain=partial(explain_few_copies, s),
+        explain=partial(explanations.explain_few_copies, s),
     )
 
 
@@ -70,7 +66,7 @@ def fences_beside_entries_stay(s: Ledger) -> Property:
         & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b] & stores(b)),
         witness_meaning="a bookie that stores an entry has answered a fencing read, and a bookie "
         "has gone down and come back",
-        explain=partial(explain_lost_fence, s),
+        explain=partial(explanations.explain_lost_fence, s),
     )
 
 
@@ -106,7 +102,7 @@ def closed_entries_end(s: Ledger) -> Property:
         & exists(s.entry, lambda e: (s.last_entry < e) & s.pushed(WRITER, e)),
         witness_meaning="a bookie has gone down and come back, and a recoverer has closed the ledger with an "
         "entry in it and without a later entry that the writer has pushed",
-        explain=partial(explain_divergence, s),
+        explain=partial(explanations.explain_divergence, s),
     )
 
 

@@ -9,11 +9,7 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
-from fencepost.properties.ledger_chain.explanations import (
-    explain_disorder,
-    explain_two_open,
-    explain_unlisted,
-)
+from fencepost.properties.ledger_chain import explanations
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 
 
@@ -33,7 +29,7 @@ def written_ledgers_listed(s: Chain) -> Property:
         holds=forall(s.ledger, lambda m: implies(s.written(m), s.listed(m))),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
-        explain=partial(explain_unlisted, s),
+        explain=partial(explanations.explain_unlisted, s),
     )
 
 
@@ -48,7 +44,7 @@ def entry_order(s: Chain) -> Property:
         holds=in_order(s, lambda m: s.position[m]),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
-        explain=partial(explain_disorder, s),
+        explain=partial(explanations.explain_disorder, s),
     )
 
 
@@ -67,7 +63,7 @@ def one_open_ledger(s: Chain) -> Property:
         holds=of_any_two(s, lambda m, n: implies(m < n, ~(is_open(m) & is_open(n)))),
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
-        explain=partial(explain_two_open, s),
+        explain=partial(explanations.explain_two_open, s),
     )
 
 

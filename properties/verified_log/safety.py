@@ -9,15 +9,7 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, lift
-from fencepost.properties.verified_log.explanations import (
-    explain_disagreement,
-    explain_late_commit,
-    explain_reopening,
-    explain_skipped,
-    explain_stuck,
-    explain_truncation,
-    explain_uncommitted,
-)
+from fencepost.properties.verified_log import explanations
 from fencepost.protocols.verified_log.state import (
     NOTHING,
     Log,
@@ -68,7 +60,7 @@ def durability(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), _stored_on_all(s, e))),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
-        explain=partial(explain_uncommitted, s),
+        explain=partial(explanations.explain_uncommitted, s),
     )
 
 
@@ -95,7 +87,7 @@ def read_committed(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), s.committed[e])),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
-        explain=partial(explain_uncommitted, s),
+        explain=partial(explanations.explain_uncommitted, s),
     )
 
 
@@ -115,7 +107,7 @@ def servable_committed(s: Log) -> Property:
         holds=forall_over(over, lambda n, t, i: implies(served(n, t, i), committed(n, t, i))),
         witness=exists_over(over, served),
         witness_meaning="a node would send an entry to a reader",
-        explain=partial(explain_uncommitted, s),
+        explain=partial(explanations.explain_uncommitted, s),
     )
 
 
@@ -128,7 +120,7 @@ def single_active_producer(s: Log) -> Property:
         holds=~s.mishap["two_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
-        explain=partial(explain_late_commit, s),
+        explain=partial(explanations.explain_late_commit, s),
     )
 
 
@@ -140,7 +132,7 @@ def naive_single_producer(s: Log) -> Property:
         holds=~s.mishap["not_active"],
         witness=_two_producers_active(s),
         witness_meaning="a producer takes over from another one that was active",
-        explain=partial(explain_late_commit, s),
+        explain=partial(explanations.explain_late_commit, s),
     )
 
 
@@ -163,7 +155,7 @@ def progress(s: Log) -> Property:
         witness=ended if s.parameters.entries > 1 else FALSE,
         witness_meaning="the last producer has written all its entries, and it has two or more",
         traps=found,
-        explain=partial(explain_stuck, s),
+        explain=partial(explanations.explain_stuck, s),
     )
 
 
@@ -308,7 +300,7 @@ def closed_agreement(s: Log) -> Property:
         holds=~exists_over(over, differ),
         witness=exists_over(over, lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
         witness_meaning="two nodes have closed a segment",
-        explain=partial(explain_disagreement, s),
+        explain=partial(explanations.explain_disagreement, s),
     )
 
 
@@ -320,7 +312,7 @@ def closed_stability(s: Log) -> Property:
         holds=~s.mishap["closed_changed"],
         witness=_some_closed(s),
         witness_meaning="a node has closed a segment",
-        explain=partial(explain_reopening, s),
+        explain=partial(explanations.explain_reopening, s),
     )
 
 
@@ -332,7 +324,7 @@ def committed_not_truncated(s: Log) -> Property:
         holds=~s.mishap["cut_committed"],
         witness=_some_closed(s) & exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed, and a node has closed a segment",
-        explain=partial(explain_truncation, s),
+        explain=partial(explanations.explain_truncation, s),
     )
 
 
@@ -385,7 +377,7 @@ def consumer_complete(s: Log) -> Property:
         ),
         witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
         witness_meaning="a consumer has read an entry and gone on to the second segment",
-        explain=partial(explain_skipped, s),
+        explain=partial(explanations.explain_skipped, s),
     )
 
 

@@ -8,19 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from fencepost.encoding.language.parameters import require
+from fencepost.protocols.bookkeeper import switches
 from fencepost.protocols.bookkeeper.sizes import Sizes
-from fencepost.protocols.bookkeeper.switches import (
-    BOOT,
-    CRASHES,
-    DEFERRED_SYNC,
-    DELETION,
-    DURABILITY,
-    FAULT_DOMAINS,
-    FULL_DISKS,
-    JOURNAL_MARK,
-    READERS,
-    Switches,
-)
 
 LOSE_ENTRIES = ("both", "entries", "entries-and-bare-fences")
 """The values of `lose` with which a crash loses the entries of a bookie."""
@@ -33,7 +22,7 @@ A bare fence was set before the bookie stored anything of the ledger.
 
 
 @dataclass(frozen=True)
-class BookKeeperParameters(Switches, Sizes):
+class BookKeeperParameters(switches.Switches, Sizes):
     """Sizes and rules. The defaults of the rules are those of today's code.
 
     Raises BadInput unless 1 <= AQ <= WQ <= E <= N, and for a rule that changes nothing on the instance.
@@ -48,37 +37,37 @@ class BookKeeperParameters(Switches, Sizes):
             "for example ack_quorum=2, write_quorum=3, ensemble=3, bookies=4",
         )
         of_storage = self.storage != "any"
-        self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
+        self._forbid_unused("crashes", self.crashes > 0, switches.CRASHES, "set crashes=1")
         flushes = self.loses_fences or self.deletions * self.restarts > 0
-        rest = tuple(name for name in DURABILITY if name != "flush_headers")
+        rest = tuple(name for name in switches.DURABILITY if name != "flush_headers")
         self._forbid_unused("a storage", of_storage, ("full_disks",), "set storage=db")
         without = "a storage whose disks are not full" if self.full_disks else "a storage"
         self._forbid_unused(without, self.loses_fences, rest, "set storage=db")
         self._forbid_unused("a storage or restarts", flushes, ("flush_headers",), "set storage=sorted")
-        self._forbid_unused("full_disks", self.full_disks > 0, FULL_DISKS, "set full_disks=1")
+        self._forbid_unused("full_disks", self.full_disks > 0, switches.FULL_DISKS, "set full_disks=1")
         may_restart = of_storage or self.deletions > 0
         self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")
         goes_down = self.crashes + self.restarts + self.full_disks > 0
         self._forbid_unused("crashes, restarts or full_disks", goes_down, ("storage",), "set crashes=1")
-        changed = {name: getattr(self, name) for name in CRASHES if not self._is_default(name)}
+        changed = {name: getattr(self, name) for name in switches.CRASHES if not self._is_default(name)}
         require(
             f"{', '.join(changed)} and a storage exclude each other: the storage decides what a crash loses",
             not (of_storage and changed),
             {"storage": self.storage, **changed},
             "leave out one of them",
         )
-        self._forbid_unused("a writer with DEFERRED_SYNC", self.forces > 0, DEFERRED_SYNC, "set forces=1")
-        other = {name: getattr(self, name) for name in ("crashes", "restarts") if getattr(self, name)}
+        self._forbid_unused(
+            "a writer with DEFERRED_SYNC", self.forces > 0, switches.DEFERRED_SYNC, "set forces=1"
+        )
+        other = self.turned_on("crashes", "restarts")
         require(
             "forces has losses of power, and excludes other crashes and restarts",
             not (self.forces and other),
             {"forces": self.forces, **other},
             "set power_losses instead",
         )
-        self._forbid_unused("readers", self.readers > 0, READERS, "set readers=1")
-        down = {
-            name: getattr(self, name) for name in ("forces", "crashes", "restarts") if getattr(self, name)
-        }
+        self._forbid_unused("readers", self.readers > 0, switches.READERS, "set readers=1")
+        down = self.turned_on("forces", "crashes", "restarts")
         require(
             f"readers and {', '.join(down)} exclude each other: bookies keep what readers look for",
             not (self.readers and down),
@@ -101,17 +90,16 @@ class BookKeeperParameters(Switches, Sizes):
             {"given_ids": self.given_ids, "entries": self.entries},
             "set entries=2",
         )
-        added = {n: getattr(self, n) for n in ("given_ids", "lengths") if getattr(self, n)}
-        faulty = ("crashes", "restarts", "forces", "deletions", "journals")
-        others = {name: getattr(self, name) for name in faulty if getattr(self, name)}
+        added = self.turned_on("given_ids", "lengths")
+        others = self.turned_on("crashes", "restarts", "forces", "deletions", "journals")
         require(
             f"{', '.join(added)} and {', '.join(others)} exclude each other",
             not (added and others),
             {**added, **others},
             "leave out one of them",
         )
-        self._forbid_unused("deletions", self.deletions > 0, DELETION, "set deletions=1")
-        beside = {n: getattr(self, n) for n in ("crashes", "forces", "readers") if getattr(self, n)}
+        self._forbid_unused("deletions", self.deletions > 0, switches.DELETION, "set deletions=1")
+        beside = self.turned_on("crashes", "forces", "readers")
         require(
             f"deletions and {', '.join(beside)} exclude each other",
             not (self.deletions and (beside or of_storage)),
@@ -120,24 +108,27 @@ class BookKeeperParameters(Switches, Sizes):
         )
         require("deletions <= 1", self.deletions <= 1, {"deletions": self.deletions}, "a ledger has one end")
         swaps = self.full_disks > 0 and self.storage == "db"
-        of_mark = tuple(name for name in JOURNAL_MARK if not (swaps and name == "failed_flush"))
+        of_mark = tuple(name for name in switches.JOURNAL_MARK if not (swaps and name == "failed_flush"))
         self._forbid_unused("journals", self.journals > 0, of_mark, "set journals=1")
-        apart = ("restarts", "forces", "readers", "deletions", *changed)
-        others = {name: getattr(self, name) for name in apart if getattr(self, name)}
+        others = self.turned_on("restarts", "forces", "readers", "deletions", *changed)
         require(
             f"journals and {', '.join(others)} exclude each other: the mark decides what a crash loses",
             not (self.journals and (others or of_storage)),
             {"journals": self.journals, **others, "storage": self.storage},
             "leave out one of them",
         )
-        self._forbid_unused("racks", self.racks > 0, FAULT_DOMAINS, "set racks=2")
+        self._forbid_unused("racks", self.racks > 0, switches.FAULT_DOMAINS, "set racks=2")
         require(
             "racks and chained_changes=one-difference exclude each other with three fragments or more",
             not (self.racks and self.has_chains),
             {"racks": self.racks, "chained_changes": self.chained_changes, "fragments": self.fragments},
             "set fragments=2",
         )
-        self._forbid_unused("boot", self.boot == "whole", BOOT, "set boot=whole")
+        self._forbid_unused("boot", self.boot == "whole", switches.BOOT, "set boot=whole")
+
+    def turned_on(self, *names: str) -> dict[str, object]:
+        """Return those of the parameters that are not 0, with their values."""
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
 
     def _is_default(self, name: str) -> bool:
         (default,) = (f.default for f in fields(self) if f.name == name)
