@@ -95,16 +95,23 @@ class Adds(Fencing):
         under_way = self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
         return under_way & ~self.add_dropped[index]
 
-    def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """Return whether the add may reach the bookie now.
+    def is_behind(
+        self, client: TermLike, entry: TermLike, is_under_way: Callable[[Term, Term], Term]
+    ) -> Term:
+        """Return whether a lower entry is under way, in any fragment, so that this one has to wait.
 
-        One client's adds reach a bookie in the order of their entries, apart from lost ones.
+        Adds and answers between one client and one bookie arrive in the order of entries, apart from lost
+        ones.
         """
         lower = exists(
-            self.entry,
-            lambda e: (e < entry) & exists(self.fragment, lambda f: self.add_in_flight(client, f, e, bookie)),
+            self.entry, lambda e: (e < entry) & exists(self.fragment, lambda f: is_under_way(f, e))
         )
-        return self.add_in_flight(client, fragment, entry, bookie) & ~(lower & self.keeps_order(client))
+        return lower & self.keeps_order(client)
+
+    def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the add may reach the bookie now: it is under way, and the next one."""
+        behind = self.is_behind(client, entry, lambda f, e: self.add_in_flight(client, f, e, bookie))
+        return self.add_in_flight(client, fragment, entry, bookie) & ~behind
 
     def keeps_order(self, client: TermLike) -> Term:
         """Return whether the client's adds, and answers to them, arrive in the order of their entries."""
@@ -120,18 +127,9 @@ class Adds(Fencing):
     def next_answer(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: Term
     ) -> Term:
-        """Return whether the client may receive that answer now.
-
-        Answers of one bookie arrive in the order of their entries, apart from lost ones.
-        """
-        lower = exists(
-            self.entry,
-            lambda e: (
-                (e < entry) & exists(self.fragment, lambda f: self.answer_in_flight(client, f, e, bookie))
-            ),
-        )
-        in_turn = ~(lower & self.keeps_order(client))
-        return self.answer_in_flight(client, fragment, entry, bookie) & refused & in_turn
+        """Return whether the client may receive that answer now: it is under way, and the next one."""
+        behind = self.is_behind(client, entry, lambda f, e: self.answer_in_flight(client, f, e, bookie))
+        return self.answer_in_flight(client, fragment, entry, bookie) & refused & ~behind
 
     def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether an answer from there counts: the bookie still stands in the current ensemble."""

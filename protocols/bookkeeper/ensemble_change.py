@@ -26,12 +26,12 @@ class EnsembleChanges(Adds):
 
     def may_time_out(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the client may stop waiting for the bookie's ack of the entry."""
+        return exists(self.fragment, lambda f: self.is_late(client, f, entry, bookie))
 
-        def late(f: Term) -> Term:
-            index = (client, f, entry, bookie)
-            return self.add_sent(*index) & ~self.add_answered[index] & self.is_given_up(*index)
-
-        return exists(self.fragment, late)
+    def is_late(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the client may time out while it waits for the answer to this sending."""
+        index = client, fragment, entry, bookie
+        return self.add_sent(*index) & ~self.add_answered[index] & self.is_given_up(*index)
 
     def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the client may treat the write as failed (notifyWriteFailed).
@@ -69,10 +69,6 @@ class EnsembleChanges(Adds):
 
     def has_resent(self, client: TermLike, fragment: TermLike) -> Term:
         """Return whether the last change is over: it is, since the commit also resends pending entries."""
-        return TRUE
-
-    def resends_with_change(self) -> Term:
-        """Return whether the commit of a change also resends pending entries."""
         return TRUE
 
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
@@ -317,7 +313,6 @@ def withdraws_and_resends(
         & s.may_resend(client, following, e)
         & s.in_write_set_of(client, fragment, e, failed)
         & when
-        & s.resends_with_change()
         for e, when in loses_ack.items()
     }
     return (

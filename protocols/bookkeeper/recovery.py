@@ -141,13 +141,6 @@ class Recovery(EnsembleChanges):
         """Return more updates for a close at that last entry."""
         return []
 
-    def publishes_at_close(self) -> bool:
-        """Return whether the close also publishes the ensembles that recovery changed.
-
-        handleBookieFailure, since 4.9.
-        """
-        return True
-
     def has_recovered(self, client: Parameter, entry: Parameter) -> Term:
         """Return whether the read of the entry was negative and all entries below it have AQ acks again."""
         return (
@@ -334,7 +327,8 @@ def withdraw(s: Recovery) -> Action:
 def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
     """Close the ledger just below `entry`, at which reading ended (closeRecovered).
 
-    All entries below it are written back.
+    All entries below it are written back. The close also publishes the ensembles that recovery changed
+    (handleBookieFailure, since 4.9).
 
     Code: LedgerRecoveryOp.onEntryComplete, ReadOnlyLedgerHandle.closeRecovered.
     """
@@ -345,7 +339,7 @@ def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
             s.last_entry.set(entry - 1),
             s.phase[client].set(Phase.CLOSED),
             s.closed_at[client].set(entry - 1),
-            *s.publishes_metadata(client, when=s.publishes_at_close()),
+            *s.publishes_metadata(client),
             *s.noted_when_closed(client, entry - 1),
         ],
         actor=client,

@@ -293,9 +293,8 @@ def _fails_op(
     s: ChainedChanges, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
 ) -> Term:
     index = client, fragment, entry, bookie
-    late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
     refused = s.add_answered[index] & s.add_refused[index]
-    return (late | refused) & s.counts(*index)
+    return (s.is_late(*index) | refused) & s.counts(*index)
 
 
 def note_failure(

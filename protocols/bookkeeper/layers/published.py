@@ -174,9 +174,9 @@ class RecoveryCommitsAtOnce(Published):
         """Return whether the client's change goes to the metadata store at once: each does."""
         return True
 
-    def publishes_at_close(self) -> bool:
-        """Return whether the close also publishes changed ensembles: they are published already."""
-        return False
+    def publishes_metadata(self, client: TermLike) -> list[Update]:
+        """Return the updates by which a close publishes changed ensembles: they are published already."""
+        return []
 
     def may_commit(self, client: Parameter) -> Term:
         """Return whether a change can be committed at once, by a recoverer too.
@@ -231,8 +231,8 @@ class ResendsOneByOne(Today):
         """Return whether all resends of the last change, each a step of its own, have happened."""
         return ~exists(self.entry, lambda e: to_resend(self, client, fragment, e))
 
-    def resends_with_change(self) -> Term:
-        """Return whether the commit of a change also resends pending entries: it does not."""
+    def may_resend(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the commit of a change also resends the entry: it does not."""
         return FALSE
 
 

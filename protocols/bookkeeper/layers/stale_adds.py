@@ -94,10 +94,8 @@ def is_stale_failure(
 ) -> Term:
     """Return whether the writer may give up a bookie that the op holds and the current ensemble does not."""
     index = client, fragment, entry, failed
-    late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
-    return (
-        (s.phase[client] == Phase.ACTIVE) & late & s.counts(*index) & ~s.still_there(client, fragment, failed)
-    )
+    waits = (s.phase[client] == Phase.ACTIVE) & s.is_late(*index)
+    return waits & s.counts(*index) & ~s.still_there(client, fragment, failed)
 
 
 def ignore_failure(
