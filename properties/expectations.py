@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -245,20 +244,6 @@ def read(path: Path) -> list[Expectation]:
         if names.count(name) > 1:
             raise BadInput(f"{path.name}: {name}: two cases of this name; give one another name")
     return found
-
-
-InstanceExpectations = tuple[Expectation, ...]
-"""The expectations about the properties of one instance: those of one table of a file."""
-
-
-def read_by_instance(path: Path) -> tuple[InstanceExpectations, ...]:
-    """Return the expectations of a file, grouped by table. Raises BadInput as `read` does."""
-    return tuple(tuple(rows) for _, rows in groupby(read(path), lambda row: row.line))
-
-
-def title(rows: InstanceExpectations) -> str:
-    """Return the name of a table about several properties."""
-    return rows[0].name.removesuffix(f", {rows[0].property}")
 
 
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from preset_instances import TWO_THAT_BOOT as INSTANCE
+from preset_instances import InstanceExpectations
+
 from fencepost.answers.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
@@ -23,9 +26,8 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.properties.boot_ways import INSTANCE
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import InstanceExpectations, Run
+from fencepost.properties.expectations import Run
 from support.answers import once
 from support.bare import Bare
 from support.exploration import explore
