@@ -8,7 +8,8 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.system import invariant
-from fencepost.encoding.language.terms import Term, TermLike, all_of
+from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of
+from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
@@ -67,6 +68,18 @@ def same_start(s: Ledger, client: TermLike, other: TermLike, last: Term) -> Term
         )
 
     return forall(s.fragment, lambda g: implies(g <= last, same(g)))
+
+
+def awaits_resend(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+    """Return whether the client has still to send the entry to the new bookie, in a separate step."""
+    if s.parameters.resends == "with-change":
+        return FALSE
+    return exists(
+        s.fragment,
+        lambda g: all_of(
+            s.own_last_fragment[client] == g, to_resend(s, client, g, entry), s.is_newcomer(client, g, bookie)
+        ),
+    )
 
 
 # Lists of fragments.

@@ -20,7 +20,6 @@ from fencepost.properties.bookkeeper.answers import pending_can_complete
 from fencepost.properties.bookkeeper.common_invariants import accepted, has_begun, listed, took
 from fencepost.properties.bookkeeper.durability_invariants import durability_invariants
 from fencepost.properties.bookkeeper.readers import readers_know_the_end
-from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
@@ -65,7 +64,7 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         *((all_answers_are_enough(s),) if p.read_decision == "all-answers" else ()),
         *(boot.boot_invariants(s) if p.boots_in_steps else ()),
         *((limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
-        *(durability_invariants(s) if s.is_durability_modelled else ()),
+        *(durability_invariants(s) if s.parameters.loses_fences else ()),
         *((readers_know_the_end(s),) if p.readers and p.reader_open == "keeps" else ()),
         *((adds_carry_own_lacs(s),) if p.writer_close == "open-only" else ()),
         *((lacs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_lac == "frozen" else ()),
@@ -92,22 +91,6 @@ def has_fixed_start(s: Ledger, recoverer: TermLike) -> Term:
     if s.parameters.fence_answers == "until-covered":
         return s.covered(recoverer)
     return s.covered(recoverer) & ~s.hears_fencing(recoverer)
-
-
-def awaits_resend(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Return whether the client has still to send the entry to the new bookie, in a separate step."""
-    if not _resends_one_by_one(s):
-        return FALSE
-    return exists(
-        s.fragment,
-        lambda g: all_of(
-            s.own_last_fragment[client] == g, to_resend(s, client, g, entry), s.is_newcomer(client, g, bookie)
-        ),
-    )
-
-
-def _resends_one_by_one(s: Ledger) -> bool:
-    return s.parameters.resends == "one-by-one"
 
 
 # Lists of fragments.
@@ -405,7 +388,7 @@ def answers_are_counted(s: Ledger) -> Term:
     """Return the invariant that a recoverer loses no answer to a write-back."""
 
     def counted(r: Term, g: Term, e: Term, b: Term) -> Term:
-        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | awaits_resend(
+        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | common.awaits_resend(
             s, r, e, b
         )
         heard = s.pending(r, e) & s.add_answered[r, g, e, b] & s.still_there(r, g, b) & ~sent_again
@@ -423,11 +406,11 @@ def pending_is_under_way(s: Ledger) -> Invariant:
     return Invariant(
         name="pending-is-under-way",
         meaning="an entry that is written back and not yet confirmed was sent to each of its current bookies"
-        + (", or has still to be sent to the new bookie" if _resends_one_by_one(s) else ""),
+        + (", or has still to be sent to the new bookie" if s.parameters.resends == "one-by-one" else ""),
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
             lambda r, e, b: implies(
-                s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b) | awaits_resend(s, r, e, b)
+                s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b) | common.awaits_resend(s, r, e, b)
             ),
         ),
     )

@@ -24,7 +24,7 @@ def ledger_properties(system: System) -> tuple[Property, ...]:
         safety.no_dirty_read(s),
         *((recovery.fencing_is_enough(s),) if not (goes_down or p.deletions) else ()),
         *((layers.none_acked_after_deletion(s),) if p.deletions else ()),
-        *(durability.durability_properties(s) if s.is_durability_modelled else ()),
+        *(durability.durability_properties(s) if s.parameters.loses_fences else ()),
         *((layers.forced_entries_stay(s),) if s.parameters.forces else ()),
         *((layers.acked_on_enough_racks(s),) if s.parameters.racks else ()),
         *(readers.reader_properties(s) if s.parameters.readers else ()),

@@ -113,32 +113,28 @@ def servable_committed(s: Log) -> Property:
 
 def single_active_producer(s: Log) -> Property:
     """Return the property SingleActiveProducer."""
-    return Property(
-        name="single-active-producer",
-        meaning="a producer that is not the active one commits only entries that it sent "
-        "while it was the active one",
-        holds=~s.mishap["two_active"],
-        witness=_two_producers_active(s),
-        witness_meaning="a producer takes over from another one that was active",
-        explain=partial(explanations.explain_late_commit, s),
+    meaning = (
+        "a producer that is not the active one commits only entries that it sent while it was the active one"
     )
+    return _single_producer(s, "single-active-producer", meaning, ~s.mishap["two_active"])
 
 
 def naive_single_producer(s: Log) -> Property:
     """Return the author's first attempt at SingleActiveProducer (post 5), which gives a false alarm."""
+    meaning = "only the active producer commits anything"
+    return _single_producer(s, "naive-single-producer", meaning, ~s.mishap["not_active"])
+
+
+def _single_producer(s: Log, name: str, meaning: str, holds: Term) -> Property:
+    first = s.producer.values[0]
     return Property(
-        name="naive-single-producer",
-        meaning="only the active producer commits anything",
-        holds=~s.mishap["not_active"],
-        witness=_two_producers_active(s),
+        name=name,
+        meaning=meaning,
+        holds=holds,
+        witness=(s.highest[first] != NOTHING) & (s.active != first),
         witness_meaning="a producer takes over from another one that was active",
         explain=partial(explanations.explain_late_commit, s),
     )
-
-
-def _two_producers_active(s: Log) -> Term:
-    first = s.producer.values[0]
-    return (s.highest[first] != NOTHING) & (s.active != first)
 
 
 def progress(s: Log) -> Property:

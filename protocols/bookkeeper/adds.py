@@ -75,9 +75,7 @@ class Adds(Fencing):
         belongs = self.in_write_set_of(client, fragment, entry, bookie)
         return pushed & belongs | resent & belongs & self.is_newcomer(client, fragment, bookie)
 
-    def lost_on_the_way(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
+    def is_lost(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether this sending is lost.
 
         The first sending to each bookie and each resending have a loss of their own. Nothing is resent within
@@ -92,7 +90,7 @@ class Adds(Fencing):
     def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the add is on its way: it will reach the bookie and has not yet."""
         index = (client, fragment, entry, bookie)
-        under_way = self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
+        under_way = self.add_sent(*index) & ~self.is_lost(*index) & ~self.add_handled[index]
         return under_way & ~self.add_dropped[index]
 
     def is_behind(
@@ -151,17 +149,15 @@ class Adds(Fencing):
         """Return whether the writer has pushed all entries below this one."""
         return forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
 
-    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
+    def on_queue(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return more updates for an entry that is queued."""
         return []
 
-    def noted_when_acked(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> list[Update]:
+    def on_ack(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> list[Update]:
         """Return more updates for an ack that is received."""
         return []
 
-    def noted_when_refused(
+    def on_refusal(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> list[Update]:
         """Return more updates for a refusal that is received."""
@@ -311,7 +307,7 @@ def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Paramete
     return [
         s.pushed_in[client, entry].set(fragment),
         s.pushed_lac[client, entry].set(s.carried_lac(client)),
-        *s.noted_when_queued(client, fragment, entry),
+        *s.on_queue(client, fragment, entry),
     ]
 
 
@@ -371,7 +367,7 @@ def handle_add(
             s.add_handled[index].set(True),
             s.add_refused[index].set(refused),
             *s.stores_add(client, entry, bookie, stores),
-            *s.noted_when_added(bookie, ~refused),
+            *s.on_add(bookie, ~refused),
         ],
         actor=bookie,
         received=add(s, client, fragment, entry, bookie),
@@ -394,7 +390,7 @@ def receive_ack(
         then=[
             s.add_answered[index].set(True),
             s.acked[client, entry, bookie].set(True, when=s.counts(*index)),
-            *s.noted_when_acked(*index),
+            *s.on_ack(*index),
         ],
         actor=client,
         received=add_answer(s, *index, False),
@@ -414,7 +410,7 @@ def receive_fenced(
         then=[
             s.add_answered[index].set(True),
             *s.leaves(client, s.is_fenced_out(*index)),
-            *s.noted_when_refused(*index),
+            *s.on_refusal(*index),
         ],
         actor=client,
         received=add_answer(s, *index, True),

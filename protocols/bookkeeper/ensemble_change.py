@@ -106,7 +106,7 @@ class EnsembleChanges(Adds):
         """Return the LAC at which a change begins once a write of the entry has failed."""
         return self.lac(client)
 
-    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+    def on_change(self, client: Parameter, called: Term) -> list[Update]:
         """Return more updates for a change that ends.
 
         `called` is whether its end acknowledges the complete entries at the head of the queue.
@@ -117,9 +117,7 @@ class EnsembleChanges(Adds):
         """Return whether the entry was not sent again because of that fragment."""
         return ~self.resent[client, fragment, entry]
 
-    def noted_when_resent(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
-    ) -> list[Update]:
+    def on_resend(self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term) -> list[Update]:
         """Return the updates for an entry that is sent again."""
         return [self.resent[client, fragment, entry].set(True, when=when)]
 
@@ -251,7 +249,7 @@ def commit_change(
             s.failed[client].set(NO_BOOKIE),
             *publishes(s, client, fragment, failed, spare),
             *withdrawn,
-            *s.noted_when_changed(client, s.calls_at_commit(client, fragment, failed)),
+            *s.on_change(client, s.calls_at_commit(client, fragment, failed)),
         ],
         actor=client,
         sent=sent,
@@ -322,7 +320,7 @@ def withdraws_and_resends(
                 for e, when in loses_ack.items()
                 for ack, at in s.withdrawn_acks(client, fragment, e, failed)
             ),
-            *(u for e, when in due.items() for u in s.noted_when_resent(client, following, e, when)),
+            *(u for e, when in due.items() for u in s.on_resend(client, following, e, when)),
         ],
         [
             add(s, *sent, lost=s.loss_of(*sent, again=True), when=when)

@@ -137,7 +137,7 @@ class Recovery(EnsembleChanges):
         """Return the entry at which the writer closes the ledger: its LAC."""
         return self.lac(WRITER)
 
-    def noted_when_closed(self, client: TermLike, last: Term) -> list[Update]:
+    def on_close(self, client: TermLike, last: Term) -> list[Update]:
         """Return more updates for a close at that last entry."""
         return []
 
@@ -218,7 +218,7 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
             s.read_handled[index].set(True),
             s.read_content[index].set(content),
             s.read_unknown[index].set(unknown),
-            *s.noted_when_read(client, entry, bookie, content),
+            *s.on_read(client, entry, bookie, content),
         ],
         actor=bookie,
         received=read(s, *index),
@@ -304,7 +304,7 @@ def close_ledger(s: Recovery) -> Action:
             s.last_entry.set(lac),
             s.phase[WRITER].set(Phase.CLOSED),
             s.closed_at[WRITER].set(lac),
-            *s.noted_when_closed(WRITER, lac),
+            *s.on_close(WRITER, lac),
         ],
         actor=WRITER,
         note="closes the ledger at its LAC",
@@ -340,7 +340,7 @@ def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
             s.phase[client].set(Phase.CLOSED),
             s.closed_at[client].set(entry - 1),
             *s.publishes_metadata(client),
-            *s.noted_when_closed(client, entry - 1),
+            *s.on_close(client, entry - 1),
         ],
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",

@@ -7,12 +7,14 @@ It calls a replaced definition by `super()`. An instance has the rules that appl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TypeVar
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.parameters import options
+from fencepost.encoding.language.terms import Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.today import Today
 
@@ -73,6 +75,11 @@ def _noted(found: Selection) -> Callable[[Class], Class]:
 def _values() -> Mapping[str, tuple[str, ...]]:
     """Return the values of each switch."""
     return {option.name: option.values for option in options(BookKeeperParameters) if option.values}
+
+
+def also(action: Action, *updates: Update) -> Action:
+    """Return the action with more updates."""
+    return replace(action, then=[*action.then, *updates])
 
 
 def rule_of(part: type[Today]) -> Selection:

@@ -92,9 +92,7 @@ class Chains(ChainedChanges):
 
     counts = answers_op
 
-    def noted_when_acked(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> list[Update]:
+    def on_ack(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> list[Update]:
         """Return the updates that keep an ack at the position of the bookie."""
         index = client, fragment, entry, bookie
         counts, acks = self.counts(*index), self.ack_at
@@ -102,7 +100,7 @@ class Chains(ChainedChanges):
             acks[client, entry, i].set(bookie, when=counts & self.is_at(client, fragment, i, bookie))
             for i in self.position
         ]
-        return [*super().noted_when_acked(*index), *kept]
+        return [*super().on_ack(*index), *kept]
 
     def complete(self, client: TermLike, entry: TermLike) -> Term:
         """Return whether AQ positions of the writer's op have an ack."""
@@ -127,9 +125,7 @@ class Chains(ChainedChanges):
             lambda f: self.still_there(client, f, bookie) & _fails_op(self, client, f, entry, bookie),
         )
 
-    def lost_on_the_way(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
+    def is_lost(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether this sending is lost. The end of a chain may send an entry to several bookies."""
         first = self.pushed_in[client, entry] == fragment
         again = if_(
@@ -239,7 +235,7 @@ def _ends(
             for i in places[e]
         ),
         *(s.resent[client, fragment, e].set(True, when=moved[e]) for e in s.entry),
-        *s.noted_when_changed(client, _calls(s, client, differs)),
+        *s.on_change(client, _calls(s, client, differs)),
     ], [again(e) for e in s.entry]
 
 

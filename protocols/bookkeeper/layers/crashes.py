@@ -44,11 +44,11 @@ class Crashes(Today):
         """Whether bookies crash and limbo is that of the code."""
         return self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Record whether a crash may lose the fence because no entry was stored before."""
         empty = ~exists(self.entry, lambda e: self.has(bookie, e))
         bare = ~self.fenced[bookie] & empty & (self.parameters.lose in LOSE_BARE_FENCES)
-        return [*super().noted_when_fenced(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
+        return [*super().on_fence(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
 
 
 FENCES_KEPT: Mapping[str, Callable[[Crashes, Parameter], Term]] = {

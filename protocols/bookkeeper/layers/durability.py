@@ -86,11 +86,6 @@ class Durability(Crashes):
         self.restarted = variable(integers(0, parameters.restarts))
 
     @property
-    def is_durability_modelled(self) -> bool:
-        """Whether fences and keys may be lost, as the storage has it."""
-        return self.parameters.loses_fences
-
-    @property
     def index(self) -> str:
         """Return where the storage keeps fence and key: in index files, or in a table."""
         return STORAGES[self.parameters.storage].index
@@ -117,16 +112,14 @@ class Durability(Crashes):
 
     # Records in the journal.
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Record the fence in the journal, after a fencing read."""
         found = exists(self.entry, lambda e: self.has(bookie, e))
-        return [*super().noted_when_fenced(client, bookie), *self._fence_journaled(bookie, found)]
+        return [*super().on_fence(client, bookie), *self._fence_journaled(bookie, found)]
 
-    def noted_when_read(
-        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
-    ) -> list[Update]:
+    def on_read(self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> list[Update]:
         """Record the fence in the journal, after a recovery read that fences."""
-        noted = super().noted_when_read(client, entry, bookie, content)
+        noted = super().on_read(client, entry, bookie, content)
         if self.parameters.recovery_reads_fence == "no":
             return noted
         return [*noted, *self._fence_journaled(bookie, content != 0)]
@@ -136,7 +129,7 @@ class Durability(Crashes):
 
         An answer with an entry waits for that record. A negative answer does not.
         """
-        if not self.is_durability_modelled:
+        if not self.parameters.loses_fences:
             return []
         waits = found | (self.parameters.negative_answers == "after-fence")
         new, queued = ~self.fenced[bookie], self.fence_kept[bookie] == KeptOnDisk.QUEUE
@@ -161,13 +154,13 @@ class Durability(Crashes):
             return []
         return [self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=journaled & ~self.key_is_replayed(bookie))]
 
-    def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
+    def on_add(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Record the key, if this boot has not written it, then the queued fence and the entry.
 
         addEntryInternal.
         """
-        noted = super().noted_when_added(bookie, stores)
-        if not self.is_durability_modelled:
+        noted = super().on_add(bookie, stores)
+        if not self.parameters.loses_fences:
             return noted
         first = self.key_kept[bookie] == KeptOnDisk.MEMORY
         queued = self.fence_kept[bookie] == KeptOnDisk.QUEUE
