@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import (
-    SETTINGS,
-    Key,
-    has_keys,
-    is_a,
-    parse_toml,
-    read_text,
-)
+from fencepost.encoding.documents import SETTINGS, Key, has_keys, is_a, parse_toml, read_text
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
@@ -210,9 +203,7 @@ DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()} | {
 FILE = {
     "defaults": Key(dict, "one table; write [defaults]"),
     "case": Key(
-        list,
-        "tables of a list; write [[case]]",
-        lambda tables: all(isinstance(t, dict) for t in tables),
+        list, "tables of a list; write [[case]]", lambda tables: all(isinstance(t, dict) for t in tables)
     ),
 }
 """The keys of a file."""

@@ -148,13 +148,8 @@ def found_as_answered(s: Ledger) -> Term:
 
 
 @invariant("every answered fencing or recovery read was handled, and every handled one was sent")
-def answered_was_asked(
-    s: Ledger, reader: Sort, entry: Sort, asked: Callable[[Term, Term, Term], Term]
-) -> Term:
-    """Return the invariant that no read is answered before it is handled, or handled before it is sent.
-
-    `asked` says of a reader, an entry and a bookie that the recovery read was sent there.
-    """
+def answered_was_asked(s: Ledger, reader: Sort, entry: Sort) -> Term:
+    """Return the invariant that no read is answered before it is handled, or handled before it is sent."""
     return all_of(
         forall_over(
             (reader, s.bookie),
@@ -167,7 +162,7 @@ def answered_was_asked(
             (reader, entry, s.bookie),
             lambda r, e, b: all_of(
                 implies(s.read_answered[r, e, b], s.read_handled[r, e, b]),
-                implies(s.read_handled[r, e, b], asked(r, e, b)),
+                implies(s.read_handled[r, e, b], s.read_sent[r, e] & s.read_to(r, e, b)),
             ),
         ),
     )

@@ -48,9 +48,7 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         confirmed_at_home(s),
         common.contents_are_the_writers(s),
         common.found_as_answered(s),
-        common.answered_was_asked(
-            s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
-        ),
+        common.answered_was_asked(s, s.recoverer, s.read_entry),
         fencing_fences(s),
         reading_fences(s),
         reads_above_start(s),

@@ -179,7 +179,7 @@ class Fencing(Metadata):
 
     def no_lower_than_floor(self, client: TermLike, heard: Term) -> Term:
         """Return what fencing told, or the end of the fragments before the last one if that is higher."""
-        floor = self.first_of(client, self.base[client]) - 1
+        floor = self.own_first[client, self.base[client]] - 1
         return if_(floor < heard, heard, floor)
 
     def heard_lac(self, client: TermLike) -> Term:

@@ -100,10 +100,6 @@ class Metadata(StateSpace):
         """Return whether the bookie has that position in the fragment's ensemble, in the client's copy."""
         return self.own_ensemble[client, fragment, position] == bookie
 
-    def first_of(self, client: TermLike, fragment: TermLike) -> Term:
-        """Return the first entry of the fragment, in the client's copy."""
-        return self.own_first[client, fragment]
-
     def copied(self, client: TermLike) -> list[tuple[Read, Read]]:
         """Return each state variable of the client's copy with that of the metadata store."""
         return [

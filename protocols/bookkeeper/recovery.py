@@ -46,7 +46,7 @@ class Recovery(EnsembleChanges):
             entry,
             self.fragment,
             last=self.base[client],
-            first=lambda f: self.first_of(client, f),
+            first=lambda f: self.own_first[client, f],
             body=lambda f: self.in_write_set_of(client, f, entry, bookie),
         )
 

@@ -26,9 +26,7 @@ from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update,
 from fencepost.protocols.bookkeeper import adds, fencing, metadata, recovery
 from fencepost.protocols.bookkeeper.rules import also
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
-from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
-    MEANINGS as GUARANTEED,
-)
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import MEANINGS as GUARANTEED
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
     GuaranteedLedger,
     GuaranteedParameters,
@@ -351,11 +349,7 @@ def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
         & (s.written_up_to(client) == entry)
         & (s.status == Status.IN_RECOVERY)
         & ~s.is_overtaken(client),
-        then=[
-            s.status.set(Status.OPEN),
-            s.is_writing[client].set(True),
-            *s.publishes_metadata(client),
-        ],
+        then=[s.status.set(Status.OPEN), s.is_writing[client].set(True), *s.publishes_metadata(client)],
         actor=client,
         note="opens the ledger again, to write above entry {entry}",
     )

@@ -151,7 +151,11 @@ def accept_cookies(s: Boot, bookie: Parameter) -> Action:
     new = ~s.store_cookie[bookie] & forall(s.disk, lambda d: ~s.disk_cookie[bookie, d])
     return Action(
         when=_at_cookies(s, bookie) & (_cookies_match(s, bookie) | new),
-        then=[s.stage[bookie].set(Stage.READY), *_stamps_all(s, bookie)],
+        then=[
+            s.stage[bookie].set(Stage.READY),
+            s.store_cookie[bookie].set(True),
+            *(s.disk_cookie[bookie, d].set(True) for d in s.disk),
+        ],
         actor=bookie,
         note="finds no fault with its cookies",
     )
@@ -251,10 +255,6 @@ def _at_cookies(s: Boot, bookie: Parameter) -> Term:
 
 def _cookies_match(s: Boot, bookie: Parameter) -> Term:
     return s.store_cookie[bookie] & forall(s.disk, lambda d: s.disk_cookie[bookie, d])
-
-
-def _stamps_all(s: Boot, bookie: Parameter) -> list[Update]:
-    return [s.store_cookie[bookie].set(True), *(s.disk_cookie[bookie, d].set(True) for d in s.disk)]
 
 
 # Phase one: before the bookie serves, if it is waited for.

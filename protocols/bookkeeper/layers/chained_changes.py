@@ -307,11 +307,7 @@ def note_failure(
     )
     return Action(
         when=all_of(
-            s.phase[client] == Phase.ACTIVE,
-            begun,
-            s.dropped[client] == 0,
-            _fails_op(s, *index),
-            unknown,
+            s.phase[client] == Phase.ACTIVE, begun, s.dropped[client] == 0, _fails_op(s, *index), unknown
         ),
         then=[
             s.add_answered[index].set(True),

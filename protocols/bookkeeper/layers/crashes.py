@@ -37,12 +37,8 @@ class Crashes(Today):
     ) -> dict[str, TermLike]:
         """Return the LAC, and under `limbo=as-coded` whether it is known."""
         says = super().fence_answer_says(client, bookie, lac, unknown)
-        return {"answer": if_(unknown, "unknown", "lac"), **says} if self.limbo_is_coded else says
-
-    @property
-    def limbo_is_coded(self) -> bool:
-        """Whether bookies crash and limbo is that of the code."""
-        return self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
+        is_coded = self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
+        return {"answer": if_(unknown, "unknown", "lac"), **says} if is_coded else says
 
     def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Record whether a crash may lose the fence because no entry was stored before."""

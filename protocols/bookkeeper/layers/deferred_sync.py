@@ -188,11 +188,7 @@ def handle_force(s: DeferredSync, force: Parameter, bookie: Parameter) -> Action
     index = force, bookie
     return Action(
         when=s.serves(bookie) & s.force_in_flight(*index),
-        then=[
-            s.force_handled[index].set(True),
-            s.force_boot[index].set(s.boot[bookie]),
-            *syncs(s, bookie),
-        ],
+        then=[s.force_handled[index].set(True), s.force_boot[index].set(s.boot[bookie]), *syncs(s, bookie)],
         actor=bookie,
         received=force_request(s, *index),
         sent=[force_answer(s, *index, s.boot[bookie])],
@@ -219,10 +215,7 @@ def receive_force_answer(s: DeferredSync, force: Parameter, bookie: Parameter) -
             s.force_handled[index] & ~s.force_answer_lost[index] & ~s.force_answered[index],
             may_count(s, force, bookie),
         ),
-        then=[
-            s.force_answered[index].set(True),
-            s.forced.set(end, when=others & (s.forced < end)),
-        ],
+        then=[s.force_answered[index].set(True), s.forced.set(end, when=others & (s.forced < end))],
         actor=WRITER,
         received=force_answer(s, *index, s.force_boot[index]),
         note="has forced its ledger once every bookie of the ensemble has answered",

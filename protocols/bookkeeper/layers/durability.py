@@ -164,19 +164,14 @@ class Durability(Crashes):
             return noted
         first = self.key_kept[bookie] == KeptOnDisk.MEMORY
         queued = self.fence_kept[bookie] == KeptOnDisk.QUEUE
+        indexed = (self.written, self.paged) if self.has_index_files else ()
         return [
             *noted,
             self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=lift(stores) & first),
             self.fence_kept[bookie].set(self._record_of_fence(bookie), when=lift(stores) & queued),
             self.unflushed[bookie].set(True, when=stores),
-            *self._indexed(bookie, stores),
+            *(flag[bookie].set(True, when=stores) for flag in indexed),
         ]
-
-    def _indexed(self, bookie: TermLike, stores: TermLike) -> list[Update]:
-        """Return the updates of the storages with index files when entries are written."""
-        if not self.has_index_files:
-            return []
-        return [self.written[bookie].set(True, when=stores), self.paged[bookie].set(True, when=stores)]
 
 
 def catch_up(s: Durability, bookie: Parameter) -> Action:

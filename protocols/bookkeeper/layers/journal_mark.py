@@ -301,10 +301,7 @@ def fail_flush(s: JournalMark, bookie: Parameter) -> Action:
     """
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE) & (s.flushes_failed < s.parameters.failed_flushes),
-        then=[
-            s.flushes_failed.set(s.flushes_failed + 1),
-            *s.on_failed_flush(bookie),
-        ],
+        then=[s.flushes_failed.set(s.flushes_failed + 1), *s.on_failed_flush(bookie)],
         actor=bookie,
         note="fails to flush its write cache",
         fault="failed_flushes",
