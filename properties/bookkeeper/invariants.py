@@ -18,7 +18,7 @@ from fencepost.properties.bookkeeper import boot_invariants as boot
 from fencepost.properties.bookkeeper import common_invariants as common
 from fencepost.properties.bookkeeper.answers import pending_can_complete
 from fencepost.properties.bookkeeper.common_invariants import accepted, has_begun, listed, took
-from fencepost.properties.bookkeeper.durability_invariants import durability_invariants
+from fencepost.properties.bookkeeper.durability import durability_invariants
 from fencepost.properties.bookkeeper.readers import readers_know_the_end
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
