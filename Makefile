@@ -3,7 +3,7 @@
 PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13
 BIN := .venv/bin
-FOLDERS := answers cli encoding explore properties protocols quorums realcode sweeps
+FOLDERS := advice cli encoding explore properties protocols quorums realcode sweeps
 TOOLS := --group test --group lint --group site
 SOURCES := $(shell git ls-files 'api/*' $(FOLDERS:%='%/*') pyproject.toml)
 

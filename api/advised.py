@@ -9,8 +9,8 @@ from html import escape
 from os import PathLike, fspath
 from typing import Any
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.asked_setup import asked_setup
+from fencepost.advice.advice import Advice
+from fencepost.advice.asked_setup import asked_setup
 from fencepost.arguments import number
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.rendering.advice_document import document

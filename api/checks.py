@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from fencepost.answers.requests import (
+from fencepost.arguments import number, texts
+from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
+from fencepost.cli.options.settings import budgets as read_budgets
+from fencepost.cli.rendering.check_report import CheckReport
+from fencepost.cli.requests import (
     AskedRequests,
     Request,
     ask_all,
@@ -14,11 +18,7 @@ from fencepost.answers.requests import (
     says_nothing,
     small_instances,
 )
-from fencepost.answers.witness_hints import with_hints
-from fencepost.arguments import number, texts
-from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
-from fencepost.cli.options.settings import budgets as read_budgets
-from fencepost.cli.rendering.check_report import CheckReport
+from fencepost.cli.witness_hints import with_hints
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome

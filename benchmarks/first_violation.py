@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.events import Event, Replayed
 from fencepost.encoding.engine.limits import Limits

@@ -11,7 +11,7 @@ import argparse
 import statistics
 import time
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation

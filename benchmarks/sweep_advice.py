@@ -14,11 +14,11 @@ import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fencepost.answers.checked import (
+from fencepost.advice.checked import (
     MANIFEST,
     UNDECIDED,
-    Cell,
     Line,
+    LossCell,
     Place,
     cells,
     read_manifest,
@@ -52,13 +52,13 @@ def main() -> None:
             print(told(cell, lines[cell.place], row), flush=True)
 
 
-def told(cell: Cell, line: Line, row: Row) -> str:
+def told(cell: LossCell, line: Line, row: Row) -> str:
     """Return the line with its seconds, and whether the condition says something else."""
     differs = "" if line.verdict in (cell.expected, UNDECIDED) else " THE CONDITION DIFFERS"
     return f"{line} {row['seconds']:.0f} s{differs} {(row['reason'] or '').strip()[-100:]}"
 
 
-def open_cells(lines: Mapping[Place, Line], again: bool) -> Iterator[Cell]:
+def open_cells(lines: Mapping[Place, Line], again: bool) -> Iterator[LossCell]:
     """Yield the cells without a line of today's model, the smallest sizes first."""
     for cell in (cell for size in sizes() for cell in cells(*size)):
         line = lines.get(cell.place)

@@ -21,6 +21,7 @@ from fencepost.encoding.language import (
     channel,
     count,
     each,
+    eventually,
     exists,
     exists_over,
     family,
@@ -158,16 +159,21 @@ def agreement(s: State) -> Property:
     )
 
 
+def decides(s: State) -> Property:
+    """Return the property of liveness. No leader begins a ballot after the last one, so that one succeeds."""
+    return eventually("value-chosen", "a value is chosen", exists(s.value, s.is_chosen))
+
+
 def build(p: Parameters) -> System:
     """Return the transition system of one instance."""
     s = State(p)
     actions = (
-        each(phase_1a, s, s.ballot),
-        each(phase_1b, s, s.acceptor, s.ballot),
-        each(phase_2a, s, s.ballot, s.value, subsets(s.acceptor)),
-        each(phase_2b, s, s.acceptor, s.ballot, s.value),
+        each(phase_1a, s, s.ballot, fair="weak"),
+        each(phase_1b, s, s.acceptor, s.ballot, fair="weak"),
+        each(phase_2a, s, s.ballot, s.value, subsets(s.acceptor), fair="weak, any by bal"),
+        each(phase_2b, s, s.acceptor, s.ballot, s.value, fair="weak"),
     )
-    return System(s, actions, (agreement(s),))
+    return System(s, actions, (agreement(s), decides(s)))
 
 
 PROTOCOL = Protocol(

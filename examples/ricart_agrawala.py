@@ -27,6 +27,7 @@ from fencepost.encoding.language import (
     family,
     forall,
     labels,
+    leads_to,
     message,
     parameter,
     switch,
@@ -110,11 +111,23 @@ def one_inside(s: State) -> Property:
     )
 
 
+def enters(s: State) -> Property:
+    """Return the property of liveness. Without clocks three nodes can wait for each other for ever."""
+    first = "n1"
+    return leads_to(
+        name="enters",
+        meaning="node n1 enters once it has asked all others",
+        trigger=forall(s.node, lambda n: (n == first) | s.requested[first, n] | s.replied[first, n]),
+        goal=s.holds[first],
+    )
+
+
 def build(p: Parameters) -> System:
     """Return the transition system of one instance."""
     s = State(p)
-    pairs = [each(handler, s, s.node, s.node) for handler in (request, reply)]
-    return System(s, (*pairs, each(enter, s, s.node), each(leave, s, s.node)), (one_inside(s),))
+    pairs = each(request, s, s.node, s.node), each(reply, s, s.node, s.node, fair="strong")
+    inside = [each(handler, s, s.node, fair="weak") for handler in (enter, leave)]
+    return System(s, (*pairs, *inside), (one_inside(s), enters(s)))
 
 
 PROTOCOL = Protocol(

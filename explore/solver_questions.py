@@ -7,7 +7,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.rounds.preparation import Prepared
-from fencepost.encoding.rounds.reachability import Origin, Reachability, ReachabilityAnswer
+from fencepost.encoding.rounds.reachability import PathEnd, Reachability, ReachabilityAnswer
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.expressions import Reader
 from fencepost.explore.paths import LOSE, Move
@@ -25,7 +25,7 @@ class SolverQuestion:
         self.words = f"{goal} becomes {'possible' if is_action else 'false' if goal in claims else 'true'}"
         """The goal in words."""
         self._key = "" if isinstance(self._term, GroundAction) else goal
-        start = Origin(tuple(here.actions), tuple(here.lost), here.state, here.beginning)
+        start = PathEnd(tuple(here.actions), tuple(here.lost), here.state, here.beginning)
         self._reaching = Reachability(
             here.explorer.replayer, start, self._term, asker.limits, asker.prepared.get(self._key)
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 
-from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.language.system import Property

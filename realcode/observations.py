@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain
@@ -47,6 +49,9 @@ It is not compared once the writer has given up. The code may then have read tha
 uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it. Nor is it
 compared once the writer has closed the ledger below it: a force moved the LAC, before or after the close.
 """
+
+PLACED = "placed"
+"""Whether an entry belongs on a bookie, by the metadata."""
 
 FORCED = "forced"
 """An entry that was acknowledged before a force that has succeeded."""
@@ -154,6 +159,31 @@ def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Jso
             found[f"{UNSAFE}[{name}, {entry}]"] = entry - 1 in inside["unsafe"]
         found[f"{FILE_GONE}[{name}]"] = inside["mark file gone"]
     return found
+
+
+def observed(ledger: Ledger) -> Mapping[str, Term]:
+    """Return the terms of a ledger that the log of a free run may name."""
+    found: dict[str, Term] = {"status": ledger.status, "last entry": ledger.last_entry}
+    for bookie in ledger.bookie:
+        found[f"fenced[{bookie}]"] = ledger.fenced[bookie]
+        found |= {f"stored[{bookie}, {e}]": ledger.stored[bookie, e] for e in ledger.entry}
+        found |= {f"stored lac[{bookie}, {e}]": ledger.stored_lac[bookie, e] for e in ledger.entry}
+        found |= {
+            f"{PLACED}[{bookie}, {e}]": ledger.in_metadata_write_set(e, bookie) for e in ledger.read_entry
+        }
+    for client in ledger.recoverer:
+        found[f"reading[{client}]"] = (ledger.phase[client] != Phase.IDLE) & ledger.covered(client)
+        found[f"closing[{client}]"] = exists(ledger.read_entry, partial(_has_recovered, ledger, client))
+    for client in ledger.client:
+        found[f"closed at[{client}]"] = ledger.closed_at[client]
+    for entry in ledger.entry:
+        found[f"acknowledged[{entry}]"] = lift(entry) <= ledger.acknowledged(WRITER)
+        found[f"{UNANSWERED}[{entry}]"] = _waits(ledger, entry)
+    return found | {OWN_LAC: ledger.lac(WRITER)}
+
+
+def _has_recovered(ledger: Ledger, client: Any, entry: Any) -> Term:
+    return ledger.has_recovered(client, entry)
 
 
 def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Observations:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fencepost.answers.affected import OF_COPIES, has, rule
+from fencepost.advice.affected import OF_COPIES, has, rule
 from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

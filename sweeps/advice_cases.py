@@ -1,4 +1,4 @@
-"""Cases that prove the conditions of `advise`: each is a cell of the grid in `answers/checked.py`.
+"""Cases that prove the conditions of `advise`: each is a cell of the grid in `advice/checked.py`.
 
 A case asks about several properties at once, joined by "+". The violation of one is enough.
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from fencepost.answers.checked import CAN, CANNOT, UNDECIDED, Cell, Line, cells, sizes
+from fencepost.advice.checked import CAN, CANNOT, UNDECIDED, Line, LossCell, cells, sizes
 from fencepost.encoding.check import check
 from fencepost.encoding.documents import Key, has_keys
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -40,7 +40,7 @@ def asked(table: Mapping[str, Any]) -> Iterator[SweepCase]:
             yield from map(case_of, cells(configuration, bookies))
 
 
-def case_of(cell: Cell) -> SweepCase:
+def case_of(cell: LossCell) -> SweepCase:
     """Return the case of a cell. The larger the sizes, the harder it is."""
     one = cell.question
     protocol = find(one.preset)
@@ -71,7 +71,7 @@ def ask(case: SweepCase, timeout: float) -> Row:
     return found(replace(decisive, seconds=time.perf_counter() - begun))
 
 
-def digest_of(cell: Cell) -> str:
+def digest_of(cell: LossCell) -> str:
     """Return the digest of the system that a cell asks about."""
     return digest(_instance(case_of(cell)).system)[:DIGITS]
 
@@ -81,7 +81,7 @@ def _instance(case: SweepCase) -> Instance:
     return find(case.protocol).instance(case.settings)
 
 
-def line_of(cell: Cell, row: Row) -> Line:
+def line_of(cell: LossCell, row: Row) -> Line:
     """Return the line of a cell, given the row of its case."""
     verdict = row["verdict"] if row["verdict"] in (CAN, CANNOT) else UNDECIDED
     return Line(cell.place, verdict, row["steps"] if verdict == CAN else None, digest_of(cell))

@@ -18,7 +18,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.encoding.documents import SETTINGS, Key, has_keys, parse_toml, read_text
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.errors import BadInput, ModelError, unknown_name

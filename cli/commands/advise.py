@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.asked_setup import asked_setup
-from fencepost.answers.losses import LEVELS
+from fencepost.advice.advice import Advice
+from fencepost.advice.asked_setup import asked_setup
+from fencepost.advice.losses import LEVELS
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option

@@ -17,14 +17,24 @@ from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.cli.rendering.verdict_text import except_at_caps, live_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.named_clauses import CLAUSE_WITH_TEXT, found_json, found_text
-from fencepost.encoding.engine.verdicts import Basis
+from fencepost.encoding.engine.verdicts import Basis, Live
 from fencepost.encoding.errors import BadInput, InternalError
-from fencepost.encoding.evidence.manifests import MANIFEST, MANIFEST_KEYS, Claim, Manifest, read_manifest
+from fencepost.encoding.evidence.manifests import (
+    LIVE_CLAIM,
+    MANIFEST,
+    MANIFEST_KEYS,
+    Claim,
+    LiveClaim,
+    Manifest,
+    live_folder,
+    read_manifest,
+)
 from fencepost.encoding.evidence.recheck import (
     CHECKED,
     COMMUTATION,
@@ -32,8 +42,10 @@ from fencepost.encoding.evidence.recheck import (
     Rejected,
     certify_or_reject,
 )
+from fencepost.encoding.language.fairness import fair_names
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.language.system import System
 from fencepost.encoding.safe_text import one_line
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
@@ -43,9 +55,7 @@ class CertifyReport:
     """The result: the parts that stand, and why the certificate was rejected, if it was."""
 
     manifest: Manifest
-    heading: str
-    unmodelled: str = ""
-    """The line about parts of the code that the model leaves out."""
+    instance: Instance
     checked: list[RecheckedProof] = field(default_factory=list)
     rejected: str | None = None
     undecided: str | None = None
@@ -70,7 +80,14 @@ class CertifyReport:
 
     def _unchecked(self) -> list[str]:
         checked = {part.part for part in self.checked}
-        return [part for part in self.manifest.parts if part not in checked]
+        return [part for part in self.parts if part not in checked]
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of all parts, those of a claim of liveness with its folder."""
+        found = self.manifest
+        own = [(live_folder(live.claim.property), live.parts) for live in found.liveness]
+        return [*found.parts, *(f"{folder}/{part}" for folder, parts in own for part in parts)]
 
     @property
     def code(self) -> ExitCode:
@@ -98,7 +115,7 @@ def command(
     """
     found = read_manifest(Path(folder))
     instance = _instance(Path(folder), found, source)
-    report = CertifyReport(found, heading(instance, Limits(budgets=found.budgets)), instance.unmodelled)
+    report = CertifyReport(found, instance)
     asked = Path(folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
     with CheckProgress(verbose) as progress:
@@ -130,41 +147,55 @@ def _text(report: CertifyReport) -> str:
     if report.rejected is not None:
         return one_line(f"rejected: {report.rejected}")
     if report.undecided is not None:
-        about_rounds = any(claim.rounds is not None for claim in report.manifest.claims)
-        parts = amount(len(report.manifest.parts) + about_rounds, "part")
+        found = report.manifest
+        commutations = sum(live.claim.rounds is not None for live in found.liveness)
+        commutations += any(claim.rounds is not None for claim in found.claims)
+        parts = amount(len(report.parts) + commutations, "part")
         stand = f"{len(report.checked)} of {parts} stand, none is refuted"
         return one_line(f"undecided: {report.undecided}; {stand}")
     width = max(len(checked.part) for checked in report.checked)
     lines = [f"{'':{width}}  {'clauses':>9}  {'learnt':>9}  built again  checked"]
     lines += [_row(checked, width) for checked in report.checked]
-    found = len(report.manifest.found)
-    claims = "\n".join(_claim(claim, found) for claim in report.manifest.claims)
-    unmodelled = f"\n{sentence(report.unmodelled)}" if report.unmodelled else ""
-    return f"{report.heading}\n\n" + "\n".join(lines) + f"\n\n{claims}  [{report.seconds:.1f} s]{unmodelled}"
+    found, instance = report.manifest, report.instance
+    claims = [f"{c.property}: certified: {_proved(c, len(found.found))}" for c in found.claims]
+    claims += [_live_claim(live, instance.system) for live in found.liveness]
+    about = heading(instance, Limits(budgets=found.budgets))
+    unmodelled = f"\n{sentence(instance.unmodelled)}" if instance.unmodelled else ""
+    table, certified = "\n".join(lines), "\n".join(claims)
+    return f"{about}\n\n{table}\n\n{certified}  [{report.seconds:.1f} s]{unmodelled}"
 
 
 def _row(checked: RecheckedProof, width: int) -> str:
     """Return the line of a part of the certificate: its size in its own measure, and its seconds."""
-    if checked.part == COMMUTATION:
+    if checked.part.rpartition("/")[2] == COMMUTATION:
         size = f"{amount(checked.clauses, 'pair')} asked again"
-    elif checked.part.startswith("witness-"):
+    elif checked.part.rpartition("/")[2].startswith("witness-"):
         size = f"{amount(checked.learnt_clauses, 'step')} replayed"
     else:
         size = f"{checked.clauses:9,}  {checked.learnt_clauses:9,}"
     return f"{checked.part:{width}}  {size:>20}  {checked.building:9.1f} s  {checked.checking:5.1f} s"
 
 
-def _claim(claim: Claim, found: int) -> str:
-    """Return the line of a claim; `found` is the number of clauses that were found."""
+def _live_claim(live: LiveClaim, system: System) -> str:
+    """Return the line of a claim of liveness about this system."""
+    (prop,) = (prop for prop in system.liveness if prop.name == live.claim.property)
+    rests = Live(live.by, live.rounds, fair_names(system.fairness), prop.excused)
+    proved = _proved(live.claim, len(live.found))
+    return f"{prop.name}: certified{except_at_caps(rests)}: {live_text(rests)}; {proved}"
+
+
+def _proved(claim: Claim, found: int) -> str:
+    """Return how a claim was proved; `found` is the number of clauses that were found."""
     if claim.rounds is None:
         carried = [*([found_text(found)] if found else []), *claim.invariants]
         by = f"proved by induction over one action, with {', '.join(carried)}"
-        return f"{claim.property}: certified: {by.removesuffix(', with ')}"
+        return by.removesuffix(", with ")
     if claim.basis is Basis.INDUCTION:
-        return f"{claim.property}: certified: proved by induction over {amount(claim.rounds, 'round')}"
-    rounds = amount(claim.rounds, "round")
-    return f"{claim.property}: certified: every execution fits in {rounds}, and none violates it"
+        return f"proved by induction over {amount(claim.rounds, 'round')}"
+    return f"every execution fits in {amount(claim.rounds, 'round')}, and none violates it"
 
+
+FOUND = "the clauses that were found and are proved together with the claims"
 
 CERTIFIED = k.document(
     "fencepost.certified/3",
@@ -172,7 +203,11 @@ CERTIFIED = k.document(
     unmodelled=k.UNMODELLED,
     budgets=MANIFEST_KEYS["budgets"],
     claims=MANIFEST_KEYS["claims"],
-    found=k.many(CLAUSE_WITH_TEXT, "the clauses that were found and are proved together with the claims"),
+    found=k.many(CLAUSE_WITH_TEXT, FOUND),
+    liveness=k.many(
+        LIVE_CLAIM | k.keys(found=k.many(CLAUSE_WITH_TEXT, FOUND)),
+        "what is claimed of liveness: by which monitored system, and its claim",
+    ),
     drop_declared=MANIFEST_KEYS["drop_declared"],
     certified=k.null(k.flag("everything that the claims need stands"), "if that is not known"),
     reason=k.null(k.text("which part was rejected, and where; or why it is not known")),
@@ -187,8 +222,9 @@ def _json(report: CertifyReport) -> dict[str, object]:
         CERTIFIED,
         found,
         **found.subject.to_json(),
-        unmodelled=report.unmodelled,
+        unmodelled=report.instance.unmodelled,
         found=found_json(found.found),
+        liveness=[{**live.to_json(), "found": found_json(live.found)} for live in found.liveness],
         certified=None if report.undecided is not None else report.rejected is None,
         reason=report.undecided or report.rejected,
         parts=report.checked,

@@ -10,16 +10,6 @@ from typing import Any
 
 import click
 
-from fencepost.answers.requests import (
-    AskedRequests,
-    CheckedRequest,
-    Request,
-    ask_all,
-    request_of,
-    says_nothing,
-    small_instances,
-)
-from fencepost.answers.witness_hints import with_hints
 from fencepost.cli.commands.check_certificates import (
     kept_of,
     prepare_certificates,
@@ -55,6 +45,16 @@ from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folde
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
 from fencepost.cli.rendering.verdict_text import SIMULATION
+from fencepost.cli.requests import (
+    AskedRequests,
+    CheckedRequest,
+    Request,
+    ask_all,
+    request_of,
+    says_nothing,
+    small_instances,
+)
+from fencepost.cli.witness_hints import with_hints
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
@@ -274,7 +274,13 @@ def command(
                 if alone == SIMULATION:
                     ask_all(asked, others, limits_asked, partial(simulated, runs=runs), met_no_witness)
                 else:
-                    ask_all(asked, others, limits_asked, partial(_ask, progress, kept), says_nothing)
+                    ask_all(
+                        asked,
+                        others,
+                        limits_asked,
+                        partial(_ask, progress, kept, certificates is not None),
+                        says_nothing,
+                    )
                     asked.outcome = with_hints(asked)
             except KeyboardInterrupt:
                 asked.interrupt()
@@ -314,11 +320,13 @@ def _minimizing(asked: str | None) -> dict[str, Any]:
     return {"minimize": Minimize(asked)}
 
 
-def _ask(progress: CheckProgress, kept: Kept | None, request: Request, limits: Limits) -> Outcome:
+def _ask(
+    progress: CheckProgress, kept: Kept | None, to_certify: bool, request: Request, limits: Limits
+) -> Outcome:
     """Return the outcome of a request; what was `kept` of an earlier certificate is asked first."""
     names = ", ".join(prop.name for prop in request.properties)
     progress.hear(Remark(f"{names} of {instance_line(request.instance)}"))
-    outcome = check_all(request.instance, request.properties, limits, progress.hear, kept)
+    outcome = check_all(request.instance, request.properties, limits, progress.hear, kept, to_certify)
     progress.under_way = None
     return outcome
 

@@ -52,9 +52,7 @@ def with_certificates(
     hear: Callable[[PreparationPhase], None],
 ) -> tuple[Outcome, str | None]:
     """Return the outcome with its proofs certified in `folder`, or unchanged with the reason why not."""
-    proved = [
-        r for r in outcome.results if r.verdict is Verdict.PROVED and r.visited is None and r.live is None
-    ]
+    proved = [r for r in outcome.results if r.verdict is Verdict.PROVED and r.visited is None]
     if not proved:
         return outcome, None
     if outcome.interrupted:
@@ -87,9 +85,10 @@ def uncertified(outcome: Outcome, lacking: str | None, small: Mapping[str, str])
         if result.certificate is not None:
             continue
         if verdict is Verdict.PROVED and result.visited is not None:
-            reasons[name] = "the engine enumeration gives none; name other engines, or none"
-        elif verdict is Verdict.PROVED and result.live is not None:
-            reasons[name] = "a proof of liveness gives none"
+            others = "name other engines, or none"
+            if result.live is not None:
+                others = "--engine ic3 looks for a proof that has one"
+            reasons[name] = f"the engine enumeration gives none; {others}"
         elif verdict is Verdict.PROVED and lacking is not None:
             reasons[name] = lacking
         elif name in small:

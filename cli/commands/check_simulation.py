@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from fencepost.answers.requests import Request
 from fencepost.cli.rendering.verdict_text import SIMULATION
+from fencepost.cli.requests import Request
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fencepost.cli.commands import conform_free
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
@@ -67,6 +68,19 @@ TOLD = 50
     help=f"Number of conformance runs.  [default: {RUNS}]",
 )
 @option("--seed", type=SEED, metavar="N", group=SEARCH, help="Seed of the random choices.  [default: 1]")
+@option(
+    "--free",
+    is_flag=True,
+    group=SEARCH,
+    help="Let the code run by chance, and ask whether the model has each execution.",
+)
+@option(
+    "--logs",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    group=SEARCH,
+    help="Keep the logs of free runs there; without --bookkeeper, judge those that are there.",
+)
 @timeout_option(default=None)
 @form_option
 @output_option
@@ -76,6 +90,8 @@ def command(
     release: str | None,
     asked: int | None,
     seed: int | None,
+    free: bool,
+    logs: Path | None,
     storage: str | None,
     settings: tuple[str, ...],
     timeout: float,
@@ -85,19 +101,39 @@ def command(
 ) -> int:
     """Compare random executions of the model PROTOCOL with the real BookKeeper in LIB, step by step.
 
-    Exits with 0 if the code does what the model says in all runs, 1 if it departs in one, 3 if there were
-    fewer runs than asked for, because of the time or because the harness failed.
+    With --free the code runs by chance, and the model judges the log of each run: it must have an execution
+    with these lines. Exits with 0 if code and model agree in all runs, 1 if they depart in one, 3 if there
+    were fewer runs than asked for, because of the time or because the harness failed.
     """
+    if logs is not None and not free:
+        raise BadInput("--logs: is for --free; leave it out")
+    given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
     if (playback := file_of(PLAYBACK)) is not None:
-        refuse(PLAYBACK, "protocol", "folder", "release", "asked", "seed", "storage", "settings", "log")
+        refuse(
+            PLAYBACK, "protocol", "folder", "release", "asked", "seed", "storage", "settings", "log", "free"
+        )
         found = _checked_again(playback)
+    elif free:
+        if protocol is None:
+            raise BadInput("PROTOCOL: missing; give a protocol, such as bookkeeper")
+        ends = time.monotonic() + timeout - elapsed()
+        runs, seed, storage = asked or RUNS, seed if seed is not None else 1, storage or DEFAULT
+        judged, failed = conform_free.run(
+            protocol, given, folder, release, storage, logs, runs, seed, ends, log
+        )
+        as_form = (
+            conform_free.json_of(judged, failed)
+            if form == "json"
+            else "\n".join(conform_free.text_of(judged, failed))
+        )
+        emit(as_form, output)
+        return int(conform_free.exit_code(judged, len(judged.answers) if folder is None else runs))
     elif protocol is None or folder is None:
         what = "PROTOCOL" if protocol is None else "--bookkeeper"
         raise BadInput(f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB")
     else:
         storage, seed, asked = storage or DEFAULT, seed if seed is not None else 1, asked or RUNS
         defaults_of(protocol)  # the protocol is refused before the library
-        given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
         lib = with_rules(library(folder, release))
         ground = grounds(protocol, given, storage, lib.release)
         found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))

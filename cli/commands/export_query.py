@@ -16,6 +16,7 @@ from fencepost.encoding.evidence.one_action import BEGINNING, ActionStep, steps
 from fencepost.encoding.evidence.queries import ABOUT_ONE_PROPERTY, Kind, Query
 from fencepost.encoding.evidence.question_files import Asking, Question, remarks
 from fencepost.encoding.formulas.aiger import CircuitBuilder, circuit_remarks
+from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import System
 from fencepost.encoding.versions import version
@@ -64,6 +65,7 @@ def write_query(
     else:
         refuse(f"--what {what}", "action", "folder")
         query = _query(Kind(what), rounds, names)
+    sent_at_most_once(instance.system)
     asking = Asking(system, instance.properties(*names) if names else [], limits)
     said = [
         f"Fencepost {version()}: a query for other solvers",

@@ -26,6 +26,8 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.logs.events import read_logs, reader_in
 from fencepost.encoding.logs.following import Fit, FittingExecution, LogAnswer, Share, Violations, follow
+from fencepost.protocols.bookkeeper.state import Ledger
+from fencepost.realcode.observations import observed as observed_terms
 
 STEP_EVENTS = k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step")
 
@@ -72,6 +74,14 @@ OF_LOG = "The log"
     help="An action that may leave no line (repeatable).  [default: those that no line names]",
 )
 @option(
+    "--logged",
+    "always",
+    multiple=True,
+    metavar="ACTION",
+    group=OF_LOG,
+    help="An action that leaves a line each time, though no line may name it (repeatable).",
+)
+@option(
     "--names",
     "table",
     type=click.Path(),
@@ -104,6 +114,7 @@ def command(
     release: str | None,
     names: tuple[str, ...],
     silent: tuple[str, ...],
+    always: tuple[str, ...],
     table: str | None,
     reader: str | None,
     acked: str | None,
@@ -121,7 +132,7 @@ def command(
     """
     paths = [Path(file) for file in files]
     if reader is None and is_own_log(protocol, paths):
-        refused = {"--property": names, "--silent": silent, "--names": table}
+        refused = {"--property": names, "--silent": silent, "--logged": always, "--names": table}
         for option_name, given in refused.items():
             if given:
                 raise BadInput(f"{option_name}: is for logs whose lines are events; leave it out")
@@ -138,7 +149,9 @@ def command(
         {} if table is None else names_in(Path(table)),
         None if reader is None else reader_in(Path(reader)),
     )
-    found = follow(instance, logs, silent, properties, timeout - elapsed())
+    ledger = instance.system.state
+    observed = observed_terms(ledger) if isinstance(ledger, Ledger) else {}
+    found = follow(instance, logs, silent, properties, timeout - elapsed(), always, observed)
     emit(_json(found) if form == "json" else "\n".join(_text(found, unread)), output)
     return int(exit_code(found))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.protocols import asked_instance
 from fencepost.cli.options.settings import settings_of

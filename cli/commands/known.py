@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 
-from fencepost.answers.checked import at_sizes
-from fencepost.answers.known import KNOWN, chosen, decide, decisive
-from fencepost.answers.outside import explained
-from fencepost.answers.requests import seconds_from_now
+from fencepost.advice.checked import at_sizes
+from fencepost.advice.known import KNOWN, chosen, decide, decisive
+from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
@@ -30,6 +29,7 @@ from fencepost.cli.rendering.mend_text import difference_of_rules, require_mends
 from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.verdict_text import verdict_line
+from fencepost.cli.requests import seconds_from_now
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict

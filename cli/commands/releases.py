@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import click
 
-from fencepost.answers.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
-from fencepost.answers.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
-from fencepost.answers.steps import action_of
+from fencepost.advice.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
+from fencepost.advice.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
+from fencepost.advice.steps import action_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
 from fencepost.cli.options.grouped import grouped_command

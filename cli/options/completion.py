@@ -53,7 +53,7 @@ def release_names(
 
 def bug_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the known bugs, without the # that begins a comment in a shell."""
-    from fencepost.answers.known import KNOWN
+    from fencepost.advice.known import KNOWN
 
     return _fitting((known.name.removeprefix("#") for known in KNOWN), incomplete)
 

@@ -25,7 +25,7 @@ def instance_options(command: Command) -> Command:
 
 def find_protocol(name: str) -> Protocol:
     """Return the protocol of that name, or the one in a Python file of that path; raises BadInput."""
-    from fencepost.answers.requests import find_protocol as find
+    from fencepost.cli.requests import find_protocol as find
 
     return find(name, own_protocol)
 

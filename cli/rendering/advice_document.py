@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.answers.advice import Advice, Change, NumberedStep
-from fencepost.answers.checked import search_of
-from fencepost.answers.loss_questions import question
-from fencepost.answers.losses import LEVELS, WHEN, WHO, Loss, harmless, impossible
-from fencepost.answers.setups import Setup
+from fencepost.advice.advice import Advice, AdvisedChange, NumberedStep
+from fencepost.advice.checked import search_of
+from fencepost.advice.loss_questions import question
+from fencepost.advice.losses import LEVELS, WHEN, WHO, Loss, harmless, impossible
+from fencepost.advice.setups import Setup
 from fencepost.cli.commands.quorum import SETTER
 from fencepost.cli.rendering.advice_text import EDGE, asked, left_out, short, survived
 from fencepost.cli.rendering.sarif import document_of
@@ -128,7 +128,7 @@ def _step(one: NumberedStep, advice: Advice) -> dict[str, Any]:
     return k.from_record(STEP, one.step, number=one.number, text=text, against=against, done=one.done)
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: AdvisedChange) -> dict[str, Any]:
     return k.from_record(CHANGE, change, setup=_setup(change.setup))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import yaml
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.alerts import Alert, alerts_for
+from fencepost.advice.advice import Advice
+from fencepost.advice.alerts import Alert, alerts_for
 from fencepost.cli.rendering.advice_text import UNSHOWN, asked, broken, listed
 
 PREFIX = "BookKeeper"

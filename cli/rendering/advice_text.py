@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from fencepost.answers.advice import Advice, Change, NumberedStep
-from fencepost.answers.alerts import alerts_for
-from fencepost.answers.checked import search_of
-from fencepost.answers.losses import CAUSES, CONDITIONS, Loss, harmless
-from fencepost.answers.steps import ATTRIBUTES_SINCE
+from fencepost.advice.advice import Advice, AdvisedChange, NumberedStep
+from fencepost.advice.alerts import alerts_for
+from fencepost.advice.checked import search_of
+from fencepost.advice.losses import CAUSES, CONDITIONS, Loss, harmless
+from fencepost.advice.steps import ATTRIBUTES_SINCE
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding.language.state import amount
 from fencepost.properties.catalogue import IN_NO_INSTANCE
@@ -154,7 +154,7 @@ def changed(advice: Advice) -> str:
     return f"First (step 1): {change.words}. {'; '.join(filter(None, (gone, eased)))}. {_remains(change)}"
 
 
-def _remains(change: Change) -> str:
+def _remains(change: AdvisedChange) -> str:
     if not change.remains:
         return "Nothing known remains."
     return f"{len(change.remains)} of the table remain, the first is {change.remains[0]}."

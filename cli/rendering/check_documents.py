@@ -82,6 +82,7 @@ RESULT = k.keys(
     uncertified=k.null(k.text("under --certificates, why there is no certificate")),
     try_next=k.null(k.text("what may decide it"), "unless it is undecided"),
     known=k.texts("the known bugs that explain the traces; none if one of them has no explanation"),
+    may_hide=k.texts("other known bugs of the same rules that violate the property; known shows each"),
     false_because=k.many(
         FALSE_BECAUSE, "for trace and for each of more_traces: why the property is false at its end"
     ),

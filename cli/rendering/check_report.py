@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fencepost.answers.requests import CheckedRequest, Request
+from fencepost.advice.explained_by import others
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, placed
@@ -18,7 +19,14 @@ from fencepost.cli.rendering.check_documents import CHECK, result_object
 from fencepost.cli.rendering.check_text import allowed, counterexample_text, heading, sentence, sizes
 from fencepost.cli.rendering.counterexamples import formatted
 from fencepost.cli.rendering.sarif import Problem, sarif
-from fencepost.cli.rendering.verdict_text import SIMULATION, try_next, verdict_line, verdict_sentence
+from fencepost.cli.rendering.verdict_text import (
+    SIMULATION,
+    hidden_line,
+    try_next,
+    verdict_line,
+    verdict_sentence,
+)
+from fencepost.cli.requests import CheckedRequest, Request
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict, worst
 from fencepost.encoding.forms import FORMS, in_form
@@ -51,6 +59,12 @@ class ReportedResult:
         request = self.checked.request
         return verdict_line(self.result, self.known, on_own(request), allowed(request.instance))
 
+    @cached_property
+    def others(self) -> list[str]:
+        """The other known bugs that a counterexample with a known explanation may hide."""
+        trace = self.result.trace
+        return others(trace, self.known) if trace is not None and self.known else []
+
     @property
     def try_next(self) -> str | None:
         """An option that may decide it; None if none is known."""
@@ -66,6 +80,7 @@ class ReportedResult:
             uncertified=(checked.uncertified or {}).get(self.result.property),
             try_next=self.try_next,
             known=self.known,
+            may_hide=self.others,
             false_because=[found.false_because for found in self.counterexamples],
             instance=own,
         )
@@ -101,9 +116,9 @@ class CheckReport:
 
     @property
     def lines(self) -> list[str]:
-        """The line of each verdict, and below it the option to try next."""
-        said = [(one.line, f"  {one.try_next}" if one.try_next else None) for one in self.results]
-        return [text for pair in said for text in pair if text is not None]
+        """The line of each verdict, and below it the option to try next, and what it may hide."""
+        said = [(one.line, one.try_next, hidden_line(one.others)) for one in self.results]
+        return [text for line, *more in said for text in (line, *(f"  {one}" for one in more if one))]
 
     @property
     def interrupted(self) -> bool:
@@ -133,7 +148,8 @@ class CheckReport:
         if any(one.result.solver == SIMULATION for one in self.results):
             parts.append("A simulation finds violations. It never proves that there are none.")
         folders = {one.result.certificate for one in self.results if one.result.certificate is not None}
-        parts += [f"certificate: {folder} (fencepost certify checks it)" for folder in folders]
+        own = any(one.request.subject.system is not None for one in self.checked)
+        parts += [f"certificate: {folder} ({_checking(folder, own)} checks it)" for folder in folders]
         parts += ["Interrupted: this is what was known by then."] if self.interrupted else []
         return "\n\n".join(parts)
 
@@ -166,6 +182,11 @@ class CheckReport:
                 yield str(folder / f"{name}.json"), json.dumps(found.trace.to_json(), indent=2) + "\n"
                 if form in FORMS:
                     yield str(folder / f"{name}{FORMS[form]}"), in_form(found, form)
+
+
+def _checking(folder: str, is_own: bool) -> str:
+    """Return the command that checks a certificate; it needs the file of a protocol that does not ship."""
+    return shlex.join(["fencepost", "certify", folder, *(["--protocol", "FILE.py"] if is_own else [])])
 
 
 def _heading(one: CheckedRequest) -> str:

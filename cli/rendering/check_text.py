@@ -65,7 +65,7 @@ def instance_line(instance: Instance) -> str:
 
 def unlike_newest(instance: Instance, switches: Mapping[str, str]) -> str:
     """Return how an instance differs from the newest release by these switches, and which bugs it lacks."""
-    from fencepost.answers.affected import spared
+    from fencepost.advice.affected import spared
 
     newest = instance.protocol.newest
     bugs = spared(switches, newest or "")

@@ -45,8 +45,7 @@ def _because(result: Result, faults: str) -> str:
         case Verdict.VIOLATED:
             return violated(result)
         case Verdict.PROVED if result.live is not None:
-            caps = " and ".join(f"the cap on {cap}" for cap in result.live.excused)
-            return f"{caps and f', except where {caps} stops an action'}: {_in_the_end(result, result.live)}"
+            return f"{except_at_caps(result.live)}: {_in_the_end(result, result.live)}"
         case Verdict.PROVED if result.basis is Basis.INDUCTION:
             covered = f", {faults}" if faults else ""
             return f": {_over_one_action(result)}; no execution of any length violates it{covered}"
@@ -66,21 +65,32 @@ def _because(result: Result, faults: str) -> str:
             return f": {result.reason}; {reached_text(result)}"
 
 
+def except_at_caps(live: Live) -> str:
+    """Return the words about the caps of the model that the property excuses; empty if there are none."""
+    caps = " and ".join(f"the cap on {cap}" for cap in live.excused)
+    return caps and f", except where {caps} stops an action"
+
+
 def _in_the_end(result: Result, live: Live) -> str:
     """Return why something comes about in the end, and how this was proved."""
-    fair = f" of {listed(live.fair)}" if live.fair else ""
     if live.by is LiveBasis.STATES and result.visited is not None:
         return f"all {visited_text(result.visited)}, and no fair loop of them owes it"
-    by = {
-        LiveBasis.ENDS: "every execution ends, and no fair one in a state that owes it",
-        LiveBasis.ROUNDS: f"within {amount(live.rounds or 0, 'round')} of fairness{fair}",
-        LiveBasis.LOOPS: f"no loop that owes it is fair{fair and f' to{fair[3:]}'}",
-    }[live.by]
+    by = live_text(live)
     if result.basis is Basis.INDUCTION:
         return f"{by}; {_over_one_action(result)}"
     if result.visited is not None:
         return f"{by}; all {visited_text(result.visited).replace('states', 'states with a monitor', 1)}"
     return f"{by}; every execution with a monitor fits in {amount(result.rounds, 'round')}"
+
+
+def live_text(live: Live) -> str:
+    """Return why something comes about in the end, as a monitored system says it."""
+    fair = f" of {listed(live.fair)}" if live.fair else ""
+    return {
+        LiveBasis.ENDS: "every execution ends, and no fair one in a state that owes it",
+        LiveBasis.ROUNDS: f"within {amount(live.rounds or 0, 'round')} of fairness{fair}",
+        LiveBasis.LOOPS: f"no loop that owes it is fair{fair and f' to{fair[3:]}'}",
+    }[live.by]
 
 
 def visited_text(visited: Visited) -> str:
@@ -104,9 +114,16 @@ def listed(names: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+def hidden_line(others: Sequence[str]) -> str | None:
+    """Return the line on known bugs that a known one may hide; None if there are no others."""
+    if not others:
+        return None
+    return f"it may hide others of these rules: {', '.join(others)}; see {_command(others)}"
+
+
 def _with_releases(name: str) -> str:
     """Return a bug with the releases of BookKeeper that have it, if any."""
-    from fencepost.answers.affected import affected, family, span
+    from fencepost.advice.affected import affected, family, span
 
     releases = affected(family(name))
     return f"{name} ({span(releases)})" if releases else name

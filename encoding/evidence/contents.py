@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.named_clauses import clauses_of
+from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.evidence.manifests import (
     MANIFEST,
     PROVER,
+    Claim,
     Contents,
+    LiveClaim,
+    claimed,
     clauses_file,
+    live_folder,
     manifest,
     never_reached,
     proof_file,
@@ -23,7 +29,7 @@ from fencepost.encoding.evidence.manifests import (
     witness_part,
 )
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
-from fencepost.encoding.evidence.question_files import Asking, questions, remarks
+from fencepost.encoding.evidence.question_files import Asking, monitored_system, questions, remarks
 from fencepost.encoding.induction.directed_simulation import traces_to_witnesses
 from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Subject, Trace
@@ -33,8 +39,40 @@ from fencepost.encoding.solving.answers import GaveUp, SolverGaveUpError, Yes
 from fencepost.encoding.solving.solvers import Refuted, refute
 
 
+def contents_of(proved: Sequence[Result], budgets: Mapping[str, int], drop_declared: bool) -> Contents:
+    """Return what a certificate of these proofs is to prove."""
+    claims: list[Claim] = []
+    liveness: list[LiveClaim] = []
+    for r in proved:
+        assert r.basis is not None
+        claim = claimed(r.property, r.basis, r.rounds, r.invariants)
+        if r.live is None:
+            claims.append(claim)
+        else:
+            liveness.append(LiveClaim(r.live.by, r.live.rounds, claim, r.found))
+    found = tuple(dict.fromkeys(clause for r in proved if r.live is None for clause in r.found))
+    return Contents(budgets, tuple(claims), found, drop_declared, liveness=tuple(liveness))
+
+
 def fill(system: System, subject: Subject, proves: Contents, folder: Path) -> Iterator[PreparationPhase]:
     """Make a certificate in a folder that is not yet in use."""
+    parts = (yield from _fill(system, subject, proves, folder)) if proves.claims else ()
+    liveness = []
+    for live in proves.liveness:
+        watched = monitored_system(live, system, subject, proves.budgets)
+        own = replace(proves, claims=(live.claim,), found=live.found)
+        place = folder / live_folder(live.claim.property)
+        place.mkdir()
+        needed = yield from _fill(watched, subject, own, place)
+        liveness.append(replace(live, parts=needed))
+    proves = replace(proves, liveness=tuple(liveness))
+    _write(folder / MANIFEST, json.dumps(manifest(subject, proves, parts).to_json(), indent=2) + "\n")
+
+
+def _fill(
+    system: System, subject: Subject, proves: Contents, folder: Path
+) -> Generator[PreparationPhase, None, tuple[str, ...]]:
+    """Write the parts of the claims about the states of one system, and return their names."""
     yield PreparationPhase("certificate: building")
     claims, budgets = proves.claims, proves.budgets
     system = with_found(system, clauses_of(system, proves.found))
@@ -54,7 +92,7 @@ def fill(system: System, subject: Subject, proves: Contents, folder: Path) -> It
         trace = next(simulated, None) or find_witness(asking.rounds, subject, prop)
         _write(trace_file(folder, prop), json.dumps(trace.to_json(), indent=2) + "\n")
         parts.append(witness_part(prop.name))
-    _write(folder / MANIFEST, json.dumps(manifest(subject, proves, parts).to_json(), indent=2) + "\n")
+    return tuple(parts)
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ trusted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import z3
@@ -21,7 +21,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT, saved_subject
 from fencepost.encoding.documents import has_keys, other_schema, read_json
 from fencepost.encoding.engine.named_clauses import CLAUSE, NamedClause, clause_json, read_clause
-from fencepost.encoding.engine.verdicts import Basis
+from fencepost.encoding.engine.verdicts import Basis, LiveBasis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.traces import Subject
@@ -60,6 +60,31 @@ class Claim:
             raise ValueError("only an induction over one action names invariants")
 
 
+@dataclass(frozen=True)
+class LiveClaim:
+    """The claim that a property of liveness is proved, by a claim about the states of a monitored system.
+
+    `by` is the kind of the monitor, and `rounds` the largest number of rounds of fairness that it allows.
+    `found` and `parts` are those of `claim`. The monitored system itself is no part of a certificate: it is
+    built from the protocol.
+    """
+
+    by: LiveBasis
+    rounds: int | None
+    claim: Claim
+    found: tuple[NamedClause, ...]
+    parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that there are rounds of fairness if and only if these are the basis. Raises ValueError."""
+        if (self.rounds is None) != (self.by is not LiveBasis.ROUNDS):
+            raise ValueError("rounds of fairness are null if and only if by is not rounds")
+
+    def to_json(self) -> dict[str, object]:
+        """Return the claim as an object with the keys `LIVE_CLAIM`."""
+        return k.from_record(LIVE_CLAIM, self, found=[clause_json(clause) for clause in self.found])
+
+
 def claimed(name: str, basis: Basis, rounds: int, invariants: Sequence[str]) -> Claim:
     """Return the claim of a proof: by induction over one action, or with so many rounds."""
     if basis is Basis.INDUCTION:
@@ -84,6 +109,7 @@ class Contents:
     claims: tuple[Claim, ...]
     found: tuple[NamedClause, ...]
     drop_declared: bool
+    liveness: tuple[LiveClaim, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -106,6 +132,11 @@ def manifest(subject: Subject, proves: Contents, parts: Iterable[str]) -> Manife
     """Return the manifest of a certificate made by this version."""
     made = {"version": version(), "solver": PROVER, "z3": z3.get_version_string()}
     return Manifest(**vars(proves), subject=subject, parts=tuple(parts), **made)
+
+
+def live_folder(name: str) -> str:
+    """Return the name of the folder with the parts of a claim of liveness about that property."""
+    return f"live-{name}"
 
 
 def clauses_file(folder: Path, part: str) -> Path:
@@ -146,18 +177,29 @@ CLAIM = k.keys(
 )
 """The keys of a claim."""
 
+LIVE_CLAIM = k.keys(
+    by=k.among(
+        (LiveBasis.ENDS.value, LiveBasis.ROUNDS.value, LiveBasis.LOOPS.value), "the kind of the monitor"
+    ),
+    rounds=k.null(k.whole("the largest number of rounds of fairness", 0, MOST_ROUNDS), "unless by is rounds"),
+    claim=k.one(CLAIM, "an object: the claim about the monitored system"),
+    found=k.many(CLAUSE, "a list of clauses that were found, over the variables of the monitored system"),
+    parts=k.texts("a list of names: the parts that the claim needs, in the folder live-NAME"),
+)
+"""The keys of a claim of liveness."""
+
 BUDGET = {"type": "integer", "minimum": 0}
 MANIFEST_KEYS = k.document(
     SCHEMA,
     **SUBJECT,
     budgets=k.ruled(dict, "an object of faults: at most how many of each kind", additionalProperties=BUDGET),
-    claims=replace(k.many(CLAIM, "a list of at least one claim: what was proved"), fits=bool),
+    claims=k.many(CLAIM, "a list of claims: what was proved about states"),
     found=k.many(CLAUSE, "a list of clauses that were found and that an induction over one action carries"),
     drop_declared=k.flag("the declared invariants are hidden: no claim may name one of them"),
     parts=k.texts("a list of names: the parts that the claims need, and no others"),
     solver=k.text("the solver that wrote the proofs"),
     z3=k.text("the version of z3 that made the clauses"),
-)
+) | {"liveness": k.many(LIVE_CLAIM, "a list of claims: which properties of liveness were proved")}
 """The keys of a manifest."""
 
 
@@ -170,11 +212,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise other_schema(path, schema, SCHEMA)
     has_keys(document, MANIFEST_KEYS, f"{path}: a manifest")
     claims = tuple(_claim(path, claim) for claim in document["claims"])
-    found = tuple(read_clause(clause, f"{path}: a clause") for clause in document["found"])
-    if len(set(found)) < len(found):
-        raise BadInput(f"{path}: found: a clause stands there twice; {HINT}")
-    if found and all(claim.rounds is not None for claim in claims):
-        raise BadInput(f"{path}: found: no claim is by induction over one action, which alone uses clauses")
+    found = _found(path, document["found"], claims)
+    liveness = tuple(_live_claim(path, claim) for claim in document.get("liveness", ()))
+    if not (claims or liveness):
+        raise BadInput(f"{path}: claims: there must be at least one claim; {HINT}")
     for fault, most in document["budgets"].items():
         if type(most) is not int or most < 0:
             raise BadInput(f"{path}: {fault}: a budget is a whole number, 0 or more")
@@ -188,7 +229,28 @@ def read_manifest(folder: Path) -> Manifest:
         document["version"],
         document["solver"],
         document["z3"],
+        liveness=liveness,
     )
+
+
+def _found(path: Path, document: Sequence[object], claims: Sequence[Claim]) -> tuple[NamedClause, ...]:
+    """Return the clauses that were found, on which these claims rest. Raises BadInput."""
+    found = tuple(read_clause(clause, f"{path}: a clause") for clause in document)
+    if len(set(found)) < len(found):
+        raise BadInput(f"{path}: found: a clause stands there twice; {HINT}")
+    if found and all(claim.rounds is not None for claim in claims):
+        raise BadInput(f"{path}: found: no claim is by induction over one action, which alone uses clauses")
+    return found
+
+
+def _live_claim(path: Path, document: object) -> LiveClaim:
+    live = has_keys(document, LIVE_CLAIM, f"{path}: a claim of liveness")
+    claim = _claim(path, live["claim"])
+    found = _found(path, live["found"], [claim])
+    try:
+        return LiveClaim(LiveBasis(live["by"]), live["rounds"], claim, found, tuple(live["parts"]))
+    except ValueError as error:
+        raise BadInput(f"{path}: a claim of liveness: {error}; {HINT}") from error
 
 
 def _claim(path: Path, document: object) -> Claim:

@@ -15,7 +15,6 @@ from fencepost.encoding.errors import unknown_name
 from fencepost.encoding.evidence.queries import Clauses
 from fencepost.encoding.evidence.smtlib import plain
 from fencepost.encoding.formulas.guarded import ladder
-from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
@@ -24,6 +23,7 @@ from fencepost.encoding.induction.proof_obligations import (
     as_clauses,
     formulas,
 )
+from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.carried_invariants import FoundInvariant
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -31,6 +31,11 @@ from fencepost.encoding.solving.logic import Renaming, conj, disj, named
 
 BEGINNING = "beginning"
 """The name of the part about the initial states."""
+
+
+def action_name(schema: Schema) -> str:
+    """Return the name of an action. A monitored system has its arguments in the name of a schema."""
+    return schema.name.partition("(")[0]
 
 
 def action_part(action: str) -> str:
@@ -82,7 +87,7 @@ def steps(system: System, claims: Iterable[str]) -> list[ActionStep]:
     known = claims_named(system, claims)
     names = tuple(claim.name for claim in known)
     found = {claim.name: claim.meaning for claim in known if isinstance(claim, FoundInvariant)}
-    actions = (None, *dict.fromkeys(schema.name for schema in system.schemas))
+    actions = (None, *dict.fromkeys(map(action_name, system.schemas)))
     return [ActionStep(action, names, found) for action in actions]
 
 
@@ -100,8 +105,7 @@ class SingleActions:
     """A system with the proof obligations of induction over one action, as clauses or as SMT-LIB text."""
 
     def __init__(self, system: System) -> None:
-        """Translate the system. Raises ModelError if a message may be sent twice with one loss."""
-        sent_at_most_once(system)
+        """Translate the system, in which no message is sent twice with one loss (`sent_at_most_once`)."""
         self._system, self._symbolic = system, Symbolic(system)
 
     def clauses(self, step: ActionStep) -> Clauses:
@@ -138,7 +142,7 @@ class SingleActions:
 
     def _formulas(self, step: ActionStep) -> ClaimFormulas:
         actions = enumerate(self._symbolic.actions)
-        slots = [slot for slot, action in actions if action.schema.name == step.action]
+        slots = [slot for slot, action in actions if action_name(action.schema) == step.action]
         asked = [INITIALLY] if step.action is None else slots
         return formulas(self._symbolic, claims_named(self._system, step.claims), asked)
 

@@ -14,7 +14,6 @@ from typing import ClassVar
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.formulas.one_round import Round, one_round, template
-from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.templates import RoundTemplate
 from fencepost.encoding.formulas.traps import check_traps
@@ -170,13 +169,13 @@ class _Recorded:
 class Encoded:
     """The encoding of a system in rounds, within budgets of faults, for queries.
 
-    Raises ModelError if a trap of these properties does not last, or a message may be sent twice. Raises
-    SolverGaveUpError if the solver gives up on a pair, because another run could then have other blockers.
+    No message may be sent twice with one loss (`sent_at_most_once`). Raises ModelError if a trap of these
+    properties does not last, and SolverGaveUpError if the solver gives up on a pair, because another run
+    could then have other blockers.
     """
 
     def __init__(self, system: System, properties: Sequence[Property], budgets: Mapping[str, int]) -> None:
         """Translate the system, and find the actions that commute."""
-        sent_at_most_once(system)
         self.system, self.budgets = system, dict(budgets)
         self.symbolic = Symbolic(system)
         check_traps(self.symbolic, properties)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from fencepost.encoding.evidence.manifests import Claim
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.evidence.manifests import Claim, LiveClaim
 from fencepost.encoding.evidence.one_action import ActionStep, SingleActions, steps
 from fencepost.encoding.evidence.queries import Clauses, Encoded, Kind, Query
 from fencepost.encoding.evidence.smtlib import smtlib
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Liveness, Property, System, choose
 from fencepost.encoding.language.traces import Subject
+from fencepost.encoding.liveness.monitor import monitored
 
 Question = Query | ActionStep
 
@@ -37,6 +39,18 @@ def questions(claims: Sequence[Claim], system: System) -> list[Question]:
     return list(
         dict.fromkeys(question for claim in claims for question in questions_of(claim, claims, system))
     )
+
+
+def monitored_system(live: LiveClaim, system: System, subject: Subject, budgets: Mapping[str, int]) -> System:
+    """Return the system that a claim of liveness is about, built from the protocol. Raises BadInput."""
+    (prop,) = choose(system, (live.claim.property,), with_liveness=True)
+    if not isinstance(prop, Liveness):
+        raise BadInput(f"{prop.name}: is about states; a claim of liveness is about {_names(system)}")
+    return monitored(system, subject, prop, live.by, live.rounds, budgets.keys()).system
+
+
+def _names(system: System) -> str:
+    return ", ".join(prop.name for prop in system.liveness) or "nothing here"
 
 
 class Asking:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.engine.limits import known_faults
 from fencepost.encoding.engine.named_clauses import NotAClauseError, clauses_of
+from fencepost.encoding.engine.verdicts import LiveBasis
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import (
     HINT,
@@ -28,15 +29,25 @@ from fencepost.encoding.evidence.manifests import (
     Manifest,
     RejectedError,
     clauses_file,
+    live_folder,
     never_reached,
     proof_file,
     trace_file,
     witness_part,
 )
 from fencepost.encoding.evidence.queries import Clauses
-from fencepost.encoding.evidence.question_files import Asking, Question, questions, questions_of, remarks
+from fencepost.encoding.evidence.question_files import (
+    Asking,
+    Question,
+    monitored_system,
+    questions,
+    questions_of,
+    remarks,
+)
+from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Property, System, choose
+from fencepost.encoding.liveness.ending import every_execution_ends
 from fencepost.encoding.safe_text import one_line
 from fencepost.encoding.solving.clauses import Clause
 from fencepost.encoding.solving.solvers import Propagation
@@ -97,21 +108,68 @@ def certify(
     """Yield each part of a certificate that is confirmed against the system that the manifest names.
 
     If the protocol does not ship, `digest` is that of its source, which must be the one in the manifest.
-    Raises RejectedError for a certificate that is wrong, and BadInput for a file that cannot be read.
+    Raises RejectedError for a certificate that is wrong, BadInput for a file that cannot be read, and
+    ModelError if a message may be sent twice with one loss.
     """
     if found.subject.system != digest:
         raise RejectedError(
             f"it was made from a different source of {found.subject.protocol}, or of a file that it imports "
             f"(system {_brief(found.subject.system)}, here {_brief(digest)})"
         )
+    known_faults(system, found.budgets)
+    sent_at_most_once(system)
+    proofs = list(_proofs(folder, found, system))
+    for proof in proofs:
+        _check_parts(*proof)
+        _check_readable(*proof)
+    for where, own, about in proofs:
+        if where == folder:
+            yield from _certify_claims(where, own, about)
+        else:
+            yield from _in_folder(where, _certify_claims(where, own, about))
+
+
+def _in_folder(
+    folder: Path, parts: Iterator[PreparationPhase | RecheckedProof]
+) -> Iterator[PreparationPhase | RecheckedProof]:
+    """Yield the parts in a folder of the certificate, and reject a part, by names with that folder."""
     try:
-        system = with_found(system, clauses_of(system, found.found))
+        for one in parts:
+            if isinstance(one, RecheckedProof):
+                one = replace(one, part=f"{folder.name}/{one.part}")
+            yield one
+    except RejectedError as error:
+        raise RejectedError(f"{folder.name}/{error}") from None
+
+
+def _proofs(folder: Path, found: Manifest, system: System) -> Iterator[tuple[Path, Manifest, System]]:
+    """Yield the proof about the protocol, and those about monitored systems, each with its folder.
+
+    Raises RejectedError for clauses that are none, and for a proof by the end of executions that need not
+    end.
+    """
+    if found.claims:
+        yield folder, found, _with_clauses(system, found)
+    for live in found.liveness:
+        watched = monitored_system(live, system, found.subject, found.budgets)
+        if live.by is LiveBasis.ENDS and not every_execution_ends(system):
+            raise RejectedError(f"{live.claim.property}: an execution of this system may go on for ever")
+        own = replace(found, claims=(live.claim,), found=live.found, parts=live.parts, liveness=())
+        yield folder / live_folder(live.claim.property), own, _with_clauses(watched, own)
+
+
+def _with_clauses(system: System, found: Manifest) -> System:
+    try:
+        return with_found(system, clauses_of(system, found.found))
     except NotAClauseError as error:
         raise RejectedError(f"a clause that was found: {error}") from error
+
+
+def _certify_claims(
+    folder: Path, found: Manifest, system: System
+) -> Iterator[PreparationPhase | RecheckedProof]:
+    """Yield each confirmed part of the claims about the states of one system."""
     properties = choose(system, tuple(claim.property for claim in found.claims))
-    known_faults(system, found.budgets)
-    _check_parts(folder, found, system)
-    _check_readable(folder, found, properties, system)
     yield PreparationPhase("certificate: building")
     begun = time.perf_counter()
     asking = Asking(system, properties, found.budgets)
@@ -125,7 +183,11 @@ def certify(
 
 
 def _check_parts(folder: Path, found: Manifest, system: System) -> None:
-    """Raise RejectedError for a missing part that a claim needs, BadInput for a part that no claim needs."""
+    """Raise RejectedError for a missing part that a claim needs, BadInput for a part that no claim needs.
+
+    A property that the system does not have is bad input too.
+    """
+    choose(system, tuple(claim.property for claim in found.claims))
     all_needed = []
     for claim in found.claims:
         names = [question.name for question in questions_of(claim, found.claims, system)]
@@ -139,13 +201,13 @@ def _check_parts(folder: Path, found: Manifest, system: System) -> None:
             raise BadInput(f"{folder / MANIFEST}: {part}: these claims have no such part; valid: {valid}")
 
 
-def _check_readable(folder: Path, found: Manifest, properties: Sequence[Property], system: System) -> None:
+def _check_readable(folder: Path, found: Manifest, system: System) -> None:
     """Raise BadInput for a malformed file, before anything is built and progress is reported."""
     for question in questions(found.claims, system):
         read_text(clauses_file(folder, question.name), HINT, PROOF)
         file = proof_file(folder, question.name)
         all(read_proof(read_text(file, HINT, PROOF), file))  # up to the empty clause, as the check reads it
-    for prop in properties:
+    for prop in choose(system, tuple(claim.property for claim in found.claims)):
         _saved_witness(folder, prop)
 
 

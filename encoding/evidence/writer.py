@@ -33,14 +33,9 @@ def make_certificate(
     Returns why there is none if time, memory or disk space ran out, else None. Raises FileExistsError if the
     folder has a certificate already.
     """
-    from fencepost.encoding.evidence.contents import fill
-    from fencepost.encoding.evidence.manifests import Contents, claimed
+    from fencepost.encoding.evidence.contents import contents_of, fill
 
-    claims = tuple(
-        claimed(r.property, r.basis, r.rounds, r.invariants) for r in proved if r.basis is not None
-    )
-    found = tuple(dict.fromkeys(clause for result in proved for clause in result.found))
-    proves = Contents(limits.budgets, claims, found, instance.drop_declared)
+    proves = contents_of(proved, limits.budgets, instance.drop_declared)
     with _temporary(folder) as temporary:
         asked = (instance.system, instance.subject, proves, temporary)
         lacking = _wait(

@@ -144,14 +144,14 @@ def variable(name: str) -> Parameter:
     return Parameter("label", name, BOOL)
 
 
-class Row(NamedTuple):
+class SpelledRow(NamedTuple):
     """Texts that belong together, for all values of variables: `entry in 1, 2`."""
 
     each: tuple[str, ...]
     texts: tuple[str, ...]
 
 
-def grouped(rows: Sequence[Sequence[str]]) -> list[Row]:
+def grouped(rows: Sequence[Sequence[str]]) -> list[SpelledRow]:
     """Return the rows of marked texts, with those that differ only in hinted constants as one row.
 
     The values of the variables of a row are all combinations of the values given.
@@ -163,7 +163,7 @@ def grouped(rows: Sequence[Sequence[str]]) -> list[Row]:
     return [row for members in by_shape.values() for row in _rows(members)]
 
 
-def _rows(members: Sequence[str]) -> Iterator[Row]:
+def _rows(members: Sequence[str]) -> Iterator[SpelledRow]:
     """Yield one row for these texts of one shape if possible, else one for each of them."""
     columns = [tuple(marks) for marks in zip(*(_MARKED.findall(text) for text in members), strict=True)]
     values = [tuple(value for _, value in column) for column in columns]
@@ -172,12 +172,12 @@ def _rows(members: Sequence[str]) -> Iterator[Row]:
     open_ones = [column for column in values if len(set(column)) > 1 and column not in names]
     if len(members) == 1 or open_ones or sorted(product) != sorted(zip(*names, strict=True)):
         for text in members:
-            yield Row((), tuple(unmarked(text).split(_BETWEEN)))
+            yield SpelledRow((), tuple(unmarked(text).split(_BETWEEN)))
         return
     places = iter(values)
     text = _MARKED.sub(lambda found: names.get(next(places), found[2]), members[0])
     each = tuple(f"{name} in {', '.join(dict.fromkeys(column))}" for column, name in names.items())
-    yield Row(each, tuple(text.split(_BETWEEN)))
+    yield SpelledRow(each, tuple(text.split(_BETWEEN)))
 
 
 def _variables(columns: Sequence[Sequence[tuple[str, str]]], text: str) -> dict[tuple[str, ...], str]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
+from fencepost.encoding.formulas.and_inverter import FALSE, AndInverterGraph, Literal, Translation, leaf
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
@@ -101,7 +101,7 @@ class CircuitBuilder:
         leaves = len(self.inputs) + len(booleans)
         self._begun, self._astray = leaf(leaves), leaf(leaves + 1)
         latches = [leaf(number) for number in range(len(self.inputs), leaves)]
-        self.graph = Graph(leaves if self._has_one_beginning else leaves + 2)
+        self.graph = AndInverterGraph(leaves if self._has_one_beginning else leaves + 2)
         """The gates so far."""
         self._literal = Translation(self.graph, zip(booleans, latches, strict=True))
 

@@ -24,7 +24,7 @@ def leaf(number: int) -> Literal:
     return 2 * (number + 1)
 
 
-class Graph:
+class AndInverterGraph:
     """An and-inverter graph that grows by gates."""
 
     def __init__(self, leaves: int) -> None:
@@ -68,7 +68,7 @@ class Graph:
 class Translation:
     """The translation of formulas to literals of a graph. Equal formulas are translated once."""
 
-    def __init__(self, graph: Graph, variables: Iterable[tuple[Formula, Literal]]) -> None:
+    def __init__(self, graph: AndInverterGraph, variables: Iterable[tuple[Formula, Literal]]) -> None:
         """Take the literals of the variables that the formulas may have."""
         self._graph = graph
         self._kept: list[Formula] = []  # keys are valid while a term lives

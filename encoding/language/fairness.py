@@ -33,6 +33,11 @@ class Fair:
     is_strong: bool
 
 
+def fair_names(sets: Iterable[Fair]) -> tuple[str, ...]:
+    """Return the names of these sets without their arguments, each once."""
+    return tuple(dict.fromkeys(fair.name.partition("(")[0] for fair in sets))
+
+
 def must_be_fair(schema: Schema) -> None:
     """Raise ModelError unless `fair=` of an action says how it is fair, or is None."""
     fair: object = schema.fair

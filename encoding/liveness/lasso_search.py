@@ -25,7 +25,7 @@ class FoundLasso:
 
 
 @dataclass(frozen=True)
-class Unmet:
+class UnmetFairness:
     """The result that no reachable state has the witness of a property."""
 
     property: str
@@ -33,7 +33,7 @@ class Unmet:
 
 def search_lassos(
     system: System, properties: Sequence[Liveness], budgets: Mapping[str, int], most: int | None
-) -> Iterator[Visiting | FoundLasso | Unmet | Visited]:
+) -> Iterator[Visiting | FoundLasso | UnmetFairness | Visited]:
     """Visit all states, and yield a fair lasso of each property that is violated; then all are decided.
 
     It ends without `Visited` if there are more than `most` states.
@@ -48,7 +48,7 @@ def search_lassos(
         if path is not None:
             yield _lasso(concrete, graph, prop, path)
         elif not any(map(is_met, graph.nodes)):
-            yield Unmet(prop.name)
+            yield UnmetFairness(prop.name)
     yield Visited(len({node[: len(system.variables)] for node in graph.nodes}), None, graph.depth[-1])
 
 

@@ -25,13 +25,14 @@ from fencepost.encoding.engine.verdicts import Basis, Fewest, Live, LiveBasis, O
 from fencepost.encoding.errors import InternalError, time_out
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.fairness import fair_names
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Liveness, Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.liveness.ending import every_execution_ends
-from fencepost.encoding.liveness.lasso_search import FoundLasso, Unmet, search_lassos
-from fencepost.encoding.liveness.monitor import END, SAVE, Monitored, loops, rests, within
+from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
+from fencepost.encoding.liveness.monitor import END, SAVE, Monitored, monitored
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
@@ -57,8 +58,12 @@ def check_all(
     limits: Limits,
     listener: Listener = lambda event: None,
     kept: Kept | None = None,
+    to_certify: bool = False,
 ) -> Outcome:
-    """Check properties about states, and of liveness, within the limits. Raises what `check` raises."""
+    """Check properties about states, and of liveness, within the limits. Raises what `check` raises.
+
+    A proof by the graph of the states has no certificate. With `to_certify` another one is looked for.
+    """
     live = [prop for prop in properties if isinstance(prop, Liveness)]
     about_states = [prop for prop in properties if not isinstance(prop, Liveness)]
     if not live:
@@ -70,7 +75,8 @@ def check_all(
         own = replace(limits, timeout=limits.gone + SHARE * left)
         outcome = check(instance, about_states, own, listener, kept)
     gone = limits.gone + outcome.seconds
-    return LivenessCheck(instance, live, replace(limits, gone=gone), listener, outcome).run(properties)
+    own = replace(limits, gone=gone)
+    return LivenessCheck(instance, live, own, listener, outcome, to_certify).run(properties)
 
 
 class LivenessCheck:
@@ -83,10 +89,12 @@ class LivenessCheck:
         limits: Limits,
         listener: Listener,
         before: Outcome,
+        to_certify: bool = False,
     ) -> None:
         """Begin without a result."""
         self._instance, self._system, self._properties = instance, instance.system, properties
         self._limits, self._listener, self._before = limits, listener, before
+        self._to_certify = to_certify
         self._replayer = Replayer(self._system, instance.subject)
         self._begun = time.perf_counter()
         self._until = self._begun + limits.timeout - limits.gone
@@ -98,7 +106,7 @@ class LivenessCheck:
         self._gave_up: str | None = None
         self._interrupted = before.interrupted
         self._ends = every_execution_ends(self._system)
-        self._fair = tuple(dict.fromkeys(fair.name.partition("(")[0] for fair in self._system.fairness))
+        self._fair = fair_names(self._system.fairness)
 
     def run(self, order: Sequence[Property]) -> Outcome:
         """Return the results of all properties, in that order."""
@@ -141,12 +149,17 @@ class LivenessCheck:
         alone = self._limits.engines == ("enumeration",)
         if alone or not (self._ends or (self._limits.engines and "enumeration" not in self._limits.engines)):
             self._search_the_graph()
-        still = [prop for prop in self._properties if prop.name not in self._results]
+        still = [prop for prop in self._properties if self._is_open(prop)]
         for number, prop in enumerate(still):
             now = time.perf_counter()
             until = now + (self._until - now) / (len(still) - number)
             if self._limits.engines != ("enumeration",):
                 self._check_monitored(prop, until)
+
+    def _is_open(self, prop: Liveness) -> bool:
+        """Return whether another engine is asked: for a verdict, or for a proof that has a certificate."""
+        found = self._results.get(prop.name)
+        return found is None or (found.verdict is Verdict.PROVED and self._to_certify)
 
     # The graph of all states.
 
@@ -163,7 +176,7 @@ class LivenessCheck:
         except OutOfTime:
             pass
 
-    def _take(self, message: Visiting | FoundLasso | Unmet | Visited | Ended) -> None:
+    def _take(self, message: Visiting | FoundLasso | UnmetFairness | Visited | Ended) -> None:
         """Handle a message of the search of the graph."""
         match message:
             case Visiting():
@@ -172,7 +185,7 @@ class LivenessCheck:
                 prop = next(p for p in self._properties if p.name == path.property)
                 actions, choices, beginning = path.execution(self._system)
                 self._refute(prop, actions, choices, beginning, begins, is_shortest)
-            case Unmet(property=name):
+            case UnmetFairness(property=name):
                 self._vacuous(next(p for p in self._properties if p.name == name))
             case Visited():
                 live = Live(LiveBasis.STATES, None, self._fair)
@@ -193,14 +206,16 @@ class LivenessCheck:
 
     def _check_monitored(self, prop: Liveness, until: float) -> None:
         """Check monitored systems in turn until the property is decided, or the time is over."""
-        own = self._system, self._instance.subject, prop
-        if self._settled(prop, rests(*own), until, LiveBasis.ENDS if self._ends else None, GLIMPSE):
+        own = partial(monitored, self._system, self._instance.subject, prop, budgets=self._limits.budgets)
+        resting = own(LiveBasis.ENDS, None)
+        if self._settled(prop, resting, until, LiveBasis.ENDS if self._ends else None, GLIMPSE):
             return
         turn, most = TURN, 0
-        closing = loops(*own, self._limits.budgets.keys())
+        closing = own(LiveBasis.LOOPS, None)
         while time.perf_counter() < until:
             for _ in range(AHEAD):
-                result = self._asked(prop, within(*own, most), until, turn, Minimize.NONE)
+                rounds = own(LiveBasis.ROUNDS, most)
+                result = self._asked(prop, rounds, until, turn, Minimize.NONE)
                 if self._concluded(prop, result, Live(LiveBasis.ROUNDS, most, self._fair)):
                     return
                 if result.verdict is not Verdict.VIOLATED:

@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from fencepost.encoding.engine.verdicts import LiveBasis
 from fencepost.encoding.language.actions import Action, GroundAction, Schema
 from fencepost.encoding.language.fairness import Fair, changes
 from fencepost.encoding.language.fold import Folding
@@ -162,6 +163,26 @@ class Monitor:
 
 def _schema(name: str, guard: Term, updates: Sequence[Update], fault: str | None) -> Schema:
     return Schema(name, "", (), Action(guard, updates, MONITOR, fault=fault))
+
+
+def monitored(
+    system: System,
+    subject: Subject,
+    prop: Liveness,
+    by: LiveBasis,
+    rounds: int | None,
+    budgets: Collection[str],
+) -> Monitored:
+    """Return the monitored system that a proof of the property by `by` is about.
+
+    `rounds` is the largest number of rounds of fairness, and None for the other kinds.
+    """
+    if by is LiveBasis.ENDS:
+        return rests(system, subject, prop)
+    if by is LiveBasis.LOOPS:
+        return loops(system, subject, prop, budgets)
+    assert by is LiveBasis.ROUNDS and rounds is not None
+    return within(system, subject, prop, rounds)
 
 
 def rests(system: System, subject: Subject, prop: Liveness) -> Monitored:

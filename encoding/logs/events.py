@@ -19,7 +19,9 @@ from fencepost.encoding.language.traces import Json
 HINT = "give a log of JSON lines, or its reader with --reader FILE.py"
 
 EVENT = {
-    **k.keys(action=k.text("the name of an action, or of the event that @log gives it")),
+    "action": k.text(
+        "the name of an action, or of the event that @log gives it; left out, the line only has values"
+    ),
     "process": k.plain("the name of the process; left out, the file's name"),
     "arguments": k.table(k.PLAIN, "an object of arguments that are known, by name"),
     "before": k.table(k.PLAIN, "an object of state variables with their values before the event"),
@@ -43,6 +45,7 @@ class Event:
     process: str
     """The process that logged it; empty if the log names none."""
     action: str
+    """The name of an action; empty if the line only tells values."""
     arguments: Mapping[str, Json] = field(default_factory=dict)
     before: Mapping[str, Json] = field(default_factory=dict)
     after: Mapping[str, Json] = field(default_factory=dict)
@@ -56,7 +59,7 @@ class Event:
         told += [f"before {name}={_word(value)}" for name, value in self.before.items()]
         told += [f"after {name}={_word(value)}" for name, value in self.after.items()]
         values = f" ({', '.join(told)})" if told else ""
-        return f"{self.where} {self.action}{values}"
+        return f"{self.where} {self.action or '(values)'}{values}"
 
     @property
     def values(self) -> Iterator[tuple[str, str, Json]]:
@@ -117,7 +120,7 @@ def read_logs(
         for number, line in enumerate(lines, 1):
             where = f"{file.name}:{number}"
             for told in _told(line, where, reader):
-                if told["action"] not in known:
+                if "action" in told and told["action"] not in known:
                     unread.append(where)
                     continue
                 process = str(told.get("process", file.stem if len(files) > 1 else ""))
@@ -182,18 +185,25 @@ def _event(
     known: Mapping[str, tuple[Schema, Mapping[str, str]]],
     names: Mapping[str, str],
 ) -> Event:
-    schema, fields = known[told["action"]]
+    schema: Schema | None
+    fields: Mapping[str, str]
+    if "action" not in told:
+        if "after" not in told or {"arguments", "before", "maybe"} & told.keys():
+            raise BadInput(f"{where}: action: missing; name one, or give only values with after")
+        schema, fields = None, {}
+    else:
+        schema, fields = known[told["action"]]
     arguments = {fields.get(name, name): value for name, value in told.get("arguments", {}).items()}
-    valid = [parameter.symbol for parameter in schema.parameters]
+    valid = [] if schema is None else [parameter.symbol for parameter in schema.parameters]
     for name in arguments:
         if name not in valid:
             raise BadInput(
-                f"{where}: {name}: {schema.name} has no such argument; valid: {', '.join(valid) or 'none'}"
+                f"{where}: {name}: {told['action']} has no such argument; valid: {', '.join(valid) or 'none'}"
             )
     return Event(
         where,
         process,
-        schema.name,
+        "" if schema is None else schema.name,
         {name: _named(value, names) for name, value in arguments.items()},
         {name: _named(value, names) for name, value in told.get("before", {}).items()},
         {name: _named(value, names) for name, value in told.get("after", {}).items()},

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 
-from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import InternalError, time_out
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.encoding.logs.events import Event, Log, Logs
-from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, Names, same, validate
+from fencepost.encoding.logs.matching import Names, same
+from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, validate
 
 CONTROLLED = 200
 """The number of lines up to which each line is changed in turn, to see whether the change is refused."""
@@ -108,22 +110,32 @@ def follow(
     silent: Sequence[str] = (),
     properties: Sequence[Property] = (),
     timeout: float = 300.0,
+    logged: Sequence[str] = (),
+    observed: Mapping[str, Term] = MappingProxyType({}),
+    explains: bool = True,
+    replayer: Replayer | None = None,
 ) -> LogAnswer:
     """Return whether an execution of the instance has these events, each process's in its own order.
 
     An action that no line names may happen anywhere, and so may those that are `silent` and those of a
-    process without a log. `timeout` counts seconds. Raises BadInput for lines that cannot mean anything.
+    process without a log. Those that are `logged` have a line each time. `observed` has terms that lines may
+    name like state variables. With `explains` the answer has the lines that contradict each other, or carry
+    no information. `timeout` counts seconds. A
+    `replayer` of the instance serves many logs. Raises BadInput for lines that cannot mean anything.
     """
-    question = _Question(instance, logs, silent, time.monotonic() + timeout)
+    replayer = replayer or Replayer(instance.system, instance.subject)
+    search = LogSearch(replayer.concrete, logs.events, silent, logged, observed)
+    question = _Question(replayer, search, logs, time.monotonic() + timeout)
     found = question.find(logs.by_process)
     known = LogAnswer(Fit.UNDECIDED, instance, logs, nodes=found.nodes)
     if not found.is_complete:
         reached = _at(logs.by_process, found.positions)
         return replace(known, reason=time_out(timeout), reached=reached)
     if found.moves is None:
-        return replace(known, fit=Fit.NONE, refusal=question.refusal(found.nodes))
+        refusal = question.refusal(found.nodes) if explains else None
+        return replace(known, fit=Fit.NONE, refusal=refusal)
     execution = question.execution(found)
-    uninformative, controlled = question.uninformative(found.nodes)
+    uninformative, controlled = question.uninformative(found.nodes) if explains else ((), 0)
     return replace(
         known,
         fit=Fit.EXECUTION,
@@ -137,11 +149,9 @@ def follow(
 class _Question:
     """One log, and the searches about it and about changes of it."""
 
-    def __init__(self, instance: Instance, logs: Logs, silent: Sequence[str], until: float) -> None:
-        self._replayer = Replayer(instance.system, instance.subject)
-        self._concrete: Concrete = self._replayer.concrete
+    def __init__(self, replayer: Replayer, search: LogSearch, logs: Logs, until: float) -> None:
+        self._replayer, self._concrete, self._follower = replayer, replayer.concrete, search
         self._logs, self._until = logs.by_process, until
-        self._follower = LogSearch(self._concrete, logs.events, silent)
         validate(self._logs, self._follower)
 
     def find(
@@ -256,7 +266,9 @@ class _Question:
             for part, name, value in event.values:
                 other = event.without(part, name)
                 found = self.find(self._with(event, other), nodes=most)
-                if found.moves is not None:
+                if found.moves is not None and (name in self._follower.observed or not event.action):
+                    yield f"{event.where}: without {name}={value} there is an execution"
+                elif found.moves is not None:
                     told = self._value_in(found, other, part, name)
                     yield f"{event.where}: with {name}={told} instead of {value} there is an execution"
         for event in reversed(core):
@@ -322,6 +334,8 @@ class _Question:
         if part == "arguments":
             schema = next(s for s in self._concrete.system.schemas if s.name == event.action)
             return [plain(v) for p in schema.parameters if p.symbol == name for v in p.sort]
+        if name in self._follower.observed:
+            return []
         (variable, *parts) = self._follower.variables[name]
         return [] if parts or variable.family.whole is not None else [plain(v) for v in variable.domain]
 

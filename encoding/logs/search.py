@@ -1,8 +1,9 @@
 """A forward search for an execution with given events, on plain values.
 
 A node is the position in the log of each process, the state, the values found for names of the log, and
-whether the property was false on the way. The search visits the nodes that are nearest to the end of the log
-first. It decides a loss when an action reads it. If no node is left, no execution has these events.
+whether the property was false on the way. The search visits first the nodes that are nearest to the end of
+the log, and of these the one that it found last. It decides a loss when an action reads it. If no node is
+left, no execution has these events.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any
 
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
-from fencepost.encoding.concrete.steps import State, Step
+from fencepost.encoding.concrete.steps import UNDECIDED, State, Step
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import plain_index
@@ -25,11 +28,14 @@ from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.terms import Term, lift
 from fencepost.encoding.language.traces import Json, plain, shown_name
 from fencepost.encoding.logs.events import Event, Log
-
-Names = tuple[tuple[str, str], ...]
-"""The values found for names of the log, as pairs of texts."""
+from fencepost.encoding.logs.matching import Names, is_name, means, same, united, valued
 
 Node = tuple[tuple[int, ...], State, Names, bool]
+
+
+class _Undecided(Exception):
+    """A loss that an action reads, and that is not decided. Its argument is the place."""
+
 
 OFTEN = 256
 """The number of nodes after which the search looks at the clock."""
@@ -70,19 +76,27 @@ class Bounds:
 class LogSearch:
     """Searches of one system for executions with the events of a log, or of a changed log."""
 
-    def __init__(self, concrete: Concrete, events: Sequence[Event], silent: Collection[str]) -> None:
+    def __init__(
+        self,
+        concrete: Concrete,
+        events: Sequence[Event],
+        silent: Collection[str],
+        logged: Collection[str] = (),
+        observed: Mapping[str, Term] = MappingProxyType({}),
+    ) -> None:
         """Prepare the search. Actions that no event names leave no line, and those `silent` may leave none.
 
-        Raises BadInput for an action that does not exist.
+        Those that are `logged` leave a line each time. `observed` has terms that lines may name like state
+        variables. Raises BadInput for an action that does not exist.
         """
         valid = [schema.name for schema in concrete.system.schemas]
-        for name in silent:
+        for name in (*silent, *logged):
             if name not in valid:
                 raise BadInput(
                     f"{name}: no such action{did_you_mean(name, valid)}; valid: {', '.join(valid)}"
                 )
-        self.concrete = concrete
-        loud = {event.action for event in events} - set(silent)
+        self.concrete, self.observed = concrete, observed
+        loud = {*logged, *(event.action for event in events)} - set(silent)
         processes = {event.process for event in events} - {""}
         actors = {show(actor) for step in concrete.steps if (actor := _actor(step)) is not None}
         self._only = frozenset(processes) if processes and processes <= actors else None
@@ -129,7 +143,7 @@ class LogSearch:
                 node = (*node[:3], True)
             if node not in parents:
                 parents[node] = parent, move
-                heapq.heappush(heap, (sum(end) - sum(node[0]), depth, next(counter), node))
+                heapq.heappush(heap, (sum(end) - sum(node[0]), depth, -next(counter), node))
 
         for first in Beginnings(self.concrete).states():
             enter(((0,) * len(logs), first, (), False), None, None, 0)
@@ -151,10 +165,40 @@ class LogSearch:
                     depth + 1,
                 )
             for step in hidden:
-                for after in step.successors(node[1]):
+                for after in self.successors(step, node[1]):
                     if after != node[1]:
                         enter((node[0], after, *node[2:]), node, Move(step.action, None), depth + 1)
         return LogSearchEnd(None, None, None, (), len(parents), True, best)
+
+    def successors(self, step: Step, state: State) -> Iterator[State]:
+        """Yield the states after the action. Only losses that it reads there are decided."""
+        if not step.choices or not step.possible(state):
+            yield from step.successors(state)
+            return
+        waiting = [state]
+        while waiting:
+            chosen = self._watched(waiting.pop())
+            try:
+                if step.enabled(chosen):
+                    yield step.after(chosen)
+            except _Undecided as read:
+                place = read.args[0]
+                waiting += (type(state)((*chosen[:place], value, *chosen[place + 1 :])) for value in (1, 0))
+
+    @cached_property
+    def _watched(self) -> Callable[[State], State]:
+        """A function that returns a state in which nobody can read a loss that is not decided."""
+        choices = frozenset(variable.place for variable in self.concrete.system.choices)
+        kind: Any = bytes if self.concrete.is_small else tuple
+
+        class Watched(kind):  # type: ignore[misc]
+            def __getitem__(self, place: Any) -> Any:
+                value = kind.__getitem__(self, place)
+                if value == UNDECIDED and place in choices:
+                    raise _Undecided(place)
+                return value
+
+        return Watched
 
     def _taken(
         self, logs: Sequence[Log], times: Sequence[Sequence[float]], node: Node
@@ -176,11 +220,15 @@ class LogSearch:
                 yield event, None, further, state, names
             if not self.has(event.before, state):
                 continue
+            if not event.action:
+                if self.has(event.after, state):
+                    yield event, None, further, state, names
+                continue
             for step, own in self._of(event):
-                known = _united(names, own)
+                known = united(names, own)
                 if known is None or not self._is_actor(step.action, event.process, state):
                     continue
-                for after in step.successors(state):
+                for after in self.successors(step, state):
                     if self.has(event.after, after):
                         yield event, step.action, further, after, known
 
@@ -205,8 +253,8 @@ class LogSearch:
         """Return the actions that the event may be, each with the values of names that it then means."""
         if event not in self._candidates:
             found = []
-            for step in self._by_name[event.action]:
-                named = _means(event, step.action, self.sorts[event.action])
+            for step in self._by_name.get(event.action, ()):
+                named = means(event, step.action, self.sorts[event.action])
                 if named is not None:
                     found.append((step, named))
             self._candidates[event] = found
@@ -227,6 +275,8 @@ class LogSearch:
 
     def shown(self, name: str, state: State) -> Json:
         """Return the value of a state variable as a trace shows it."""
+        if name in self.observed:
+            return plain(self.concrete.evaluate(self.observed[name], {}, state))
         variables = self.variables[name]
         whole = variables[0].family.whole
         if whole is None:
@@ -251,63 +301,18 @@ def validate(logs: Sequence[Log], follower: LogSearch) -> None:
     """Raise BadInput for a variable that does not exist, and for a value that no argument can have."""
     for event in (event for log in logs for event in log):
         for name in (*event.before, *event.after):
-            if name not in follower.variables:
+            if name not in follower.variables and name not in follower.observed:
                 raise BadInput(
                     f"{event.where}: {name}: no such state variable{did_you_mean(name, follower.variables)}"
                 )
         for symbol, value in event.arguments.items():
             sorts = follower.sorts[event.action].get(symbol, ())
-            if sorts and not any(is_name(value, sort) or _valued(value, sort) for sort in sorts):
+            if sorts and not any(is_name(value, sort) or valued(value, sort) for sort in sorts):
                 listed = [show(v) for sort in sorts for v in sort]
                 raise BadInput(
                     f"{event.where}: {symbol} = {value!r}: not a value of {event.action}; "
                     f"valid: {listed[0]} to {listed[-1]}"
                 )
-
-
-def is_name(value: Json, sort: Sort) -> bool:
-    """Return whether the value is a name of the log, such as an address, whose label is to be found."""
-    labelled = not any(isinstance(v, int) for v in sort)
-    return labelled and isinstance(value, str) and not _valued(value, sort)
-
-
-def same(told: Json, value: Value) -> bool:
-    """Return whether a value of a log is that of the protocol."""
-    own = plain(value)
-    return told == show(value) or (told == own and isinstance(told, bool) is isinstance(own, bool))
-
-
-def _valued(value: Json, sort: Sort) -> bool:
-    return any(same(value, own) for own in sort)
-
-
-def _means(event: Event, action: GroundAction, sorts: Mapping[str, Sequence[Sort]]) -> Names | None:
-    """Return the values of names if the event is that action, or None if it is not.
-
-    A value of one action is no name in another action that is called the same.
-    """
-    found: dict[str, str] = {}
-    for parameter, own in zip(action.schema.parameters, action.arguments, strict=True):
-        told = event.arguments.get(parameter.symbol)
-        if told is None or same(told, own):
-            continue
-        if not all(is_name(told, sort) for sort in sorts[parameter.symbol]):
-            return None
-        if found.setdefault(str(told), show(own)) != show(own):
-            return None
-    return tuple(sorted(found.items()))
-
-
-def _united(names: Names, further: Names) -> Names | None:
-    """Return the pairs of both, or None if a name would have two values or a value two names."""
-    if not further:
-        return names
-    found = dict(names)
-    for name, value in further:
-        if found.get(name, value) != value or any(v == value and n != name for n, v in found.items()):
-            return None
-        found[name] = value
-    return tuple(sorted(found.items()))
 
 
 def _actor(step: Step) -> Value | None:

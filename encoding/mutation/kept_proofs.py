@@ -33,7 +33,7 @@ DIFFERS = "/differs"
 
 
 @dataclass(frozen=True)
-class KeptProof:
+class UnchangedProof:
     """The claims that are inductive together without a change, and the clauses that were found for them."""
 
     claims: frozenset[str]
@@ -101,11 +101,11 @@ def _differs(old: Symbolic, before: int | None, new: Symbolic, after: int | None
     return disj((neg(iff(one.guard, two.guard)), changes))
 
 
-def proof_of(results: Sequence[Result]) -> KeptProof:
+def proof_of(results: Sequence[Result]) -> UnchangedProof:
     """Return all claims and clauses of the proofs by induction over one action.
 
     Each proof has all that it rests on, so the claims of all of them are inductive together.
     """
     inductive = [result for result in results if result.basis is Basis.INDUCTION]
     claims = frozenset(name for r in inductive for name in (r.property, *r.invariants))
-    return KeptProof(claims, tuple(dict.fromkeys(clause for r in inductive for clause in r.found)))
+    return UnchangedProof(claims, tuple(dict.fromkeys(clause for r in inductive for clause in r.found)))

@@ -37,7 +37,7 @@ from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.changed_systems import named_actions
-from fencepost.encoding.mutation.kept_proofs import KeptProof, proof_of
+from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
     ChangedSteps,
@@ -65,7 +65,7 @@ class Unchanged:
     instance: Instance
     results: tuple[Result, ...]
     graph: Graph
-    proof: KeptProof | None = None
+    proof: UnchangedProof | None = None
     paths: tuple[FoundPath, ...] = ()
     """An execution to each witness, if the invariants are asked: most mutants can take the same steps."""
     seconds: float = 0.0

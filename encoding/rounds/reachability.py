@@ -36,7 +36,7 @@ GOAL = "goal"
 
 
 @dataclass(frozen=True)
-class Origin:
+class PathEnd:
     """The end of an execution: its actions, the names of the choices that are true, its last state.
 
     `beginning` has its initial values.
@@ -104,7 +104,7 @@ class Reachability:
     def __init__(
         self,
         replayer: Replayer,
-        start: Origin,
+        start: PathEnd,
         goal: Term | GroundAction,
         limits: Limits,
         prepared: Prepared | None = None,

@@ -18,6 +18,7 @@ from fencepost.encoding.language import (
     Term,
     TermLike,
     each,
+    eventually,
     everywhere,
     exists,
     family,
@@ -37,6 +38,11 @@ class Parameters:
 
     nodes: int = parameter(4, "nodes")
     commit: str = switch(("all", "some"), "the votes that a commit needs", "a mistake")
+    coordinator: str = switch(
+        ("returns", "may_stay_away"),
+        "whether the coordinator comes back after each crash",
+        "not in the original",
+    )
 
 
 class State(StateSpace):
@@ -115,9 +121,16 @@ def build(p: Parameters) -> System:
         witness=exists(s.node, lambda n: s.committed[n]),
         witness_meaning="a node has committed",
     )
-    nodes = [each(handler, s, s.node) for handler in (vote_yes, vote_no, fail)]
-    orders = each(order_commit, s), each(order_abort, s)
-    return System(s, (*nodes, *orders, each(commit, s, s.node), each(abort, s, s.node)), (consistent,))
+    ends = eventually(
+        "all-decide",
+        "each node decides or fails",
+        forall(s.node, lambda n: ~s.open(n)),
+    )
+    fair = "weak, any of orders" if p.coordinator == "returns" else None
+    votes = [each(handler, s, s.node, fair="weak, any of votes by node") for handler in (vote_yes, vote_no)]
+    orders = [each(handler, s, fair=fair) for handler in (order_commit, order_abort)]
+    decisions = [each(handler, s, s.node, fair="weak") for handler in (commit, abort)]
+    return System(s, (*votes, each(fail, s, s.node), *orders, *decisions), (consistent, ends))
 
 
 PROTOCOL = Protocol(

@@ -32,6 +32,7 @@ from fencepost.encoding.language import (
     integers,
     labels,
     last,
+    leads_to,
     length,
     optional,
     parameter,
@@ -214,6 +215,16 @@ def build(p: Parameters) -> System:
         witness=exists(s.index, lambda i: s.committed[i, p.terms]),
         witness_meaning="an entry of the last term is committed",
     )
+    final = p.terms
+    has_entry = exists(
+        s.server, lambda n: s.leads(n, final) & exists(s.index, lambda i: at(s.log[n], i) == final)
+    )
+    commits = leads_to(
+        "stable-leader-commits",
+        "an entry that the leader of the last term has written is committed",
+        has_entry,
+        exists(s.index, lambda i: s.committed[i, final]),
+    )
     of_server = (s.server, s.term_value)
     actions = (
         each(stand, s, *of_server),
@@ -221,11 +232,11 @@ def build(p: Parameters) -> System:
         each(vote, s, s.server, s.server, s.term_value),
         each(become_leader, s, *of_server),
         each(write, s, *of_server),
-        each(drop, s, *of_server, s.index),
-        each(store, s, *of_server, s.index),
-        each(commit, s, *of_server, s.index),
+        each(drop, s, *of_server, s.index, fair="weak"),
+        each(store, s, *of_server, s.index, fair="weak"),
+        each(commit, s, *of_server, s.index, fair="weak"),
     )
-    return System(s, actions, (agreed,))
+    return System(s, actions, (agreed, commits))
 
 
 PROTOCOL = Protocol(

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.asked_setup import asked_setup
-from fencepost.answers.known import decide
-from fencepost.answers.loss_questions import any_other, question
-from fencepost.answers.losses import LEVELS, LOSSES, OF_SETTINGS, possible
-from fencepost.answers.setups import Setup
-from fencepost.answers.steps import LOG_LINES, STEPS, LogLine, in_words_of, steps_of
+from fencepost.advice.advice import Advice
+from fencepost.advice.asked_setup import asked_setup
+from fencepost.advice.known import decide
+from fencepost.advice.loss_questions import any_other, question
+from fencepost.advice.losses import LEVELS, LOSSES, OF_SETTINGS, possible
+from fencepost.advice.setups import Setup
+from fencepost.advice.steps import LOG_LINES, STEPS, LogLine, in_words_of, steps_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.cli.rendering.advice_document import as_sarif, document

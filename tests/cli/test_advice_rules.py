@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from fencepost.answers.advice import Advice
-from fencepost.answers.alerts import ALERTS, Alert, alerts_for
-from fencepost.answers.asked_setup import asked_setup
+from fencepost.advice.advice import Advice
+from fencepost.advice.alerts import ALERTS, Alert, alerts_for
+from fencepost.advice.asked_setup import asked_setup
 from fencepost.cli.main import run
 from fencepost.cli.rendering.advice_rules import as_rules
 from fencepost.cli.rendering.advice_text import EDGE, as_text

@@ -16,11 +16,11 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.rendering.verdict_text import try_next, verdict_line
-from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Reached, Result, Verdict
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
+from fencepost.encoding.liveness.live_check import check_all
 from support.commands import said
 from support.instances import TWO_BOOKIES
 from support.processes import children, gone
@@ -178,7 +178,7 @@ def test_an_undecided_property_says_how_far_it_came() -> None:
     lines = {}
     for engine in ("ic3", "rounds"):
         limits = replace(asked, engines=(engine,))
-        (result,) = check(instance, instance.properties("no-divergence"), limits).results
+        (result,) = check_all(instance, instance.properties("no-divergence"), limits).results
         assert result.verdict is Verdict.UNDECIDED
         assert result.reached is not None
         assert (result.reached.memory or 0) > 2**20
@@ -333,7 +333,7 @@ def test_expect_compares_with_the_worst_verdict(
     def once(instance: Instance, *asked: Any) -> Outcome:
         name = str(instance.subject)
         if name not in outcomes:
-            outcomes[name] = check(instance, *asked)
+            outcomes[name] = check_all(instance, *asked)
         return outcomes[name]
 
     monkeypatch.setattr("fencepost.cli.commands.check.check_all", once)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.answers.losses import FEATURES
+from fencepost.advice.losses import FEATURES
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.protocols.bookkeeper.pulsar_releases import LINES, pulsar_release

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.checked import at_sizes
-from fencepost.answers.known import KNOWN, decide
+from fencepost.advice.checked import at_sizes
+from fencepost.advice.known import KNOWN, decide
 from fencepost.cli.commands.known import EACH
 from fencepost.cli.main import run
 from fencepost.encoding.engine.events import Listener

@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from fencepost.answers.explained_by import faults_of, known_bugs
-from fencepost.answers.known import KNOWN
-from fencepost.answers.requests import CheckedRequest, Request
+from fencepost.advice.explained_by import faults_of, known_bugs, others
+from fencepost.advice.known import KNOWN
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_report import CheckReport, exit_code
 from fencepost.cli.rendering.verdict_text import verdict_line
+from fencepost.cli.requests import CheckedRequest, Request
 from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
@@ -104,7 +104,7 @@ def test_a_mend_is_tried_once_for_all_bugs_that_it_mends(monkeypatch: pytest.Mon
         asked.append(mended)
         return False
 
-    monkeypatch.setattr("fencepost.answers.explained_by._is_fixed", tried)
+    monkeypatch.setattr("fencepost.advice.explained_by._is_fixed", tried)
     assert known_bugs(kept_trace("#2614-2/2/2")) == []
     assert {"recovery_reads_fence": "yes"} in asked
     assert len(asked) == len({tuple(mended.items()) for mended in asked})
@@ -124,6 +124,17 @@ def test_the_verdict_line_names_the_bug_and_its_releases() -> None:
     said = verdict_line(result("#2614-2/2/2"), ["#2614"])
     assert said.endswith("; known: #2614 (4.6.0 to 4.13.0); see fencepost known 2614  [1.0 s]")
     assert "known" not in verdict_line(result("#2614-2/2/2"), [])
+
+
+def test_a_known_bug_names_the_others_that_it_may_hide() -> None:
+    """Planted: a bug of another property, one whose rule is mended here, another row of the bug itself."""
+    trace = kept_trace("#2614-2/2/2")
+    hidden = others(trace, ["#2614"])
+    assert hidden == ["force-after-close", "bare-fence-db"]
+    assert others(trace, []) == ["#2614", *hidden], "one row of each bug"
+    mended = replace(trace, switches={**trace.switches, "force_after_close": "fails"})
+    assert others(mended, ["#2614"]) == ["bare-fence-db"]
+    assert "stale-ensemble" not in hidden, "it violates another property"
 
 
 def test_what_is_known_decides_no_exit_code_and_what_is_new_does() -> None:

@@ -59,6 +59,85 @@ def test_a_proof_by_solvers_says_what_it_rests_on(capsys: pytest.CaptureFixture[
     assert rounds in out or loops in out
 
 
+STILL = "violated: it stands still after {} steps (fewest in all)"
+VERDICTS = (
+    ("corpus/failing_two_phase_commit", "all-decide", "", "proved: every execution ends"),
+    ("corpus/failing_two_phase_commit", "all-decide", "coordinator=may_stay_away", STILL.format(4)),
+    ("ricart_agrawala", "enters", "nodes=2", "proved: all 20 reachable states"),
+    ("ricart_agrawala", "enters", "", STILL.format(5)),
+    ("paxos", "value-chosen", "ballots=1", "proved: all 73 reachable states"),
+    ("paxos", "value-chosen", "", "proved: all 3,921 reachable states"),
+    ("corpus/raft", "stable-leader-commits", "entries=1", "proved: all 17,541 reachable states"),
+)
+"""Verdicts of the table in docs/liveness.md: file, property, setting, and how the verdict begins."""
+
+
+@pytest.mark.parametrize(
+    ("file", "prop", "setting", "verdict"),
+    VERDICTS,
+    ids=[f"{prop} {setting}" for _, prop, setting, _ in VERDICTS],
+)
+def test_the_verdicts_on_the_examples(
+    file: str, prop: str, setting: str, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("--set", setting) if setting else ()
+    code, out, _ = said(capsys, "check", ROOT / "examples" / f"{file}.py", "--property", prop, *own)
+    assert f"{prop}: {verdict}" in out
+    assert code == (0 if verdict.startswith("proved") else 1)
+
+
+PLANTED = (
+    ("ricart_agrawala", "enters", ("nodes=2",), 'fair="strong"', 'fair="weak"'),
+    (
+        "ricart_agrawala",
+        "enters",
+        ("nodes=2",),
+        'fair="weak") for handler',
+        'fair="weak" if handler is enter else None) for handler',
+    ),
+    ("paxos", "value-chosen", ("ballots=1",), 's.acceptor, s.ballot, fair="weak")', "s.acceptor, s.ballot)"),
+    (
+        "corpus/raft",
+        "stable-leader-commits",
+        ("servers=2", "entries=1"),
+        'each(store, s, *of_server, s.index, fair="weak")',
+        "each(store, s, *of_server, s.index)",
+    ),
+    (
+        "corpus/raft",
+        "stable-leader-commits",
+        ("servers=2", "entries=1"),
+        'each(commit, s, *of_server, s.index, fair="weak")',
+        "each(commit, s, *of_server, s.index)",
+    ),
+)
+"""Fairness that a property of an example needs: the text of the file, and the text without it."""
+
+
+@pytest.mark.parametrize(
+    ("file", "prop", "settings", "text", "without"),
+    PLANTED,
+    ids=["replies", "leaving", "promises", "storing", "committing"],
+)
+def test_each_fairness_of_an_example_is_needed(
+    file: str,
+    prop: str,
+    settings: tuple[str, ...],
+    text: str,
+    without: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written = (ROOT / "examples" / f"{file}.py").read_text()
+    assert written.count(text) == 1
+    own = tmp_path / "own.py"
+    asked = ("check", own, "--property", prop, *(word for one in settings for word in ("--set", one)))
+    own.write_text(written)
+    assert said(capsys, *asked)[0] == 0
+    own.write_text(written.replace(text, without))
+    assert said(capsys, *asked)[0] == 1
+
+
 def test_standing_still_is_a_loop(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "check", ROOT / "examples" / "dekker.py", "--set", "both=insist")
     assert code == 1
@@ -204,12 +283,42 @@ def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "value-arrives: a value that is sent arrives" in out
 
 
-def test_a_certificate_has_no_liveness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "certificate"
-    file = own(tmp_path, ', fair="weak"')
-    code, _, err = said(capsys, "check", file, "--engine", "ic3", "--certificates", folder)
-    assert code == 3
-    assert "no certificate for rises: a proof of liveness gives none" in err
+def test_a_proof_has_a_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, file = tmp_path / "certificate", own(tmp_path, ', fair="weak"')
+    code, out, _ = said(capsys, "check", file, "--certificates", folder)
+    assert code == 0
+    assert f"certificate: {folder}" in out
+    code, out, _ = said(capsys, "certify", folder, "--protocol", file)
+    assert code == 0
+    assert "rises: certified: every execution ends, and no fair one in a state that owes it; proved by" in out
+    _, out, _ = said(capsys, "certify", folder, "--protocol", file, "--format", "json")
+    (claim,) = json.loads(out)["liveness"]
+    assert (claim["by"], claim["rounds"], claim["claim"]["property"]) == ("ends", None, "rises")
+    assert [part["part"] for part in json.loads(out)["parts"]] == [
+        f"live-rises/{part}" for part in claim["parts"]
+    ]
+
+
+def test_a_proof_by_the_states_is_followed_by_one_with_a_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The states of Peterson's algorithm are few, so without the option they are the proof."""
+    peterson = ROOT / "examples" / "peterson.py"
+    asked = ("check", peterson, "--property", "nobody-starves", "--certificates")
+    code, out, _ = said(capsys, *asked, tmp_path / "made")
+    assert (code, "clauses that were found" in out) == (0, True)
+    code, out, _ = said(capsys, "certify", tmp_path / "made", "--protocol", peterson)
+    assert (code, "nobody-starves: certified: " in out) == (0, True)
+    code, _, err = said(capsys, *asked, tmp_path / "none", "--engine", "enumeration")
+    gives_none = "the engine enumeration gives none; --engine ic3 looks for a proof that has one"
+    assert (code, gives_none in err) == (3, True)
+
+
+def test_a_violation_has_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, *WEAK, "--certificates", tmp_path / "made")
+    assert code == 1
+    assert "no certificate for value-arrives: violated" in err
+    assert not (tmp_path / "made").exists()
 
 
 def test_an_expectation_of_a_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.answers.asked_setup import asked_setup
+from fencepost.advice.asked_setup import asked_setup
 from fencepost.cli.main import run
 from fencepost.cli.rendering.advice_document import document
 from fencepost.cli.rendering.advice_text import as_text

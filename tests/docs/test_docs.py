@@ -14,11 +14,11 @@ from types import SimpleNamespace
 import pytest
 from preset_instances import BOOT, InstanceExpectations, title
 
-from fencepost.answers.affected import OF_BOOKKEEPER, OF_COPIES, has
-from fencepost.answers.affected import span as range_of
-from fencepost.answers.known import KNOWN
-from fencepost.answers.losses import PUBLIC_LOSSES, Loss
-from fencepost.answers.steps import action_of
+from fencepost.advice.affected import OF_BOOKKEEPER, OF_COPIES, has
+from fencepost.advice.affected import span as range_of
+from fencepost.advice.known import KNOWN
+from fencepost.advice.losses import PUBLIC_LOSSES, Loss
+from fencepost.advice.steps import action_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
 from fencepost.encoding import language as authors

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.answers.losses import LOSSES
+from fencepost.advice.losses import LOSSES
 from fencepost.cli.commands.prove import LEMMAS, object_of
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_documents import REACHED
@@ -449,6 +449,11 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
     Path("bookkeeper-server-4.17.4.jar").write_bytes(b"")
     found.append(output("reproduce", "4701", "2614", "--bookkeeper", "."))
     found += [*lines(RUNS), output("conform", "--playback", str(RUNS)), _failed_runs()]
+    free = ("conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs")
+    found += [
+        output(*free, str(RUNS.parents[1] / "free")),
+        output(*free, str(RUNS.parents[1] / "free" / "departs")),
+    ]
     patch.setattr("fencepost.realcode.reproduction.differences", lambda model, code: APART)
     return [
         *found,

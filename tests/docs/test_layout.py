@@ -9,6 +9,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import get_args
@@ -23,7 +24,7 @@ LAYERS = (
     "quorums",
     "protocols",
     "properties",
-    "answers",
+    "advice",
     "realcode",
     "sweeps",
     "explore",
@@ -65,6 +66,12 @@ def modules() -> list[Path]:
     return [p for layer in LAYERS for p in sorted((ROOT / layer).rglob("*.py"))]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the text of a module as a tree."""
+    return ast.parse(path.read_text())
+
+
 def full_name(path: Path) -> str:
     """Return the name under which a module is imported."""
     name = ".".join(("fencepost", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
@@ -74,7 +81,7 @@ def full_name(path: Path) -> str:
 def imported(path: Path) -> set[str]:
     """Return the full names that a module imports anywhere, also under TYPE_CHECKING."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -204,7 +211,7 @@ def named_twice(paths: Sequence[Path]) -> set[str]:
     classes = [
         node.name
         for path in paths
-        for node in ast.parse(path.read_text()).body
+        for node in parsed(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     return {name for name in classes if classes.count(name) > 1}
@@ -272,7 +279,7 @@ UNUSED = {
         ("fencepost.encoding.language", "fencepost.encoding.engine", "fencepost.properties"),
     ),
     "another protocol": (CHECK, ("fencepost.protocols.bookkeeper", "fencepost.protocols.verified_log")),
-    "known bugs": (CHECK, ("fencepost.answers.known", "fencepost.properties.expectations")),
+    "known bugs": (CHECK, ("fencepost.advice.known", "fencepost.properties.expectations")),
     "forms of a counterexample": (CHECK, ("fencepost.encoding.forms.html", "fencepost.encoding.forms.itf")),
 }
 

@@ -16,7 +16,7 @@ SHIPS = (
     "explore",
     "sweeps",
     "realcode",
-    "answers",
+    "advice",
     "properties",
     "protocols",
     "quorums",

@@ -256,7 +256,7 @@ MANIFESTS = {
     "rounds=0": (set_to("claims", 0, "rounds", value=0), "rounds = 0: must be a whole number"),
     "rounds=true": (set_to("claims", 0, "rounds", value=True), "rounds = True: must be a whole number"),
     "rounds=1.5": (set_to("claims", 0, "rounds", value=1.5), "rounds = 1.5: must be a whole number"),
-    "no claims": (set_to("claims", value=[]), "claims = []: must be a list of at least one claim"),
+    "no claims": (set_to("claims", value=[]), "claims: there must be at least one claim"),
     "a claim is a word": (set_to("claims", 0, value="all"), "a claim: must be an object"),
     "another basis": (set_to("claims", 0, "basis", value="hope"), "basis = 'hope': must be one of"),
     "a basis that is a list": (set_to("claims", 0, "basis", value=[]), "basis = []: must be one of"),

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from preset_instances import ALL_ONE
 
-from fencepost.answers.explained_by import names_of
+from fencepost.advice.explained_by import names_of
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput

@@ -10,7 +10,7 @@ import pytest
 from guard_conjuncts import conjuncts, without
 from preset_instances import INSTANCES
 
-from fencepost.answers.requests import AskedRequests, ask_all, request_of, small_instances
+from fencepost.cli.requests import AskedRequests, ask_all, request_of, small_instances
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.simulation import simulate

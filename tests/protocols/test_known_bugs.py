@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.answers.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
-from fencepost.answers.known import KNOWN, chosen
-from fencepost.answers.losses import PUBLIC_LOSSES, Loss
+from fencepost.advice.affected import OF_BOOKKEEPER, bugs_of_releases, has, mended, unless
+from fencepost.advice.known import KNOWN, chosen
+from fencepost.advice.losses import PUBLIC_LOSSES, Loss
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_text import heading
 from fencepost.encoding.check import check

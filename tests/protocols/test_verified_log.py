@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from guard_conjuncts import conjuncts, without
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.advice import Advice
+from fencepost.advice.advice import Advice
 from fencepost.cli.main import run
 from fencepost.quorums.deployment import Deployment
 

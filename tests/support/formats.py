@@ -14,6 +14,7 @@ from typing import Any
 
 from fencepost.cli.commands.certify import CERTIFIED
 from fencepost.cli.commands.check_count import COUNT_OF_STATES
+from fencepost.cli.commands.conform_free import FREE_RUNS
 from fencepost.cli.commands.export_trace import REPLAYS
 from fencepost.cli.commands.follow import FOLLOW
 from fencepost.cli.commands.follow_ledgers import FOLLOW_LEDGERS
@@ -77,6 +78,7 @@ _NAMED: tuple[Keys, ...] = (
         COUNT_OF_STATES,
         FOLLOW,
         FOLLOW_LEDGERS,
+        FREE_RUNS,
         WEAKENED,
         TRACE,
         PATH,

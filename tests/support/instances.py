@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from preset_instances import TWO_THAT_BOOT as INSTANCE
-from preset_instances import InstanceExpectations
+from preset_instances import TWO_THAT_BOOT, InstanceExpectations
 
-from fencepost.answers.known import KNOWN, chosen, decide
+from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.random_executions import random_execution
@@ -90,7 +89,7 @@ def found(run: Run) -> Result:
 
 def differences(way: InstanceExpectations) -> dict[str, int | str]:
     """Return the settings in which a way to boot differs from the instance of the proposal."""
-    return {name: value for name, value in way[0].settings.items() if INSTANCE.get(name) != value}
+    return {name: value for name, value in way[0].settings.items() if TWO_THAT_BOOT.get(name) != value}
 
 
 def number(value: Value) -> int:

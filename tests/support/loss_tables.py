@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-from fencepost.answers.known import KNOWN
-from fencepost.answers.losses import CONDITIONS, HOLDS, LEVELS, LOSSES, VARIANTS, WHEN, WHO, document, loss_of
+from fencepost.advice.known import KNOWN
+from fencepost.advice.losses import CONDITIONS, HOLDS, LEVELS, LOSSES, VARIANTS, WHEN, WHO, document, loss_of
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml
 from fencepost.encoding.errors import BadInput

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from pytest import MonkeyPatch
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.cli.main import run
 from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT
 from fencepost.encoding.concrete.replay import Replayer

@@ -11,4 +11,4 @@ from fencepost.encoding.engine.verdicts import Result
 def object_of(result: Result) -> dict[str, Any]:
     """Return the object of a result, with nothing that the command adds."""
     nothing = dict.fromkeys(("uncertified", "try_next", "instance"))
-    return result_object(result, **nothing, known=(), false_because=())
+    return result_object(result, **nothing, known=(), may_hide=(), false_because=())

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.answers.checked import (
+from fencepost.advice.checked import (
     CAN,
     CANNOT,
     OTHER,
-    Cell,
+    LossCell,
     cells,
     differences,
     finished,
@@ -21,8 +21,8 @@ from fencepost.answers.checked import (
     sizes,
     written,
 )
-from fencepost.answers.losses import LOSSES, Loss, possible
-from fencepost.answers.setups import SIZES, Setup
+from fencepost.advice.losses import LOSSES, Loss, possible
+from fencepost.advice.setups import SIZES, Setup
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.stripes import Configuration
 from fencepost.sweeps.advice_cases import ask, case_of, digest_of
@@ -35,7 +35,7 @@ GRID = {size: cells(*size) for size in sizes() if (str(size[0]), str(size[1])) i
 """The cells of the sizes that the manifest has."""
 
 
-def cell(name: str, configuration: Configuration, bookies: int) -> Cell:
+def cell(name: str, configuration: Configuration, bookies: int) -> LossCell:
     return next(one for one in GRID[configuration, bookies] if one.name == name)
 
 

@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from fencepost.answers.affected import bugs_of_releases, has
-from fencepost.answers.losses import (
+from fencepost.advice.affected import bugs_of_releases, has
+from fencepost.advice.losses import (
     LEVELS,
     LOSSES,
     OF_SETTINGS,
@@ -19,7 +19,7 @@ from fencepost.answers.losses import (
     impossible,
     possible,
 )
-from fencepost.answers.setups import SIZES, Setup, holds
+from fencepost.advice.setups import SIZES, Setup, holds
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.quorums.stripes import Configuration, configurations
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from fencepost.answers.known import KNOWN, named
-from fencepost.answers.losses import LOSSES, PUBLIC_LOSSES, possible
-from fencepost.answers.outside import NUMBERS, PHRASES, answers_to
-from fencepost.answers.setups import Setup
-from fencepost.answers.steps import LOG_LINES, action_of
+from fencepost.advice.known import KNOWN, named
+from fencepost.advice.losses import LOSSES, PUBLIC_LOSSES, possible
+from fencepost.advice.outside import NUMBERS, PHRASES, answers_to
+from fencepost.advice.setups import Setup
+from fencepost.advice.steps import LOG_LINES, action_of
 from fencepost.cli.main import run
 from fencepost.quorums.stripes import Configuration
 

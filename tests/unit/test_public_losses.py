@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.answers.known import KNOWN
-from fencepost.answers.losses import CONDITIONS, FEATURES, LEVELS, PUBLIC_LOSSES, possible
-from fencepost.answers.setups import Setup
-from fencepost.answers.steps import action_of
+from fencepost.advice.known import KNOWN
+from fencepost.advice.losses import CONDITIONS, FEATURES, LEVELS, PUBLIC_LOSSES, possible
+from fencepost.advice.setups import Setup
+from fencepost.advice.steps import action_of
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS
 from fencepost.quorums.stripes import Configuration
 

@@ -21,7 +21,7 @@ from fencepost.encoding.engine.clauses import clause_text
 from fencepost.encoding.engine.limits import abc_program
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.formulas.aiger import WRONG, CircuitBuilder
-from fencepost.encoding.formulas.and_inverter import FALSE, Graph, Literal, Translation, leaf
+from fencepost.encoding.formulas.and_inverter import FALSE, AndInverterGraph, Literal, Translation, leaf
 from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.protocol import load
@@ -181,7 +181,7 @@ def test_every_connective_is_translated() -> None:
         (iff(a, disj((b, c))), lambda a, b, c: a == (b or c)),
     ]
     for formula, holds in meant:
-        graph = Graph(3)
+        graph = AndInverterGraph(3)
         literal = Translation(graph, [(v, leaf(n)) for n, v in enumerate(variables)])(formula)
         machine = Machine(["a", "b", "c"], [], [], [], {"it": literal}, graph.gates, [])
         for inputs in itertools.product((False, True), repeat=3):
@@ -190,7 +190,7 @@ def test_every_connective_is_translated() -> None:
 
 
 def test_equal_gates_are_one() -> None:
-    graph = Graph(2)
+    graph = AndInverterGraph(2)
     assert graph.both(leaf(0), leaf(1)) == graph.both(leaf(1), leaf(0))
     assert len(graph.gates) == 1
 

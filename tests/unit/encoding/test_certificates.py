@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.cli.main import run
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import InternalError

@@ -44,7 +44,7 @@ from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.lifting import samples
-from fencepost.encoding.rounds.reachability import Origin, Reachability
+from fencepost.encoding.rounds.reachability import PathEnd, Reachability
 from fencepost.encoding.solving import logic as truth
 from fencepost.encoding.solving.logic import Formula, neg
 from support.aiger import Beside
@@ -291,7 +291,7 @@ def test_a_question_about_a_state_begins_in_that_state(
     system = counter()
     replayer, actions = Replayer(system, SUBJECT), [system.ground_actions[0]] * 2
     state = replayer.follow(actions, (), (1, 0))[-1]
-    origin, goal = Origin(tuple(actions), (), state, (1, 0)), system.state.families[0][()] == 4
+    origin, goal = PathEnd(tuple(actions), (), state, (1, 0)), system.state.families[0][()] == 4
     if planted:
         template = Reachability._template
         beginning = lambda self: replace(

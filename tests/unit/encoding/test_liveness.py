@@ -13,13 +13,17 @@ from typing import Any
 
 import pytest
 
+from fencepost.encoding.check import decide
 from fencepost.encoding.concrete.lassos import replay_lasso
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import FoundPath, Visited
-from fencepost.encoding.engine.verdicts import LiveBasis, Result, Verdict
+from fencepost.encoding.engine.verdicts import Live, LiveBasis, Result, Verdict
 from fencepost.encoding.enumeration.process import enumerate_states
 from fencepost.encoding.errors import BadInput, ModelError
+from fencepost.encoding.evidence.contents import contents_of, fill
+from fencepost.encoding.evidence.manifests import read_manifest
+from fencepost.encoding.evidence.recheck import Rejected, certify_or_reject
 from fencepost.encoding.language import (
     BOOL,
     Action,
@@ -40,7 +44,7 @@ from fencepost.encoding.language.system import Liveness
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.liveness import fair_components, lasso_search, live_check, monitor, state_graph
 from fencepost.encoding.liveness.ending import every_execution_ends
-from fencepost.encoding.liveness.lasso_search import FoundLasso, Unmet
+from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.liveness.monitor import Monitored
 from support.against_exploring import seeds_of_each_tier
@@ -56,7 +60,7 @@ def searched(system: System, module: Any = lasso_search) -> tuple[FoundLasso | N
     found = list(module.search_lassos(system, system.liveness, {}, None))
     assert type(found[-1]).__name__ == "Visited"
     lasso = next((m for m in found if type(m).__name__ == "FoundLasso"), None)
-    return lasso, not any(type(m).__name__ == "Unmet" for m in found)
+    return lasso, not any(type(m).__name__ == "UnmetFairness" for m in found)
 
 
 def refuted(monitored: Monitored) -> bool:
@@ -110,6 +114,34 @@ def test_a_check_by_solvers_agrees_with_a_plain_search(seeds: range) -> None:
         violated, met = is_violated(drawn(seed))
         expected = Verdict.VIOLATED if violated else Verdict.PROVED if met else Verdict.VACUOUS
         assert result_of(system_of(drawn(seed)), limits).verdict is expected, seed
+
+
+@seeds_of_each_tier(1, 4, 30)
+def test_no_certificate_of_a_violated_property_stands(seeds: range, tmp_path: Path) -> None:
+    """Each kind of monitored system is proved on its own. A certificate stands if the property holds."""
+    stood = 0
+    for seed in seeds:
+        system = system_of(drawn(seed))
+        for by, rounds in ((LiveBasis.ENDS, None), (LiveBasis.ROUNDS, 2), (LiveBasis.LOOPS, None)):
+            folder = tmp_path / f"{seed}-{by.value}"
+            folder.mkdir()
+            if stands(system, by, rounds, folder):
+                assert is_violated(drawn(seed)) == (False, True), (seed, by)
+                stood += 1
+    assert stood or len(seeds) < 3
+
+
+def stands(system: System, by: LiveBasis, rounds: int | None, folder: Path) -> bool:
+    """Return whether the claim about a monitored system is proved, and its certificate stands."""
+    (prop,), subject = system.liveness, Bare(system).subject
+    watched = monitor.monitored(system, subject, prop, by, rounds, ())
+    (result,) = decide(watched, [watched.claim], Limits(engines=("ic3",), timeout=600)).results
+    if result.verdict is not Verdict.PROVED:
+        return False
+    proved = [replace(result, live=Live(by, rounds, ()))]
+    list(fill(system, subject, contents_of(proved, {}, False), folder))
+    found = list(certify_or_reject(folder, read_manifest(folder), system, subject.system))
+    return not isinstance(found[-1], Rejected)
 
 
 def result_of(system: System, limits: Limits = Limits(timeout=600)) -> Result:  # noqa: B008 - frozen
@@ -614,4 +646,4 @@ def test_a_property_of_liveness_is_no_property_about_states() -> None:
         choose(made, ("live",))
 
 
-_ = Unmet, Visited
+_ = UnmetFairness, Visited

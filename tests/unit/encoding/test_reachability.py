@@ -16,14 +16,14 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.rounds.reachability import Origin, Reachability, ReachabilityAnswer
+from fencepost.encoding.rounds.reachability import PathEnd, Reachability, ReachabilityAnswer
 from support.generated import by_seeds, generate
 
 SUBJECT = Subject("generated", {}, {})
 LIMITS = Limits(timeout=600)
 
 
-def begun(replayer: Replayer, chance: random.Random) -> Origin:
+def begun(replayer: Replayer, chance: random.Random) -> PathEnd:
     """Return the end of a simulation of a few steps, in which something is lost or not."""
     system, concrete = replayer.system, replayer.concrete
     lost = [variable.name for variable in system.choices if chance.random() < 0.5]
@@ -34,10 +34,10 @@ def begun(replayer: Replayer, chance: random.Random) -> Origin:
             break
         actions.append(chance.choice(steps).action)
         states.append(replayer.after(actions[-1], states))
-    return Origin(tuple(actions), tuple(lost), states[-1])
+    return PathEnd(tuple(actions), tuple(lost), states[-1])
 
 
-def undecided(concrete: Concrete, start: Origin) -> State:
+def undecided(concrete: Concrete, start: PathEnd) -> State:
     """Return the state in which every choice is open that is neither true nor was read."""
     looked = {place for action in start.actions for place in concrete.step(action).choices}
     state = bytearray(start.state)
@@ -47,7 +47,7 @@ def undecided(concrete: Concrete, start: Origin) -> State:
     return bytes(state)
 
 
-def distance(concrete: Concrete, start: Origin, goal: Term | GroundAction) -> int | None:
+def distance(concrete: Concrete, start: PathEnd, goal: Term | GroundAction) -> int | None:
     """Return the fewest steps to the goal, by visiting all states; None if it cannot be reached."""
 
     def reached(state: State) -> bool:
@@ -71,7 +71,7 @@ def goals(system: System) -> Iterator[Term | GroundAction]:
     yield ~system.properties[0].holds
 
 
-def answered(replayer: Replayer, start: Origin, goal: Term | GroundAction) -> ReachabilityAnswer:
+def answered(replayer: Replayer, start: PathEnd, goal: Term | GroundAction) -> ReachabilityAnswer:
     question = Reachability(replayer, start, goal, LIMITS)
     try:
         return question.hear(60)

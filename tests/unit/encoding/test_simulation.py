@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.encoding.concrete import simulation
 from fencepost.encoding.concrete.simulation import Simulation, simulate
 from fencepost.encoding.forms.counterexample import read_by

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.answers.asked_setup import asked_setup
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.asked_setup import asked_setup
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.releases import NEWEST, STORAGES_READ
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
@@ -38,7 +38,7 @@ def test_advice_refuses_a_storage_that_no_release_was_read_with(
     with pytest.raises(BadInput, match=r"^direct: no release was read with this storage.*; valid: sorted, "):
         asked_setup(3, 3, 2, 4, storage="direct")
     read = {**STORAGES_READ, "direct": "bookie/DirectStorage.java"}
-    monkeypatch.setattr("fencepost.answers.asked_setup.STORAGES_READ", read)
+    monkeypatch.setattr("fencepost.advice.asked_setup.STORAGES_READ", read)
     assert asked_setup(3, 3, 2, 4, storage="direct").setup.storage == "direct"
 
 
@@ -76,7 +76,7 @@ def test_a_bug_of_second_copies_is_there_if_the_row_says_so(monkeypatch: pytest.
 PIECES = """
 from fencepost.quorums.storages import STORAGES, BookieStorage
 STORAGES["direct"] = BookieStorage("org.example.DirectStorage", "replaces", "files", "at-once")
-from fencepost.answers.setups import TRAITS, Setup
+from fencepost.advice.setups import TRAITS, Setup
 from fencepost.quorums.storages import STORAGES
 from fencepost.quorums.stripes import Configuration
 from fencepost.realcode.release_behaviour import DRIVEN_ON

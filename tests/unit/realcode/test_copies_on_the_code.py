@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters

@@ -420,3 +420,12 @@ def test_the_scripts_of_the_mark_end_as_the_releases_say(
         found = reproduce(script_trace(name), Setting(lib.release, "db"), harness)
     mended = refused is not None and ordered(lib.release) >= refused
     assert (found.ending, found.as_release) == (Ending.REFUSED if mended else Ending.REPRODUCED, True)
+
+
+def test_free_runs_are_executions_of_the_model(lib: Library, tmp_path: Path) -> None:
+    """The same logs are refused by a model in which a client times out only if a message is lost."""
+    if ordered(lib.release) < (4, 14, 0):
+        pytest.skip("free runs were not tried on this release")
+    free = ["conform", "bookkeeper", "--free", "--logs", str(tmp_path)]
+    assert run([*free, "--runs", "10", "--bookkeeper", str(lib.folder)]) == 0
+    assert run([*free, "--release", lib.release, "--set", "timeouts=lost-only"]) == 1

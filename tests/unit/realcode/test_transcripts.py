@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.known import KNOWN, chosen
+from fencepost.advice.known import KNOWN, chosen
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.encoding.engine.limits import Minimize
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find

@@ -352,6 +352,7 @@ public final class HeldClient extends BookKeeper {
         Held held = new Held(name, kind, "zk", -1);
         if (kind.equals("write-metadata")) {
             held.replaces = ((LongVersion) arguments[2]).getLongVersion();
+            held.content = ((LedgerMetadata) arguments[1]).getState().toString();
         }
         held.deliver = () -> {
             try {
@@ -392,13 +393,13 @@ public final class HeldClient extends BookKeeper {
         return Arrays.stream(arguments).anyMatch(a -> a instanceof Collection && ((Collection<?>) a).contains(offered));
     }
 
-    /** Gives the first bookie that is not left out: the ensemble's are offered first, and then the placed one. */
+    /** Gives the first bookie that is not left out: the ensemble's are offered first, and then the placed ones. */
     private BookieId replaced(Object[] arguments) throws BKException {
         List<BookieId> offered = new ArrayList<>();
         Arrays.stream(arguments).filter(a -> a instanceof List).forEach(
             a -> ((List<?>) a).forEach(bookie -> offered.add((BookieId) bookie)));
         if (replacement != null) {
-            offered.add(BookieId.parse(replacement));
+            Arrays.stream(replacement.split(",")).map(BookieId::parse).forEach(offered::add);
         }
         return offered.stream().filter(bookie -> !isLeftOut(bookie, arguments)).findFirst()
             .orElseThrow(BKException.BKNotEnoughBookiesException::new);
@@ -406,8 +407,11 @@ public final class HeldClient extends BookKeeper {
 
     /** Gives the placed bookie as the target of a re-replication, unless it is left out. Otherwise the policy chooses. */
     private Object target(Object real, Method method, Object[] arguments) throws Throwable {
-        BookieId placed = replacement == null ? null : BookieId.parse(replacement);
-        if (placed == null || !method.getName().equals("replaceBookie") || isLeftOut(placed, arguments)) {
+        if (replacement == null || !method.getName().equals("replaceBookie")) {
+            return pass(real, method, arguments);
+        }
+        BookieId placed = BookieId.parse(replacement);
+        if (isLeftOut(placed, arguments)) {
             return pass(real, method, arguments);
         }
         return EnsemblePlacementPolicy.PlacementResult.of(placed, EnsemblePlacementPolicy.PlacementPolicyAdherence.MEETS_STRICT);

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from fencepost.answers.affected import Bug, affected, bugs_of_releases, has
-from fencepost.answers.setups import TRAITS, Setup
+from fencepost.advice.affected import Bug, affected, bugs_of_releases, has
+from fencepost.advice.setups import TRAITS, Setup
 from fencepost.encoding.documents import parse_toml, whole
 from fencepost.properties.expectations import TABLES, Expectation, read
 from fencepost.protocols.bookkeeper.releases import TAGS, Change

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.answers.affected import span
-from fencepost.answers.known import KNOWN, Named, named
-from fencepost.answers.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, document
-from fencepost.answers.steps import LOG_LINES, STEPS, action_of, in_words_of
+from fencepost.advice.affected import span
+from fencepost.advice.known import KNOWN, Named, named
+from fencepost.advice.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, document
+from fencepost.advice.steps import LOG_LINES, STEPS, action_of, in_words_of
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.releases import NEWEST
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fencepost.answers.losses import LEVELS, WHEN, WHO, Loss, possible
-from fencepost.answers.setups import Setup
-from fencepost.answers.steps import STEPS, Step, steps_of
+from fencepost.advice.losses import LEVELS, WHEN, WHO, Loss, possible
+from fencepost.advice.setups import Setup
+from fencepost.advice.steps import STEPS, Precaution, steps_of
 from fencepost.encoding.language.state import amount
 from fencepost.protocols.bookkeeper.pulsar_releases import PulsarRelease, pulsars_with
 from fencepost.protocols.bookkeeper.releases import TAGS, ordered
@@ -29,12 +29,12 @@ class Ignored:
 
 
 @dataclass(frozen=True)
-class Change:
+class AdvisedChange:
     """Another release or setting, and the losses that it removes."""
 
     words: str
     setup: Setup
-    step: Step
+    step: Precaution
     removes: tuple[str, ...] = ()
     eases: tuple[str, ...] = ()
     """The losses that need more after it."""
@@ -51,7 +51,7 @@ class NumberedStep:
     """A step with its number and the losses that it is against."""
 
     number: int
-    step: Step
+    step: Precaution
     against: tuple[Loss, ...]
     done: bool
 
@@ -88,7 +88,7 @@ class Advice:
         return any(order.index(self.level(loss)) <= order.index(level) for loss in self.losses)
 
     @cached_property
-    def change(self) -> Change | None:
+    def change(self) -> AdvisedChange | None:
         """The one change of release or setting that removes most; None if none removes a loss."""
         now = possible(self.setup)
         best, least = None, self._weight(self.setup, now)
@@ -107,7 +107,7 @@ class Advice:
         one_fault = [one for one in counted if one.everything and order.index(one.level_in(setup)) < 3]
         return len(one_fault), *(levels[level] for level in LEVELS)
 
-    def _told(self, change: Change) -> Change:
+    def _told(self, change: AdvisedChange) -> AdvisedChange:
         after = {loss.name: loss.level_in(change.setup) for loss in possible(change.setup)}
         order = list(LEVELS)
         removes = tuple(loss.name for loss in self.losses if loss.name not in after)
@@ -122,7 +122,7 @@ class Advice:
     @cached_property
     def steps(self) -> list[NumberedStep]:
         """The steps: that of the change, then by time and by who does them; those that are done come last."""
-        against: dict[Step, list[Loss]] = {}
+        against: dict[Precaution, list[Loss]] = {}
         change = self.change
         for loss in self.losses:
             if change and loss.name in (*change.removes, *change.eases):
@@ -135,7 +135,7 @@ class Advice:
                 against[step] = []
         first = change.step if change else None
 
-        def place(step: Step) -> tuple[bool, bool, int, int]:
+        def place(step: Precaution) -> tuple[bool, bool, int, int]:
             done = step.is_done(self.setup)
             return done, step is not first, WHEN.index(step.when), WHO.index(step.who)
 
@@ -145,7 +145,7 @@ class Advice:
             for number, step in enumerate(ordered_steps, 1)
         ]
 
-    def words(self, step: Step) -> str:
+    def words(self, step: Precaution) -> str:
         """Return a step in the words of the release, with the keys of the files for persistence."""
         text = step.text_in(self.setup.release)
         return text.replace(CHARTS_PERSISTENCE, self.persistence or CHARTS_PERSISTENCE)
@@ -164,32 +164,36 @@ class Advice:
 COMPACTION = "transactional-compaction"
 
 
-def _changes(setup: Setup, deployment: Deployment) -> Iterator[Change]:
+def _changes(setup: Setup, deployment: Deployment) -> Iterator[AdvisedChange]:
     """Yield each single change that may remove losses, of changes that remove as much the nearest first."""
     e, wq, aq = setup.configuration.sizes
     if "ephemeral-disks" in setup.features:
         step = STEPS["persistent-volumes"]
-        yield Change("persistent volumes", _without(setup, "ephemeral-disks"), step)
+        yield AdvisedChange("persistent volumes", _without(setup, "ephemeral-disks"), step)
     if aq == 1:
         sizes = Configuration(max(e, 2), max(wq, 2), 2)
         bookies = max(setup.bookies, sizes.ensemble + min(1, setup.bookies - e))
         words = f"{sizes} on {amount(bookies, 'bookie')}"
         text = f"Keep two copies: {words} for new ledgers, in broker.conf and in each namespace policy."
         other = replace(setup, configuration=sizes, bookies=bookies)
-        yield Change(words, other, Step("clients", "change", text))
+        yield AdvisedChange(words, other, Precaution("clients", "change", text))
     if not setup.journal:
-        yield Change("journalWriteData=true", replace(setup, journal=True), STEPS["journal-on"])
+        yield AdvisedChange("journalWriteData=true", replace(setup, journal=True), STEPS["journal-on"])
     if not setup.sync:
-        yield Change("journalSyncData=true", replace(setup, journal=True, sync=True), STEPS["sync-on"])
+        yield AdvisedChange("journalSyncData=true", replace(setup, journal=True, sync=True), STEPS["sync-on"])
     if e > wq:
         other = replace(setup, configuration=Configuration(wq, wq, aq))
-        yield Change(f"E = WQ = {wq}", other, STEPS["unstriped"])
+        yield AdvisedChange(f"E = WQ = {wq}", other, STEPS["unstriped"])
     for feature, words, step in (
         ("no-collection", "gcOverreplicatedLedgerWaitTime=0", STEPS["no-collection"]),
-        (COMPACTION, "useTransactionalCompaction=true", Step("bookies", "change", COMPACT, rules_out=True)),
+        (
+            COMPACTION,
+            "useTransactionalCompaction=true",
+            Precaution("bookies", "change", COMPACT, rules_out=True),
+        ),
     ):
         if feature not in setup.features:
-            yield Change(words, replace(setup, features=setup.features | {feature}), step)
+            yield AdvisedChange(words, replace(setup, features=setup.features | {feature}), step)
     now = ordered(setup.release)
     later = [release for release in TAGS if ordered(release) > now]
     for release in sorted(later, key=lambda one: (ordered(one)[:2] != now[:2], ordered(one))):
@@ -202,8 +206,8 @@ def _changes(setup: Setup, deployment: Deployment) -> Iterator[Change]:
                 f"Run bookies and clients with BookKeeper {release} or later of its line; Pulsar's brokers "
                 f"are clients.{of_pulsar} Check the version in the first lines of each log."
             )
-            step = Step("bookies", "change", text, rules_out=True)
-            yield Change(f"BookKeeper {release}", replace(setup, release=release), step)
+            step = Precaution("bookies", "change", text, rules_out=True)
+            yield AdvisedChange(f"BookKeeper {release}", replace(setup, release=release), step)
 
 
 COMPACT = "Set useTransactionalCompaction=true on each bookie."

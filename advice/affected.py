@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.releases import NEWEST, RULES, TAGS, Rule
 from fencepost.protocols.ledger_copies import releases as of_copies

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
-from fencepost.answers.loss_questions import LossQuestion, any_other, question
-from fencepost.answers.losses import LOSSES, Loss
-from fencepost.answers.setups import SETTINGS, SIZES, Setup
+from fencepost.advice.loss_questions import LossQuestion, any_other, question
+from fencepost.advice.losses import LOSSES, Loss
+from fencepost.advice.setups import SETTINGS, SIZES, Setup
 from fencepost.encoding.documents import whole
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
@@ -50,7 +50,7 @@ CAN, CANNOT, UNDECIDED = "violated", "proved", "undecided"
 
 
 @dataclass(frozen=True)
-class Cell:
+class LossCell:
     """A question about a loss at one size, with what its condition says."""
 
     name: str
@@ -95,13 +95,13 @@ def sizes(largest: int = LARGEST) -> list[tuple[Configuration, int]]:
     return sorted(found, key=lambda size: (size[0].ensemble, size[1], size[0].sizes))
 
 
-def cells(configuration: Configuration, bookies: int, losses: Sequence[Loss] = LOSSES) -> list[Cell]:
+def cells(configuration: Configuration, bookies: int, losses: Sequence[Loss] = LOSSES) -> list[LossCell]:
     """Return the cells of one size. A question that several settings share is asked once.
 
     A loss is asked about in the newest release that has it, with each storage and journal mode that its
     condition allows. Settings that no model has are given as the condition needs them.
     """
-    found: dict[object, Cell] = {}
+    found: dict[object, LossCell] = {}
     for storage in STORAGES:
         for journal, sync, checks in JOURNALS.values():
             asked = Setup(configuration, bookies, "", journal, checks, storage, sync)
@@ -114,7 +114,7 @@ def cells(configuration: Configuration, bookies: int, losses: Sequence[Loss] = L
     return [*found.values(), *others]
 
 
-def _of_losses(asked: Setup, losses: Sequence[Loss]) -> Iterator[Cell]:
+def _of_losses(asked: Setup, losses: Sequence[Loss]) -> Iterator[LossCell]:
     """Yield the cells of one storage and journal mode, of rows with one name the first that fits."""
     names = set[str]()
     for loss in (one for one in losses if one.bug and one.name not in names):
@@ -123,7 +123,7 @@ def _of_losses(asked: Setup, losses: Sequence[Loss]) -> Iterator[Cell]:
         if loss.needs - SIZES.keys() <= setup.traits:
             names.add(loss.name)
             there = [one for one in losses if one.bug and one.is_in(release)]
-            yield Cell(loss.name, setup, question(loss, setup, there), not loss.unmet(setup))
+            yield LossCell(loss.name, setup, question(loss, setup, there), not loss.unmet(setup))
 
 
 def at_sizes(known: Expectation, given: Mapping[str, str]) -> Expectation:
@@ -159,9 +159,9 @@ def _switch_of(known: Expectation) -> dict[str, str]:
     return {known.switch: known.broken} if known.switch else {}
 
 
-def _other(setup: Setup) -> Cell:
+def _other(setup: Setup) -> LossCell:
     """Return the cell about a loss that no row explains, with each bug of the release mended."""
-    return Cell(OTHER, setup, any_other(setup, _bugs_in(setup.release)), can_happen=False)
+    return LossCell(OTHER, setup, any_other(setup, _bugs_in(setup.release)), can_happen=False)
 
 
 def _bugs_in(release: str) -> list[Loss]:
@@ -207,7 +207,7 @@ def written(lines: Mapping[Place, Line]) -> str:
     return "".join(f"{lines[place]}\n" for place in sorted(lines, key=order))
 
 
-def differences(asked: Iterable[Cell], lines: Mapping[Place, Line]) -> list[str]:
+def differences(asked: Iterable[LossCell], lines: Mapping[Place, Line]) -> list[str]:
     """Return the cells whose condition says something else than the manifest."""
     return [
         f"{' '.join(cell.place)}: the condition says {cell.expected}, the search {lines[cell.place].verdict}"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from fencepost.answers.advice import Advice, Ignored
-from fencepost.answers.asked_release import AskedRelease, asked_pulsar, asked_release
-from fencepost.answers.known import full_names
-from fencepost.answers.losses import FEATURES, LOSSES
-from fencepost.answers.setups import Setup
+from fencepost.advice.advice import Advice, Ignored
+from fencepost.advice.asked_release import AskedRelease, asked_pulsar, asked_release
+from fencepost.advice.known import full_names
+from fencepost.advice.losses import FEATURES, LOSSES
+from fencepost.advice.setups import Setup
 from fencepost.encoding import keys as k
 from fencepost.encoding.documents import Key, has_keys, parse_toml, read_text
 from fencepost.encoding.errors import BadInput, unknown_name

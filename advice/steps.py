@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.answers.losses import Loss, document
-from fencepost.answers.setups import Setup
+from fencepost.advice.losses import Loss, document
+from fencepost.advice.setups import Setup
 from fencepost.protocols.bookkeeper.releases import ordered
 
 
@@ -35,7 +35,7 @@ class LogLine:
 
 
 @dataclass(frozen=True)
-class Step:
+class Precaution:
     """One thing to do against losses."""
 
     who: str
@@ -68,17 +68,17 @@ def in_words_of(release: str, text: str) -> str:
     return text.format_map({name: line.said_in(release) for name, line in LOG_LINES.items()})
 
 
-STEPS: Mapping[str, Step] = {
-    name: Step(**row | {"done_by": frozenset(row.get("done_by", ()))})
+STEPS: Mapping[str, Precaution] = {
+    name: Precaution(**row | {"done_by": frozenset(row.get("done_by", ()))})
     for name, row in document("steps.toml").items()
 }
 """The steps that several losses share, by name."""
 
 
-def steps_of(loss: Loss) -> Sequence[Step]:
+def steps_of(loss: Loss) -> Sequence[Precaution]:
     """Return the steps against a loss: those of the table, or the one of its own row."""
     named = [STEPS[name] for name in loss.steps]
-    return named or [Step(loss.who, loss.when, loss.action)]
+    return named or [Precaution(loss.who, loss.when, loss.action)]
 
 
 def action_of(loss: Loss, release: str) -> str:

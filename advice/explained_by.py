@@ -6,9 +6,9 @@ have the same fix, and one of them may need two crashes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from fencepost.answers.known import KNOWN
+from fencepost.advice.known import KNOWN
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
@@ -53,6 +53,20 @@ def names_of(result: Result) -> list[str]:
     return list(dict.fromkeys(name for one in found for name in one)) if all(found) else []
 
 
+def others(trace: Trace, named: Collection[str]) -> list[str]:
+    """Return the known bugs beside those `named` that this violation may hide, in the order of the table.
+
+    The instance of the trace has their rules, and they violate the same property, maybe with other settings.
+    """
+    protocol = find(trace.protocol)
+    alike = [
+        known for known in KNOWN if known.property == trace.property and _has_rule(known, protocol, trace)
+    ]
+    said = {known.wrong for known in KNOWN if known.name in named}
+    first = {known.wrong: known.name for known in reversed(alike) if known.wrong not in said}
+    return [known.name for known in alike if first.get(known.wrong) == known.name]
+
+
 def _has_faults_of(known: Expectation, trace: Trace) -> bool:
     """Return whether the trace has each kind of fault that the bug's row allows, and enough crashes.
 
@@ -74,14 +88,19 @@ def faults_of(known: Expectation) -> dict[str, int]:
 
 
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
-    """Return whether the trace's instance has the bug's switch at the value that brings the bug.
+    """Return whether the trace's instance has the bug's rule.
 
     It must also have the layers that the bug's row turns on: parameters that are 0 unless given.
     """
-    same = type(find(known.protocol).defaults) is type(protocol.defaults)
     layers = [o.name for o in options(protocol.defaults) if o.default == 0 and not o.limits_faults]
     has_layers = all(trace.parameters.get(name) for name in layers if known.settings.get(name))
-    return same and has_layers and trace.switches.get(known.switch or "") == known.broken
+    return has_layers and _has_rule(known, protocol, trace)
+
+
+def _has_rule(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
+    """Return whether the trace's instance has the bug's switch at the value that brings the bug."""
+    same = type(find(known.protocol).defaults) is type(protocol.defaults)
+    return same and trace.switches.get(known.switch or "") == known.broken
 
 
 def _is_fixed(protocol: Protocol, trace: Trace, fix: dict[str, str]) -> bool:

@@ -80,7 +80,7 @@ class CheckedRequest:
         results = self.outcome.results
         if all(result.trace is None for result in results):
             return [[] for _ in results]
-        from fencepost.answers.explained_by import names_of
+        from fencepost.advice.explained_by import names_of
 
         return [names_of(result) for result in results]
 

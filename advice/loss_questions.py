@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fencepost.answers.affected import OF_COPIES
-from fencepost.answers.losses import LOST, Loss
-from fencepost.answers.setups import Setup
+from fencepost.advice.affected import OF_COPIES
+from fencepost.advice.losses import LOST, Loss
+from fencepost.advice.setups import Setup
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.answers.losses import Loss, document
-from fencepost.answers.setups import Setup
+from fencepost.advice.losses import Loss, document
+from fencepost.advice.setups import Setup
 from fencepost.protocols.bookkeeper.releases import ordered
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fencepost.answers.requests import AskedRequests, reaches
+from fencepost.cli.requests import AskedRequests, reaches
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.protocol import Instance

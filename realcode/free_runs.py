@@ -1,0 +1,136 @@
+"""Free runs: the real code runs by chance, and the model judges the log of each run."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.terms import Term
+from fencepost.encoding.logs.events import read_logs
+from fencepost.encoding.logs.following import Fit, LogAnswer, follow
+from fencepost.protocols.ledger_copies.parameters import CopiesParameters
+from fencepost.realcode.conformance import grounds, parameters_of
+from fencepost.realcode.harness_session import HarnessSession
+from fencepost.realcode.observations import observed
+from fencepost.realcode.run_instances import Settings
+from fencepost.realcode.runs import Ground
+from fencepost.realcode.scheduler import FreeRun, Line
+
+PAIR: Settings = {
+    "bookies": 3,
+    "ensemble": 2,
+    "write_quorum": 2,
+    "ack_quorum": 2,
+    "entries": 2,
+    "recoverers": 1,
+    "fragments": 3,
+}
+"""The instance of free runs, unless settings are given: 2/2/2 on three bookies, one of them spare."""
+
+NOT_DRIVEN = ("silent", "crashes", "restarts", "forces", "readers", "deletions", "journals", "racks")
+"""The sizes that must be 0: the scheduler causes nothing of this kind."""
+
+SHORTEST, LONGEST = 15, 45
+"""The limits on the choices of a run."""
+
+SECONDS = 60.0
+"""The seconds after which a log is undecided."""
+
+LOGGED = (
+    "create ledger",
+    "push",
+    "handle add",
+    "receive ack",
+    "receive fenced",
+    "begin change",
+    "commit change",
+    "commit and continue",
+    "abandon change",
+    "begin recovery",
+    "handle fence",
+    "receive fence answer",
+    "send reads",
+    "handle read",
+    "receive read answer",
+    "write back",
+    "finish recovery",
+    "adopt close",
+    "close ledger",
+    "withdraw",
+    "abandon recovery",
+    "try invalid fragment",
+)
+"""The actions that have a line whenever they happen. The last two never happen in free runs.
+
+All other actions of the model happen inside a client, and are not seen from outside.
+"""
+
+
+def written(lines: Sequence[Line]) -> str:
+    """Return the text of a log."""
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+EXPLAINED = 3
+"""The departures whose contradicting lines are searched for. Each search takes some seconds."""
+
+
+@dataclass
+class FreeRuns:
+    """The judgements on the logs of free runs."""
+
+    ground: Ground
+    answers: dict[str, LogAnswer] = field(default_factory=dict)
+    """The answer by the name of the log."""
+
+    def named(self, fit: Fit) -> list[str]:
+        """Return the names of the logs with that answer."""
+        return [name for name, answer in self.answers.items() if answer.fit is fit]
+
+    def judge(self, log: Path) -> None:
+        """Judge a log."""
+        found = self._judged(log, explains=False)
+        if found.fit is Fit.NONE and len(self.named(Fit.NONE)) < EXPLAINED:
+            found = self._judged(log, explains=True)
+        self.answers[log.name] = found
+
+    @cached_property
+    def _observed(self) -> Mapping[str, Term]:
+        return observed(self.ground.ledger)
+
+    def _judged(self, log: Path, explains: bool) -> LogAnswer:
+        system = self.ground.instance.system
+        valid = {schema.name for schema in system.schemas}
+        return follow(
+            self.ground.instance,
+            read_logs([log], system, {}),
+            timeout=SECONDS,
+            logged=[name for name in LOGGED if name in valid],
+            observed=self._observed,
+            explains=explains,
+            replayer=self.ground.replayer,
+        )
+
+
+def free_ground(protocol: str, settings: Settings, storage: str, release: str) -> Ground:
+    """Return the instance of free runs, with the rules of the release. Raises BadInput."""
+    (ground,) = grounds(protocol, {**PAIR, **settings}, storage, release)
+    if isinstance(ground.instance.parameters, CopiesParameters):
+        raise BadInput(
+            f"{protocol}: free runs are of one ledger's clients; give bookkeeper or bookkeeper-4.13"
+        )
+    if given := [name for name in NOT_DRIVEN if getattr(ground.instance.parameters, name)]:
+        raise BadInput(f"{given[0]}: free runs have none; leave it out")
+    return ground
+
+
+def take(session: HarnessSession, ground: Ground, seed: int, number: int) -> str:
+    """Take one free run and return its log."""
+    chance = random.Random(f"{seed} {number}")
+    run = FreeRun(session, parameters_of(ground.instance), chance)
+    return written(run.lines_of(chance.randint(SHORTEST, LONGEST)))

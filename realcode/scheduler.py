@@ -1,0 +1,374 @@
+"""The scheduler of free runs: it lets the real code run by chance, and writes the log.
+
+Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the
+requests that the clients have sent, and the answers that the bookies have given. It delivers them in any
+order that a connection keeps, drops them, or lets the client time out. Each choice is a line, and so is
+everything that the code does then without a further message. After each choice a line has the values that
+were observed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.encoding.language.traces import Json
+from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.values import WRITER
+from fencepost.realcode.drive.code import Code
+from fencepost.realcode.harness_session import HarnessSession
+from fencepost.realcode.observations import OWN_LAC, PLACED, UNANSWERED
+
+WEIGHTS = {
+    "push": 3.0,
+    "make": 0.5,
+    "close": 0.15,
+    "open": 0.5,
+    "deliver": 1.0,
+    "hand": 1.0,
+    "metadata": 0.7,
+    "time out": 0.12,
+    "drop": 0.04,
+}
+"""The weight of each choice of a kind, for one message or one call."""
+
+ACTION_OF = {
+    "add": "handle add",
+    "recovery-add": "handle add",
+    "fence": "handle fence",
+    "fencing-read": "handle read",
+}
+"""The bookie's action by the kind of a request."""
+
+Choice = tuple[str, Any]
+Line = dict[str, Any]
+
+
+@dataclass
+class FreeCode(Code):
+    """The code of a free run, with all requests that it has made and that may still be of use."""
+
+    fresh: list[Mapping[str, Any]] = field(default_factory=list)
+    """The requests since the last choice."""
+    store: list[Mapping[str, Any]] = field(default_factory=list)
+    """The requests to the metadata store that are held."""
+
+    def note(self, request: Mapping[str, Any]) -> None:
+        """Note a request."""
+        super().note(request)
+        self.fresh.append(request)
+        if request["to"] == "zk":
+            self.store.append(request)
+
+
+class FreeRun:
+    """One run of the code on a new ledger."""
+
+    def __init__(
+        self, session: HarnessSession, parameters: BookKeeperParameters, chance: random.Random
+    ) -> None:
+        """Leave the ledger of the run before."""
+        session.ask("forget")
+        self.code, self.parameters, self.chance = FreeCode(session, parameters, ()), parameters, chance
+        self.lines: list[Line] = []
+        self.held: dict[int, Mapping[str, Any]] = {}
+        """The requests that may reach their bookie."""
+        self.waits: dict[int, str] = {}
+        """The requests whose answer the client waits for, each with the answer, or an empty text."""
+        self.requests: dict[int, Mapping[str, Any]] = {}
+        self.entries = 0
+        """The entries that the application has made or pushed."""
+        self.made: list[int] = []
+        self.called: set[str] = set()
+        self.is_done = False
+        """Whether the writer has begun to close the ledger."""
+        self.ensembles: dict[str, list[str]] = {}
+        """The last ensemble of each client."""
+        self.changes: dict[str, int] = {}
+        """The ensemble changes that each client knows, its own among them."""
+        self.committed = 0
+        """The ensemble changes of the writer that are in the metadata."""
+        self.failed: dict[str, str] = {}
+        """The bookie for which each client waited last before it timed out."""
+        self.read_by: set[tuple[str, int]] = set()
+        """The reads that recoverers have sent."""
+        self.heard: set[tuple[str, int]] = set()
+        """The reads of which an answer was handed to the client."""
+        self.written: set[tuple[str, int]] = set()
+        """The entries that recoverers have written back."""
+
+    def lines_of(self, choices: int) -> list[Line]:
+        """Make that many choices, unless none is left or the ledger outgrows the instance; return the log."""
+        p = self.parameters
+        self.ensembles[WRITER] = [f"b{i}" for i in range(1, p.ensemble + 1)]
+        self.changes[WRITER] = 0
+        ensemble = ",".join(self.ensembles[WRITER])
+        self.code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
+        self._say("create ledger")
+        self._after(WRITER)
+        for _ in range(choices):
+            before, found = len(self.lines), list(self.choices())
+            if not found:
+                break
+            kind, about = self.chance.choices(found, [WEIGHTS[kind] for kind, _ in found])[0]
+            self._do(kind, about)
+            if max(self.changes.values()) >= p.possible_fragments:
+                del self.lines[before:]  # this change has no fragment in the instance
+                break
+        return self.lines
+
+    # What may come next.
+
+    def choices(self) -> Iterator[Choice]:
+        """Yield each choice: its kind, and the message or client that it is about."""
+        if not self.is_done and (self.made or self.entries < self.parameters.entries):
+            yield "push", None
+        if not self.is_done and not self.made and self.entries < self.parameters.entries:
+            yield "make", None
+        if not self.is_done:
+            yield "close", None
+        for number in range(1, self.parameters.recoverers + 1):
+            if f"r{number}" not in self.called and self.code.seen["metadata"]["state"] != "CLOSED":
+                yield "open", f"r{number}"
+        for request, one in self.held.items():
+            if self._is_next(one, self.held):
+                yield "deliver", request
+                yield "drop", request
+        answered = {request: self.requests[request] for request, answer in self.waits.items() if answer}
+        for request, one in answered.items():
+            if self._is_next(one, answered):
+                yield "hand", request
+        for request in self.waits:
+            if self._is_add(self.requests[request]):
+                yield "time out", request
+        yield from (("metadata", request["id"]) for request in self.code.store if "write" in request["kind"])
+
+    def _is_add(self, request: Mapping[str, Any]) -> bool:
+        return "add" in request["kind"]
+
+    def _is_next(self, request: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:
+        """Return whether no add of a lower entry is before this one on the same connection."""
+        if not self._is_add(request):
+            return True
+        way = request["client"], request["to"]
+        before = [o for o in others.values() if self._is_add(o) and (o["client"], o["to"]) == way]
+        return all(request["entry"] <= o["entry"] for o in before)
+
+    # One choice.
+
+    def _do(self, kind: str, about: Any) -> None:
+        doing: dict[str, Callable[[Any], None]] = {
+            "push": self._push,
+            "make": self._make,
+            "close": self._close,
+            "open": self._open,
+            "deliver": self._deliver,
+            "hand": self._hand,
+            "metadata": self._metadata,
+            "time out": self._time_out,
+            "drop": self._drop,
+        }
+        doing[kind](about)
+
+    def _place(self, client: str) -> None:
+        """Let any bookie take the place of a failed one."""
+        names = ",".join(f"b{i}" for i in range(1, self.parameters.bookies + 1))
+        self.code.ask("place", client=client, bookie=names)
+
+    def _make(self, _: None) -> None:
+        self.entries += 1
+        self.made.append(self.entries)
+        self.code.ask("make", client=WRITER, content=self.entries)
+
+    def _push(self, _: None) -> None:
+        if not self.made:
+            self.entries += 1
+        entry = self.made.pop(0) if self.made else self.entries
+        self._place(WRITER)
+        self.code.pushed.add(entry)
+        self.code.ask("push", client=WRITER, content=entry)
+        if any(self._is_add(request) for request in self.code.fresh):  # a handle that is closed sends none
+            self._say("push", entry=entry)
+        else:
+            self.code.pushed.discard(entry)
+        self._after(WRITER)
+
+    def _close(self, _: None) -> None:
+        self.is_done = True
+        self.code.ask("close", client=WRITER)
+        self._after(WRITER)
+
+    def _open(self, client: str) -> None:
+        self.called.add(client)
+        self.code.ask("open", client=client)
+        self.code.ask("metadata", client=client)
+        self.code.store = [one for one in self.code.store if one["client"] != client]
+        self.ensembles[client] = list(self.code.seen["metadata"]["fragments"][-1]["ensemble"])
+        self.changes[client] = self.committed
+        self._say("begin recovery", client=client)
+        self._after(client)
+
+    def _deliver(self, request: int) -> None:
+        one = self.held.pop(request)
+        answer = str(self.code.ask("deliver", id=request)["answer"])
+        if request in self.waits:
+            self.waits[request] = answer
+        self.code.look()
+        self._say(ACTION_OF[one["kind"]], **self._about(one))
+        self._after(one["to"])
+
+    def _hand(self, request: int) -> None:
+        one, answer = self.requests[request], self.waits.pop(request)
+        client, key = one["client"], (one["client"], one["entry"])
+        ignored = self._is_ignored(one)
+        if self._is_add(one):
+            self._place(client)
+        self.code.ask("hand", id=request)
+        action = {"fence": "receive fence answer", "fencing-read": "receive read answer"}.get(one["kind"])
+        if not ignored:
+            maybe = one["kind"] == "fencing-read" and key in self.heard
+            self._say(
+                action or ("receive ack" if answer == "OK" else "receive fenced"),
+                maybe or self._has_failed(client),
+                **self._about(one),
+            )
+        self.heard.add(key)
+        self._after(client)
+
+    def _is_ignored(self, request: Mapping[str, Any]) -> bool:
+        """Return whether the client takes no notice of the answer: what it asked for is over."""
+        client, entry = request["client"], request["entry"] + 1
+        if client == WRITER:
+            return self.is_done
+        if request["kind"] == "fence":
+            return client in self.code.reading
+        over = client in self.code.closing or {(client, entry)} & self.written
+        return (request["kind"] == "fencing-read" and bool(over)) or self._has_ended(client)
+
+    def _has_failed(self, client: str) -> bool:
+        """Return whether an add of the client has failed, after which an answer may do nothing."""
+        adds = [told for told in self.code.seen["told"] if told.startswith(f"{client}: add ")]
+        return any(not told.endswith(": OK") for told in adds)
+
+    def _has_ended(self, client: str) -> bool:
+        """Return whether the application was told that the ledger is closed, or that the recovery failed."""
+        ends = (f"{client}: closed: ", f"{client}: opened: ")
+        return any(told.startswith(ends) for told in self.code.seen["told"])
+
+    def _time_out(self, request: int) -> None:
+        del self.waits[request]
+        one = self.requests[request]
+        self.failed[one["client"]] = one["to"]
+        self._place(one["client"])
+        self.code.ask("time-out", id=request)
+        self._after(one["client"])
+
+    def _drop(self, request: int) -> None:
+        del self.held[request]
+
+    def _metadata(self, request: int) -> None:
+        """Deliver a metadata write. If it fails, the client reads the metadata again in the same step."""
+        one = next(one for one in self.code.store if one["id"] == request)
+        client, before = one["client"], self.code.seen["metadata"]
+        of_client = [other["id"] for other in self.code.store if other["client"] == client]
+        if client != WRITER:
+            self.code.ask("metadata", client=client)
+            self.code.store = [other for other in self.code.store if other["client"] != client]
+        else:
+            self._store_call(of_client.index(request), request)
+            while reads := [o for o in self.code.store if o["client"] == client and "read" in o["kind"]]:
+                of_client = [other["id"] for other in self.code.store if other["client"] == client]
+                self._store_call(of_client.index(reads[0]["id"]), reads[0]["id"])
+        now = self.code.seen["metadata"]
+        if client != WRITER:
+            if any(told.startswith(f"{client}: opened: OK") for told in self.code.seen["told"]):
+                self._say("adopt close" if before["state"] == "CLOSED" else "finish recovery", client=client)
+        elif one["content"] == "CLOSED":
+            if before["state"] != "CLOSED" and now["state"] == "CLOSED":
+                self._say("close ledger")
+            elif any(told.startswith(f"{client}: closed: ") for told in self.code.seen["told"]):
+                self._say("withdraw", True)
+        elif now["fragments"] != before["fragments"]:
+            self.committed += 1
+            self._say("commit change", self.parameters.has_chains, client=WRITER)
+            if self.parameters.has_chains:
+                self._say("commit and continue", True, client=WRITER)
+        else:
+            self._say("abandon change", self.is_done or self._has_failed(WRITER), client=WRITER)
+        self._after(client, follows=client == WRITER)
+
+    def _store_call(self, place: int, request: int) -> None:
+        self.code.ask("metadata", client=WRITER, calls=1, after=place)
+        self.code.store = [other for other in self.code.store if other["id"] != request]
+
+    # Lines.
+
+    def _about(self, request: Mapping[str, Any]) -> dict[str, Json]:
+        entry = {} if request["kind"] == "fence" else {"entry": request["entry"] + 1}
+        return {"client": request["client"], **entry, "bookie": request["to"]}
+
+    def _say(self, action: str, maybe: bool = False, /, **arguments: Json) -> None:
+        self.lines.append({"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})})
+
+    def _after(self, actor: str, follows: bool = False) -> None:
+        """Add lines for the requests that the code has sent, and one with the observed values."""
+        fresh, self.code.fresh = self.code.fresh, []
+        for one in fresh:
+            self._sent(one, follows)
+        values = self.code.observations(self.code.seen)
+        shown = {name: value for name, value in values.items() if self._is_told(name, actor)}
+        if actor not in self.code.seen["bookies"]:
+            shown |= self._placed()
+        self.lines.append({"after": shown})
+
+    def _is_told(self, name: str, actor: str) -> bool:
+        if name.startswith(("acknowledged", UNANSWERED)):
+            return actor == WRITER and (name.startswith("acknowledged") or not self.is_done)
+        if name == OWN_LAC:
+            return actor == WRITER and not (self.is_done or self._has_failed(WRITER))
+        if name.startswith("ensemble from "):
+            return False
+        if name in ("status", "last entry"):
+            return actor not in self.code.seen["bookies"]
+        return f"[{actor}" in name and not name.startswith(("limbo", "lac told"))
+
+    def _placed(self) -> dict[str, Json]:
+        """Return on which bookies each entry belongs, by the metadata."""
+        p, fragments = self.parameters, self.code.seen["metadata"]["fragments"]
+        found: dict[str, Json] = {}
+        for entry in range(1, p.entries + 2):
+            ensemble = [f["ensemble"] for f in fragments if f["first"] < entry][-1]
+            members = {ensemble[(entry - 1 + i) % p.ensemble] for i in range(p.write_quorum)}
+            found |= {f"{PLACED}[b{i}, {entry}]": f"b{i}" in members for i in range(1, p.bookies + 1)}
+        return found
+
+    def _sent(self, request: Mapping[str, Any], follows: bool) -> None:
+        """Note a request, with a line if the model sends it in a step of its own."""
+        client, kind, number = request["client"], request["kind"], request["id"]
+        if kind == "write-metadata":
+            if client == WRITER and request["content"] == "CLOSED":
+                self.is_done = True
+            elif client == WRITER:
+                self.changes[WRITER] += 1
+                if not follows:
+                    self._say("begin change", self.is_done or self._has_failed(WRITER), client=WRITER)
+        if request["to"] == "zk":
+            return
+        self.requests[number] = self.held[number] = request
+        self.waits[number] = ""
+        key = client, request["entry"] + 1
+        if kind == "fencing-read" and key not in self.read_by:
+            self.read_by.add(key)
+            self._say("send reads", client=client, entry=key[1])
+        if kind == "recovery-add":
+            if request["to"] not in self.ensembles[client]:
+                failed = self.failed[client]
+                self.ensembles[client] = [request["to"] if b == failed else b for b in self.ensembles[client]]
+                self.changes[client] += 1
+                self._say("begin change", client=client, failed=failed)
+                self._say("commit change", client=client, failed=failed, spare=request["to"])
+            if key not in self.written:
+                self.written.add(key)
+                self._say("write back", client=client, entry=key[1])

@@ -1,0 +1,184 @@
+"""Free runs: the model has the executions of the code, and a wrong model or a changed line is refused.
+
+The logs are of runs on BookKeeper 4.17.4 with sorted storage. `exchanges.json` has what one run asked of the
+code, and the answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.encoding.errors import BadInput
+from fencepost.encoding.logs.following import Fit
+from fencepost.realcode import free_runs
+from fencepost.realcode.free_runs import FreeRuns, free_ground, take
+from fencepost.realcode.harness_session import OutOfStep, Playback, dumped
+from fencepost.realcode.runs import Ground
+from fencepost.realcode.scheduler import FreeRun
+from support.realcode import run_kept as run
+
+KEPT = Path(__file__).parents[2] / "realcode" / "free"
+LOGS = ("recovered", "refused-change", "waiting-add")
+DEPARTS = KEPT / "departs" / "closed-by-another.jsonl"
+
+
+@cache
+def ground(**settings: str) -> Ground:
+    return free_ground("bookkeeper", settings, "sorted", "4.17.4")
+
+
+def judged(log: Path, **settings: str) -> Fit:
+    found = FreeRuns(ground(**settings))
+    found.judge(log)
+    return found.answers[log.name].fit
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (KEPT / f"{name}.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the search for the lines that contradict each other."""
+    monkeypatch.setattr(free_runs, "EXPLAINED", 0)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_model_has_the_execution_of_a_free_run(name: str) -> None:
+    assert judged(KEPT / f"{name}.jsonl") is Fit.EXECUTION
+
+
+@pytest.mark.parametrize(
+    ("name", "switch", "value"),
+    [
+        ("recovered", "recovery_floor", "zero"),
+        ("refused-change", "refused_change", "gives-up"),
+        ("waiting-add", "add_ensemble", "when-queued"),
+    ],
+)
+@pytest.mark.usefixtures("no_reasons")
+def test_a_wrong_model_refuses_a_log_of_the_code(name: str, switch: str, value: str) -> None:
+    """Each of these three switches, set wrong, agrees in conformance runs: the model does less then."""
+    assert judged(KEPT / f"{name}.jsonl", **{switch: value}) is Fit.NONE
+
+
+def other_bookie(line: dict[str, Any]) -> bool:
+    """Let another bookie handle the first add."""
+    if line.get("action") == "handle add":
+        line["arguments"]["bookie"] = "b3"
+        return True
+    return False
+
+
+def acknowledged_early(line: dict[str, Any]) -> bool:
+    """Tell that an entry is acknowledged when it is not."""
+    values = line.get("after", {})
+    if values.get("unanswered[1]"):
+        values["acknowledged[1]"] = True
+        return True
+    return False
+
+
+def stored_lac(line: dict[str, Any]) -> bool:
+    """Tell another LAC of a stored entry."""
+    found = next((name for name in line.get("after", {}) if name.startswith("stored lac")), None)
+    if found is not None:
+        line["after"][found] += 1
+    return found is not None
+
+
+@pytest.mark.parametrize("change", [other_bookie, acknowledged_early, stored_lac])
+@pytest.mark.usefixtures("no_reasons")
+def test_one_changed_line_is_refused(change: Callable[[dict[str, Any]], bool], tmp_path: Path) -> None:
+    lines = lines_of("recovered")
+    assert any(change(line) for line in lines)
+    (tmp_path / "changed.jsonl").write_text(free_runs.written(lines))
+    assert judged(tmp_path / "changed.jsonl") is Fit.NONE
+
+
+@pytest.mark.usefixtures("no_reasons")
+def test_a_missing_line_is_refused(tmp_path: Path) -> None:
+    lines = [line for line in lines_of("recovered") if line.get("action") != "begin recovery"]
+    (tmp_path / "fewer.jsonl").write_text(free_runs.written(lines))
+    assert judged(tmp_path / "fewer.jsonl") is Fit.NONE
+
+
+@pytest.mark.slow
+def test_the_model_has_no_writer_that_finds_the_ledger_closed_at_its_lac() -> None:
+    """The one kind of departure so far. The model does less: the code reports success to the application."""
+    found = FreeRuns(ground())
+    found.judge(DEPARTS)
+    refusal = found.answers[DEPARTS.name].refusal
+    assert refusal is not None and refusal.needed is not None
+    assert "without closed at[w]=2 there is an execution" in refusal.needed
+
+
+# The scheduler, on kept exchanges with the code.
+
+
+def played() -> tuple[Playback, int, int]:
+    kept = json.loads((KEPT / "exchanges.json").read_text())
+    return Playback([(ask, dumped(answer)) for ask, answer in kept["lines"]]), kept["seed"], kept["number"]
+
+
+def test_a_seed_makes_the_same_choices_and_the_model_has_their_execution(tmp_path: Path) -> None:
+    session, seed, number = played()
+    log = take(session, ground(), seed, number)
+    assert session.at == len(session.lines)
+    assert {"begin change", "receive read answer"} <= {
+        json.loads(line).get("action") for line in log.splitlines()
+    }
+    (tmp_path / "played.jsonl").write_text(log)
+    assert judged(tmp_path / "played.jsonl") is Fit.EXECUTION
+    with pytest.raises(OutOfStep):
+        take(played()[0], ground(), seed + 1, number)
+
+
+@pytest.mark.usefixtures("no_reasons")
+def test_an_answer_that_the_scheduler_does_not_log_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planted: acks reach the writer without a line."""
+    whole = FreeRun._say
+
+    def silent(self: FreeRun, action: str, maybe: bool = False, /, **arguments: Any) -> None:
+        if action != "receive read answer":
+            whole(self, action, maybe, **arguments)
+
+    monkeypatch.setattr(FreeRun, "_say", silent)
+    session, seed, number = played()
+    (tmp_path / "played.jsonl").write_text(take(session, ground(), seed, number))
+    assert judged(tmp_path / "played.jsonl") is Fit.NONE
+
+
+# The command.
+
+
+def test_the_command_judges_kept_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    free = ["conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs"]
+    assert run([*free, str(KEPT)]) == 0
+    assert "3 free runs: 3 are executions of the model, 0 depart, 0 undecided." in capsys.readouterr().out
+    assert run([*free, str(KEPT), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fit"] == 3
+
+
+@pytest.mark.usefixtures("no_reasons")
+def test_the_command_shows_a_departure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs", str(DEPARTS.parent)]) == 1
+    assert "closed-by-another.jsonl: no execution of the model has these lines" in capsys.readouterr().out
+
+
+def test_settings_that_free_runs_do_not_have_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="crashes: free runs have none; leave it out"):
+        ground(crashes="1")
+    assert run(["conform", "bookkeeper", "--logs", str(KEPT)]) == 2
+    assert "--logs: is for --free; leave it out" in capsys.readouterr().err
+    assert run(["conform", "bookkeeper", "--free"]) == 2
+    assert "--logs: missing; give --bookkeeper LIB" in capsys.readouterr().err
+    assert run(["conform", "ledger-copies", "--free", "--logs", str(KEPT)]) == 2
