@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property, System
@@ -157,24 +156,17 @@ def new_ledger_writable(s: Copies) -> Property:
 
 # A re-replication can go on.
 
-NOT_HELPFUL = (
-    "give up",
-    "find replicated",
-    "take ledger",
-    "recover bookie",
-    "begin collecting",
-    "collect",
-    "flush",
-    "pass over",
-    "delete ledger",
-    "read old entry",
-    "find deleted",
-    "delete copies",
-    "create again",
-    "add again",
-    "close again",
+HELPFUL = (
+    "come back",
+    "shut down",
+    "copy entry",
+    "read again",
+    "start over",
+    "find replaced",
+    "find unlocked",
+    "update ensemble",
 )
-"""Actions that do not advance a re-replication that has begun. Faults do not either."""
+"""Actions that advance a re-replication that has begun."""
 
 
 def re_replication_can_finish(system: System) -> Property:
@@ -186,7 +178,7 @@ def re_replication_can_finish(system: System) -> Property:
     """
     s = system.state
     assert isinstance(s, Copies)
-    helpful = [schema for schema in system.schemas if _advances(schema)]
+    helpful = [schema for schema in system.schemas if schema.name in HELPFUL]
 
     def can_be_read(r: Term, e: Term) -> Term:
         return exists(s.bookie, lambda b: s.is_read_from(r, b, e) & s.copy[b, e])
@@ -209,7 +201,3 @@ def re_replication_can_finish(system: System) -> Property:
         witness=rewritten(s),
         witness_meaning=WITNESS,
     )
-
-
-def _advances(schema: Schema) -> bool:
-    return schema.action.fault is None and schema.name not in NOT_HELPFUL

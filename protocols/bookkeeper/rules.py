@@ -6,7 +6,7 @@ It calls a replaced definition by `super()`. An instance has the rules that appl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TypeVar
@@ -39,18 +39,13 @@ class Selection:
 _RULES: dict[type[Today], Selection] = {}
 
 
-def always(parameters: BookKeeperParameters) -> bool:
-    """Return true."""
-    return True
-
-
-def rule(switch: str, value: str, condition: Condition = always) -> Callable[[Class], Class]:
+def rule(switch: str, value: str, condition: Condition = lambda p: True) -> Callable[[Class], Class]:
     """Return a decorator for the rule of one value of a switch. The first value has today's rule, and none.
 
     With a `condition` the rule changes something only on instances for which it holds.
     Raises ModelError for a switch or a value that does not exist.
     """
-    values = _values()
+    values = {option.name: option.values for option in options(BookKeeperParameters) if option.values}
     if switch not in values:
         raise ModelError(f"rule({switch!r}, …): no such switch; valid: {', '.join(values)}")
     others = values[switch][1:]
@@ -70,11 +65,6 @@ def _noted(found: Selection) -> Callable[[Class], Class]:
         return part
 
     return note
-
-
-def _values() -> Mapping[str, tuple[str, ...]]:
-    """Return the values of each switch."""
-    return {option.name: option.values for option in options(BookKeeperParameters) if option.values}
 
 
 def also(action: Action, *updates: Update) -> Action:

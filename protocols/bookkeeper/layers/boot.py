@@ -17,11 +17,11 @@ from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import Parameter, Term, Update
 from fencepost.protocols.bookkeeper.layers.crashes import (
+    BOOT_SCOPES,
     FENCES_KEPT,
     Crashes,
     drops_requests,
     forgets_entries,
-    in_boot_scope,
 )
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NOTHING, Stage, Status
@@ -267,7 +267,7 @@ def note_check(s: Boot, bookie: Parameter) -> Action:
         then=[
             s.phase_one[bookie].set(PhaseOne.NOTED),
             s.check_due[bookie].set(True, when=s.parameters.check_note == "yes"),
-            s.in_scope[bookie].set(in_boot_scope(s, bookie)),
+            s.in_scope[bookie].set(BOOT_SCOPES[s.parameters.boot_fence_scope](s, bookie)),
         ],
         actor=bookie,
         note="begins phase one: notes that a check is due, and reads the metadata",

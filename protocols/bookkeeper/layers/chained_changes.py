@@ -190,16 +190,11 @@ def differs_from_origin(
     )
 
 
-def _differs(s: ChainedChanges, client: Parameter, fragment: TermLike, last: Ensemble) -> dict[Value, Term]:
-    """Return for each position whether `last` differs there from the ensemble before the chain."""
-    return {i: differs_from_origin(s, client, fragment, i, last[i]) for i in s.position}
-
-
 def _ends(
     s: ChainedChanges, client: Parameter, fragment: TermLike, last: Ensemble
 ) -> tuple[list[Update], list[Message | Broadcast]]:
     """Return the updates and messages with which a chain ends at that fragment, whose ensemble is `last`."""
-    differs = _differs(s, client, fragment, last)
+    differs = {i: differs_from_origin(s, client, fragment, i, last[i]) for i in s.position}
     places = {e: [i for i in s.position if _stands_in(s, e, i)] for e in s.entry}
     moved = {
         e: s.pending(client, e)
@@ -387,8 +382,10 @@ def end_change(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Act
     """
     ensemble = {i: s.own_ensemble[client, fragment, i] for i in s.position}
     updates, sent = _ends(s, client, fragment, ensemble)
+    # An idle change belongs to a chain, unless it began alone (late_acks.end_idle_change).
+    in_chain = s.followed[client, fragment] if s.parameters.has_late_acks else TRUE
     return Action(
-        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & _is_in_chain(s, client, fragment),
+        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & in_chain,
         then=[*updates, s.followed[client, fragment].set(False)],
         actor=client,
         sent=sent,
@@ -417,11 +414,6 @@ def _is_idle(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Term:
         & (s.failed[client] != NO_BOOKIE)
         & s.idle[client]
     )
-
-
-def _is_in_chain(s: ChainedChanges, client: TermLike, fragment: TermLike) -> Term:
-    """Return whether the change under way belongs to a chain. An idle one does, unless it began alone."""
-    return s.followed[client, fragment] if s.parameters.has_late_acks else TRUE
 
 
 def _nothing_noted(s: ChainedChanges, client: TermLike) -> Term:

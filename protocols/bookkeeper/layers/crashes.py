@@ -70,7 +70,7 @@ def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
     It comes back fenced and in limbo if BP-46 is followed.
     """
     p = s.parameters
-    scope = in_boot_scope(s, bookie)
+    scope = BOOT_SCOPES[p.boot_fence_scope](s, bookie)
     fences = scope & (p.fence_on_unclean_shutdown == "yes")
     limbo = scope & (p.limbo_on_unclean_shutdown == "yes")
     return Action(
@@ -86,11 +86,6 @@ def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
         note="crashes, and comes back without what it had not made durable",
         fault="crashes",
     )
-
-
-def in_boot_scope(s: Crashes, bookie: Parameter) -> Term:
-    """Return whether a crashed bookie fences this ledger and puts it in limbo, by the metadata store."""
-    return BOOT_SCOPES[s.parameters.boot_fence_scope](s, bookie)
 
 
 def forgets_entries(s: Crashes, bookie: Parameter, when: TermLike = True) -> list[Update]:
