@@ -132,16 +132,14 @@ class Log(StateSpace):
         """Whether the producer has been writing, and has reported that so that the next one may start."""
 
     def _nodes(self) -> None:
-        first = SegmentStatus.OPEN if self._is_given else SegmentStatus.UNKNOWN
         self.up = family(BOOL, self.node, initial=True)
-        self.status = family(members(SegmentStatus), self.node, self.segment, initial=first)
+        self.status = family(members(SegmentStatus), self.node, self.segment, initial=self._first_status)
         self.log = family(integers(NOTHING, len(self.entry)), self.node, self.segment, self.place)
 
     def _coordinator(self) -> None:
-        owner = self.producer.values[0] if self._is_given else NOBODY
-        self.granted = family(BOOL, self.segment, initial=self._is_given)
-        self.owner = family(self.maybe_producer, self.segment, initial=owner)
-        self.placed = family(BOOL, self.segment, self.node, initial=self._is_given)
+        self.granted = family(BOOL, self.segment, initial=self._given)
+        self.owner = family(self.maybe_producer, self.segment, initial=self._first_owner)
+        self.placed = family(BOOL, self.segment, self.node, initial=lambda s, n: self._given(s))
         self.failed = family(BOOL, self.node)
         """Whether the coordinator was told that the node has crashed."""
         self.pending = family(BOOL, self.segment, self.order, self.node)
@@ -275,10 +273,14 @@ class Log(StateSpace):
     def _first_of(self, producer: object) -> int:
         return self.producer.values.index(str(producer)) * self.parameters.entries + 1
 
-    @property
-    def _is_given(self) -> bool:
-        """Whether the one segment is there from the start, because there is no coordinator."""
+    def _given(self, segment: object) -> bool:
         return self.parameters.coordinator == "no"
+
+    def _first_owner(self, segment: object) -> str:
+        return str(self.producer.values[0]) if self._given(segment) else NOBODY
+
+    def _first_status(self, node: object, segment: object) -> SegmentStatus:
+        return SegmentStatus.OPEN if self._given(segment) else SegmentStatus.UNKNOWN
 
     def _writer(self, segment: TermLike, entry: TermLike, node: TermLike) -> Term:
         """Return the producer that writes the entry of this append or of its answer."""
