@@ -1,7 +1,7 @@
 """Why a ledger is safe: invariants that every action keeps if all of them hold before it.
 
 With them every property that holds is proved by induction over one action, for executions of any length.
-docs/why-safe.md says which rule of the protocol each invariant stands for, and which bug breaks it.
+docs/why-safe.md has those that a known bug breaks, with the rule of the protocol behind each.
 
 A client's *list* is its copy of the fragments in the metadata. An entry's *home* is its write set in the last
 fragment of the list that starts at or below it. An entry's *current* bookies are its write set in the last

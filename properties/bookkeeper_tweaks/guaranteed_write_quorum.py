@@ -1,7 +1,7 @@
 """Properties of a ledger with a guaranteed write quorum (rule 14), and the invariants that make it safe.
 
 An action keeps each invariant if all of them hold before it. Most are those of today's protocol.
-docs/tweaks.md says which rule each invariant stands for.
+docs/tweaks.md has those that a mutant breaks, with the rule behind each.
 """
 
 from __future__ import annotations

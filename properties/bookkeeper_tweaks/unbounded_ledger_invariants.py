@@ -1,9 +1,9 @@
 """Why an unbounded ledger is safe: invariants that every action keeps if all of them hold before it.
 
-docs/tweaks.md says which rule each invariant stands for. A client's *list* is its copy of the fragments. An
-entry's *home* is the ensemble of the last fragment of the list that starts at or below it. A client is
-*earlier* than another if its term is lower. A client has *opened* the ledger if it created the ledger or has
-completed its takeover. The next client then takes its list.
+docs/tweaks.md has those that a mutant breaks, with the rule behind each. A client's *list* is its copy of the
+fragments. An entry's *home* is the ensemble of the last fragment of the list that starts at or below it. A
+client is *earlier* than another if its term is lower. A client has *opened* the ledger if it created the
+ledger or has completed its takeover. The next client then takes its list.
 """
 
 from __future__ import annotations
