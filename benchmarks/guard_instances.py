@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fencepost.properties.boot_ways import INSTANCE as TWO_THAT_BOOT
-from fencepost.properties.instances import (
+from preset_instances import (
     ALONE,
     BOOTING,
     INSTANCES,
@@ -13,6 +12,7 @@ from fencepost.properties.instances import (
     ONE_OF_TWO,
     TWO_LEADERS,
     TWO_OF_ONE,
+    TWO_THAT_BOOT,
     Settings,
 )
 

@@ -8,19 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import (
-    SETTINGS,
-    Key,
-    has_keys,
-    is_a,
-    parse_toml,
-    read_text,
-)
+from fencepost.encoding.documents import SETTINGS, Key, has_keys, is_a, parse_toml, read_text
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
@@ -211,9 +203,7 @@ DEFAULTS = {name: replace(key, needed=False) for name, key in KEYS.items()} | {
 FILE = {
     "defaults": Key(dict, "one table; write [defaults]"),
     "case": Key(
-        list,
-        "tables of a list; write [[case]]",
-        lambda tables: all(isinstance(t, dict) for t in tables),
+        list, "tables of a list; write [[case]]", lambda tables: all(isinstance(t, dict) for t in tables)
     ),
 }
 """The keys of a file."""
@@ -245,20 +235,6 @@ def read(path: Path) -> list[Expectation]:
         if names.count(name) > 1:
             raise BadInput(f"{path.name}: {name}: two cases of this name; give one another name")
     return found
-
-
-InstanceExpectations = tuple[Expectation, ...]
-"""The expectations about the properties of one instance: those of one table of a file."""
-
-
-def read_by_instance(path: Path) -> tuple[InstanceExpectations, ...]:
-    """Return the expectations of a file, grouped by table. Raises BadInput as `read` does."""
-    return tuple(tuple(rows) for _, rows in groupby(read(path), lambda row: row.line))
-
-
-def title(rows: InstanceExpectations) -> str:
-    """Return the name of a table about several properties."""
-    return rows[0].name.removesuffix(f", {rows[0].property}")
 
 
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Lemma, LemmaJob, LemmaResult, LemmaVerdict
 from fencepost.quorums.smt import ProofObligation
 
-AnyLemma: TypeAlias = Lemma | CoreLemma | Theorem
+AnyLemma: TypeAlias = Lemma | CoreLemma
 
 LARGEST = 16
 """The largest E that may be enumerated. A question names every ack quorum, and their number grows binomially.

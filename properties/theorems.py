@@ -18,43 +18,26 @@ from fencepost.properties.bookkeeper.lemmas import CoreLemma
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.core import CoreParameters
-from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.lemmas import Example, LemmaJob, LemmaResult, LemmaVerdict, Settled
-from fencepost.quorums.smt import ProofObligation
 from fencepost.quorums.stripes import configurations
 
 SIMULATIONS = 2000
 """The most simulations of the whole protocol that are followed until each step of the core was taken."""
 
 
-@dataclass(frozen=True)
-class Theorem:
-    """A claim about a whole protocol: its core is proved for all sizes, and its instances refine the core."""
+@dataclass(frozen=True, kw_only=True)
+class Theorem(CoreLemma):
+    """A lemma about a core that also holds of the whole protocol: its instances refine the core."""
 
     protocol: str
-    core: CoreLemma
     refinement: Callable[[System], Refinement]
     shown_on: tuple[tuple[str, str], ...]
     """The settings of the instance whose followed simulations take every step of the core."""
 
-    @property
-    def name(self) -> str:
-        """The name of the lemma about the core."""
-        return self.core.name
-
-    @property
-    def sentence(self) -> str:
-        """The claim, in words."""
-        return self.core.sentence
-
-    def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
-        """Return the proof obligations of the core, which are for all sizes."""
-        return self.core.all_obligations(formulas)
-
     def decide(self, job: LemmaJob) -> LemmaResult:
         """Decide the core for all sizes, then each refinement, then whether every step is taken."""
         started = time.monotonic()
-        result = self.core.decide(job)
+        result = super().decide(job)
         if result.verdict is LemmaVerdict.PROVED:
             result = self._tied(job, result)
         return replace(result, seconds=time.monotonic() - started)
@@ -156,17 +139,15 @@ def _instances(job: LemmaJob) -> Iterator[tuple[tuple[str, str], ...]]:
 
 BOOKKEEPER = Theorem(
     "bookkeeper",
-    CoreLemma(
-        "bookkeeper",
-        "No acknowledged entry is lost, and all clients agree on the last entry of a closed ledger. Proved "
-        "of the core for all sizes, and of today's protocol size by size.",
-        "the core of BookKeeper  =>  no-divergence, acked-entries-on-ack-quorum, acked-entries-readable, "
-        "entries-in-order",
-        LemmaVerdict.PROVED,
-        CoreParameters(),
-    ),
-    ledger_refinement,
-    (("bookies", "3"), ("ensemble", "2"), ("write_quorum", "2"), ("ack_quorum", "2")),
+    "No acknowledged entry is lost, and all clients agree on the last entry of a closed ledger. Proved "
+    "of the core for all sizes, and of today's protocol size by size.",
+    "the core of BookKeeper  =>  no-divergence, acked-entries-on-ack-quorum, acked-entries-readable, "
+    "entries-in-order",
+    LemmaVerdict.PROVED,
+    CoreParameters(),
+    protocol="bookkeeper",
+    refinement=ledger_refinement,
+    shown_on=(("bookies", "3"), ("ensemble", "2"), ("write_quorum", "2"), ("ack_quorum", "2")),
 )
 
 

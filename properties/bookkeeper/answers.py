@@ -8,9 +8,9 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall
 from fencepost.encoding.language.system import Invariant, Property
 from fencepost.encoding.language.terms import FALSE, Term, any_of
+from fencepost.properties.bookkeeper.common_invariants import awaits_resend
 from fencepost.properties.bookkeeper.explanations import explain_unanswered
 from fencepost.protocols.bookkeeper.layers import late_acks
-from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase, Status
 
@@ -79,7 +79,9 @@ def _can_complete(s: Ledger, entry: Term) -> Term:
             s.fragment,
             lambda f: (s.own_last_fragment[WRITER] == f) & s.in_write_set_of(WRITER, f, entry, b),
         )
-        return any_of(s.acked[WRITER, entry, b], _may_answer(s, entry, b), replaced, _is_resent(s, entry, b))
+        return any_of(
+            s.acked[WRITER, entry, b], _may_answer(s, entry, b), replaced, awaits_resend(s, WRITER, entry, b)
+        )
 
     return at_least(s.parameters.ack_quorum, s.bookie, possible)
 
@@ -109,20 +111,6 @@ def _awaits(s: Ledger, fragment: Term, entry: Term, bookie: Term) -> Term:
     return s.add_sent(*index) & ~s.add_answered[index] & s.counts(*index)
 
 
-def _is_resent(s: Ledger, entry: Term, bookie: Term) -> Term:
-    """Return whether the writer has still to send the entry to the new bookie, in a step of its own."""
-    if s.parameters.resends == "with-change":
-        return FALSE
-    return exists(
-        s.fragment,
-        lambda f: (
-            (s.own_last_fragment[WRITER] == f)
-            & to_resend(s, WRITER, f, entry)
-            & s.is_newcomer(WRITER, f, bookie)
-        ),
-    )
-
-
 def _is_asked(s: Ledger, entry: Term, bookie: Term) -> Term:
     """Return whether the entry was sent to the bookie, in any fragment."""
     return exists(s.fragment, lambda f: s.add_sent(WRITER, f, entry, bookie))
@@ -139,15 +127,15 @@ def _may_be_refused(s: Ledger) -> Term:
 
     A bookie is fenced only after a recoverer has begun. A bookie in limbo may refuse at any time.
     """
+
+    def is_refused(e: Term, b: Term) -> Term:
+        return exists(s.fragment, lambda f: s.add_refused[WRITER, f, e, b])
+
     return exists_over(
         (s.entry, s.bookie),
         lambda e, b: (
             s.pending(WRITER, e)
             & _may_answer(s, e, b)
-            & any_of(s.status != Status.OPEN, s.says_unknown(b), _is_refused(s, e, b))
+            & any_of(s.status != Status.OPEN, s.says_unknown(b), is_refused(e, b))
         ),
     )
-
-
-def _is_refused(s: Ledger, entry: Term, bookie: Term) -> Term:
-    return exists(s.fragment, lambda f: s.add_refused[WRITER, f, entry, bookie])

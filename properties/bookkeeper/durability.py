@@ -5,15 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from fencepost.encoding.language.conditional_terms import implies
-from fencepost.encoding.language.quantifiers import exists, exists_over, forall_over
-from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term
-from fencepost.properties.bookkeeper.explanations import (
-    explain_divergence,
-    explain_few_copies,
-    explain_lost_fence,
-)
+from fencepost.encoding.language.quantifiers import exists, exists_over, forall, forall_over
+from fencepost.encoding.language.system import Invariant, Property, invariant
+from fencepost.encoding.language.terms import Term, all_of, any_of, lift
+from fencepost.properties.bookkeeper import explanations
 from fencepost.properties.bookkeeper.safety import recovered
+from fencepost.protocols.bookkeeper.layers.durability import KeptOnDisk
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 
@@ -31,7 +28,7 @@ def fences_stay(s: Ledger) -> Property:
         ),
         witness=went_down(s) & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b]),
         witness_meaning="a bookie has answered a fencing read, and a bookie has gone down and come back",
-        explain=partial(explain_lost_fence, s),
+        explain=partial(explanations.explain_lost_fence, s),
     )
 
 
@@ -43,7 +40,7 @@ def entries_stay(s: Ledger) -> Property:
         holds=forall_over((s.entry, s.bookie), lambda e, b: implies(s.acked[WRITER, e, b], s.has(b, e))),
         witness=went_down(s) & exists_over((s.entry, s.bookie), lambda e, b: s.acked[WRITER, e, b]),
         witness_meaning="the writer has received an ack, and a bookie has gone down and come back",
-        explain=partial(explain_few_copies, s),
+        explain=partial(explanations.explain_few_copies, s),
     )
 
 
@@ -70,7 +67,7 @@ def fences_beside_entries_stay(s: Ledger) -> Property:
         & exists_over((s.recoverer, s.bookie), lambda r, b: s.fence_handled[r, b] & stores(b)),
         witness_meaning="a bookie that stores an entry has answered a fencing read, and a bookie "
         "has gone down and come back",
-        explain=partial(explain_lost_fence, s),
+        explain=partial(explanations.explain_lost_fence, s),
     )
 
 
@@ -106,7 +103,7 @@ def closed_entries_end(s: Ledger) -> Property:
         & exists(s.entry, lambda e: (s.last_entry < e) & s.pushed(WRITER, e)),
         witness_meaning="a bookie has gone down and come back, and a recoverer has closed the ledger with an "
         "entry in it and without a later entry that the writer has pushed",
-        explain=partial(explain_divergence, s),
+        explain=partial(explanations.explain_divergence, s),
     )
 
 
@@ -118,3 +115,44 @@ def went_down(s: Ledger) -> Term:
 def durability_properties(s: Ledger) -> tuple[Property, ...]:
     """Return the properties of an instance with a storage, which models what is durable at each moment."""
     return (fences_stay(s), fences_beside_entries_stay(s), entries_stay(s), closed_entries_end(s))
+
+
+# Invariants: a crash of the process loses nothing if a bookie answers only after it has journaled.
+# docs/durability.md says where releases differ, and what fixes them.
+
+
+def durability_invariants(s: Ledger) -> tuple[Invariant, ...]:
+    """Return the invariants about where a bookie keeps the ledger's key and the fence."""
+    return (keys_are_replayed(s), fences_are_replayed(s))
+
+
+def keys_are_replayed(s: Ledger) -> Invariant:
+    """Return the invariant about the ledger's key. Without the key a replay skips the ledger's records."""
+    fence_has_key = lift(s.parameters.fence_record == "with-key")
+
+    def sound(b: Term) -> Term:
+        stores = exists(s.entry, lambda e: s.has(b, e))
+        return all_of(
+            s.key_is_replayed(b) | (s.key_kept[b] == KeptOnDisk.MEMORY),
+            implies(stores | (fence_has_key & s.fenced[b]), s.key_is_replayed(b)),
+        )
+
+    return Invariant(
+        name="keys-are-replayed",
+        meaning="a replay finds the ledger's key as soon as the bookie stores an entry"
+        + (" or is fenced" if s.parameters.fence_record == "with-key" else "")
+        + ", and the journal's mark never passes the key",
+        holds=forall(s.bookie, sound),
+    )
+
+
+@invariant("if a bookie is fenced, a replay finds the fence; if it is not fenced, there is no fence to find")
+def fences_are_replayed(s: Ledger) -> Term:
+    """Return the invariant about fences: a replay restores each fence, and restores no other."""
+
+    def sound(b: Term) -> Term:
+        kept = s.fence_kept[b]
+        replayed = any_of(kept == KeptOnDisk.JOURNAL, kept == KeptOnDisk.INDEX)
+        return all_of(implies(s.fenced[b], replayed), implies(~s.fenced[b], kept == KeptOnDisk.MEMORY))
+
+    return forall(s.bookie, sound)

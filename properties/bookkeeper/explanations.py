@@ -188,7 +188,7 @@ def explain_unanswered(s: Ledger, trace: Trace) -> str:
 
 def explain_invalid_fragment(s: Ledger, trace: Trace) -> str:
     """Say which client would start a fragment below its last one, and why."""
-    step = next((step for step in trace.steps if step.action == "try invalid fragment"), None)
+    step = _first(trace, "try invalid fragment")
     if step is None:
         return "An ensemble names a bookie twice."
     client, fragment = step.arguments["client"], step.arguments["fragment"]

@@ -44,7 +44,7 @@ class LivenessParameters(BookKeeperParameters):
     def __post_init__(self) -> None:
         """Check the sizes, and refuse layers."""
         super().__post_init__()
-        on = {name: getattr(self, name) for name in WITHOUT if getattr(self, name)}
+        on = self.turned_on(*WITHOUT)
         require(
             f"{', '.join(on)} exclude liveness: no fairness of their actions is stated",
             not on,

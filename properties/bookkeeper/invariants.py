@@ -1,7 +1,7 @@
 """Why a ledger is safe: invariants that every action keeps if all of them hold before it.
 
 With them every property that holds is proved by induction over one action, for executions of any length.
-docs/why-safe.md says which rule of the protocol each invariant stands for, and which bug breaks it.
+docs/why-safe.md has those that a known bug breaks, with the rule of the protocol behind each.
 
 A client's *list* is its copy of the fragments in the metadata. An entry's *home* is its write set in the last
 fragment of the list that starts at or below it. An entry's *current* bookies are its write set in the last
@@ -14,33 +14,12 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Invariant, System, invariant
 from fencepost.encoding.language.terms import FALSE, TRUE, Term, TermLike, all_of, any_of, lift
+from fencepost.properties.bookkeeper import boot_invariants as boot
+from fencepost.properties.bookkeeper import common_invariants as common
 from fencepost.properties.bookkeeper.answers import pending_can_complete
-from fencepost.properties.bookkeeper.boot_invariants import (
-    boot_invariants,
-    has_crashed,
-    in_limbo,
-    is_fenced,
-    may_leave_limbo,
-    need_not_store,
-)
-from fencepost.properties.bookkeeper.common_invariants import (
-    accepted,
-    acked_was_accepted,
-    answered_was_asked,
-    contents_are_the_writers,
-    found_as_answered,
-    has_begun,
-    in_own_fragment_of,
-    listed,
-    metadata_is_the_writers,
-    recoverers_know_the_writers,
-    same_list,
-    took,
-    written_back_was_found,
-)
-from fencepost.properties.bookkeeper.durability_invariants import durability_invariants
+from fencepost.properties.bookkeeper.common_invariants import accepted, has_begun, listed, took
+from fencepost.properties.bookkeeper.durability import durability_invariants
 from fencepost.properties.bookkeeper.readers import readers_know_the_end
-from fencepost.protocols.bookkeeper.layers.published import to_resend
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
@@ -57,25 +36,23 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         bookies_stand_once(s),
         *((one_bookie_at_a_time(s),) if p.recovery_metadata == "at-once" else ()),
         last_fragment_reaches_lac(s),
-        metadata_is_the_writers(s) if p.recovery_metadata == "at-close" else metadata_is_in_step(s),
-        recoverers_know_the_writers(s),
+        common.metadata_is_the_writers(s) if p.recovery_metadata == "at-close" else metadata_is_in_step(s),
+        common.recoverers_know_the_writers(s),
         own_fragments_above_start(s),
         changes_in_progress(s),
         sent_to_own_fragments(s),
         handled_was_sent(s),
         accepted_is_stored(s),
-        acked_was_accepted(s),
+        common.acked_was_accepted(s),
         acks_of_current_bookies(s),
         confirmed_at_home(s),
-        contents_are_the_writers(s),
-        found_as_answered(s),
-        answered_was_asked(
-            s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
-        ),
+        common.contents_are_the_writers(s),
+        common.found_as_answered(s),
+        common.answered_was_asked(s, s.recoverer, s.read_entry),
         fencing_fences(s),
         reading_fences(s),
         reads_above_start(s),
-        written_back_was_found(s),
+        common.written_back_was_found(s),
         absent_stays_absent(s),
         closed_for_a_reason(s),
         write_backs_are_accepted(s),
@@ -83,9 +60,9 @@ def ledger_invariants(system: System) -> tuple[Invariant, ...]:
         pending_is_under_way(s),
         pending_can_complete(s),
         *((all_answers_are_enough(s),) if p.read_decision == "all-answers" else ()),
-        *(boot_invariants(s) if p.boots_in_steps else ()),
+        *(boot.boot_invariants(s) if p.boots_in_steps else ()),
         *((limbo_after_crashes(s), unknown_from_limbo(s)) if p.crashes else ()),
-        *(durability_invariants(s) if s.is_durability_modelled else ()),
+        *(durability_invariants(s) if s.parameters.loses_fences else ()),
         *((readers_know_the_end(s),) if p.readers and p.reader_open == "keeps" else ()),
         *((adds_carry_own_lacs(s),) if p.writer_close == "open-only" else ()),
         *((lacs_below_the_writers(s),) if p.recoverers == 1 or p.recovery_lac == "frozen" else ()),
@@ -104,7 +81,7 @@ def is_current(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -
 
 def is_home(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
     """Return whether the bookie is in the entry's write set, by the client's list."""
-    return in_own_fragment_of(entry, s, client, lambda g: s.in_write_set_of(client, g, entry, bookie))
+    return common.in_own_fragment_of(entry, s, client, lambda g: s.in_write_set_of(client, g, entry, bookie))
 
 
 def has_fixed_start(s: Ledger, recoverer: TermLike) -> Term:
@@ -112,22 +89,6 @@ def has_fixed_start(s: Ledger, recoverer: TermLike) -> Term:
     if s.parameters.fence_answers == "until-covered":
         return s.covered(recoverer)
     return s.covered(recoverer) & ~s.hears_fencing(recoverer)
-
-
-def awaits_resend(s: Ledger, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-    """Return whether the client has still to send the entry to the new bookie, in a separate step."""
-    if not _resends_one_by_one(s):
-        return FALSE
-    return exists(
-        s.fragment,
-        lambda g: all_of(
-            s.own_last_fragment[client] == g, to_resend(s, client, g, entry), s.is_newcomer(client, g, bookie)
-        ),
-    )
-
-
-def _resends_one_by_one(s: Ledger) -> bool:
-    return s.parameters.resends == "one-by-one"
 
 
 # Lists of fragments.
@@ -179,11 +140,11 @@ def last_fragment_reaches_lac(s: Ledger) -> Term:
 def metadata_is_in_step(s: Ledger) -> Term:
     """Return the invariant about the metadata for recoveries that commit each change at once."""
     return all_of(
-        implies(any_of(s.status == Status.NONE, s.status == Status.OPEN), same_list(s, WRITER)),
+        implies(any_of(s.status == Status.NONE, s.status == Status.OPEN), common.same_list(s, WRITER)),
         forall(
             s.recoverer,
             lambda r: implies(
-                (s.status == Status.IN_RECOVERY) & has_begun(s, r) & ~s.overtaken[r], same_list(s, r)
+                (s.status == Status.IN_RECOVERY) & has_begun(s, r) & ~s.overtaken[r], common.same_list(s, r)
             ),
         ),
     )
@@ -261,7 +222,7 @@ def accepted_is_stored(s: Ledger) -> Invariant:
     vanishes = s.parameters.copies_may_vanish
 
     def forgotten(e: Term, b: Term) -> Term:
-        return in_limbo(s, b) | need_not_store(s, b, e) if vanishes else FALSE
+        return boot.in_limbo(s, b) | boot.need_not_store(s, b, e) if vanishes else FALSE
 
     return Invariant(
         name="accepted-is-stored",
@@ -316,7 +277,7 @@ def fencing_fences(s: Ledger) -> Invariant:
         meaning="a bookie that has handled a fencing read is fenced"
         + (_OR_WILL_BE if s.parameters.boots_in_steps else ""),
         holds=forall_over(
-            (s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], is_fenced(s, b))
+            (s.recoverer, s.bookie), lambda r, b: implies(s.fence_handled[r, b], boot.is_fenced(s, b))
         ),
     )
 
@@ -329,7 +290,7 @@ def reading_fences(s: Ledger) -> Invariant:
         + (_OR_WILL_BE if s.parameters.boots_in_steps else ""),
         holds=forall_over(
             (s.recoverer, s.read_entry, s.bookie),
-            lambda r, e, b: implies(s.read_handled[r, e, b], is_fenced(s, b)),
+            lambda r, e, b: implies(s.read_handled[r, e, b], boot.is_fenced(s, b)),
         ),
     )
 
@@ -359,7 +320,7 @@ def absent_stays_absent(s: Ledger) -> Invariant:
         "the writer" + (", unless the ledger is closed" if s.parameters.boots_in_steps else ""),
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
-            lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b) | may_leave_limbo(s)),
+            lambda r, e, b: implies(absent(r, e, b), ~took(s, WRITER, e, b) | boot.may_leave_limbo(s)),
         ),
     )
 
@@ -379,7 +340,7 @@ def limbo_after_crashes(s: Ledger) -> Invariant:
         + (" or in the boot sequence" if s.parameters.boots_in_steps else "")
         + " than there were crashes",
         holds=all_of(
-            *(implies(at_least(k, s.bookie, lambda b: has_crashed(s, b)), s.crashed >= k) for k in most)
+            *(implies(at_least(k, s.bookie, lambda b: boot.has_crashed(s, b)), s.crashed >= k) for k in most)
         ),
     )
 
@@ -395,12 +356,12 @@ def unknown_from_limbo(s: Ledger) -> Invariant:
                 (s.recoverer, s.read_entry, s.bookie),
                 lambda r, e, b: implies(
                     s.read_unknown[r, e, b],
-                    (in_limbo(s, b) | may_leave_limbo(s)) & (s.read_content[r, e, b] == NOTHING),
+                    (boot.in_limbo(s, b) | boot.may_leave_limbo(s)) & (s.read_content[r, e, b] == NOTHING),
                 ),
             ),
             forall_over(
                 (s.recoverer, s.bookie),
-                lambda r, b: implies(s.fence_unknown[r, b], in_limbo(s, b) | may_leave_limbo(s)),
+                lambda r, b: implies(s.fence_unknown[r, b], boot.in_limbo(s, b) | boot.may_leave_limbo(s)),
             ),
         ),
     )
@@ -425,7 +386,7 @@ def answers_are_counted(s: Ledger) -> Term:
     """Return the invariant that a recoverer loses no answer to a write-back."""
 
     def counted(r: Term, g: Term, e: Term, b: Term) -> Term:
-        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | awaits_resend(
+        sent_again = exists(s.fragment, lambda h: (g < h) & s.add_sent(r, h, e, b)) | common.awaits_resend(
             s, r, e, b
         )
         heard = s.pending(r, e) & s.add_answered[r, g, e, b] & s.still_there(r, g, b) & ~sent_again
@@ -443,11 +404,11 @@ def pending_is_under_way(s: Ledger) -> Invariant:
     return Invariant(
         name="pending-is-under-way",
         meaning="an entry that is written back and not yet confirmed was sent to each of its current bookies"
-        + (", or has still to be sent to the new bookie" if _resends_one_by_one(s) else ""),
+        + (", or has still to be sent to the new bookie" if s.parameters.resends == "one-by-one" else ""),
         holds=forall_over(
             (s.recoverer, s.entry, s.bookie),
             lambda r, e, b: implies(
-                s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b) | awaits_resend(s, r, e, b)
+                s.pending(r, e) & is_current(s, r, e, b), sent(r, e, b) | common.awaits_resend(s, r, e, b)
             ),
         ),
     )
@@ -493,7 +454,7 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     by_writer = all_of(
         s.phase[WRITER] == Phase.CLOSED,
         s.last_entry == s.lac(WRITER),
-        same_list(s, WRITER),
+        common.same_list(s, WRITER),
         *((~exists(s.recoverer, lambda r: has_begun(s, r)),) if only_open else ()),
     )
 
@@ -510,7 +471,7 @@ def closed_for_a_reason(s: Ledger) -> Invariant:
     def recovered(r: Term) -> Term:
         return all_of(
             s.phase[r] == Phase.CLOSED,
-            same_list(s, r),
+            common.same_list(s, r),
             ~s.changing(r),
             s.start(r) <= s.last_entry,
             forall(s.entry, lambda e: implies((s.start(r) < e) & (e <= s.last_entry), s.complete(r, e))),

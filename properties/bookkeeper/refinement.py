@@ -11,7 +11,7 @@ from fencepost.encoding.language.quantifiers import forall, forall_over
 from fencepost.encoding.language.sorts import SubsetSort, Value
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import FALSE, Term, TermLike, all_of, lift
-from fencepost.properties.bookkeeper.common_invariants import took
+from fencepost.properties.bookkeeper.common_invariants import listed, took
 from fencepost.properties.bookkeeper.core import with_properties
 from fencepost.properties.bookkeeper.invariants import is_home, ledger_invariants
 from fencepost.protocols.bookkeeper.core import Content, Core, CoreParameters, CoreStatus, core
@@ -56,10 +56,6 @@ def ledger_refinement(whole: System) -> Refinement:
 
 def _mapping_invariants(s: Ledger) -> tuple[Invariant, ...]:
     """Return the invariants that only the mapping needs, in addition to those of the ledger."""
-
-    def listed(c: Term, g: Term) -> Term:
-        return g <= s.own_last_fragment[c]
-
     return (
         Invariant(
             "fragments-ascend",
@@ -68,7 +64,7 @@ def _mapping_invariants(s: Ledger) -> tuple[Invariant, ...]:
             forall_over(
                 (s.client, s.fragment, s.fragment),
                 lambda c, g, h: (
-                    implies((g < h) & listed(c, h), s.own_first[c, g] <= s.own_first[c, h])
+                    implies((g < h) & listed(s, c, h), s.own_first[c, g] <= s.own_first[c, h])
                     & (s.own_first[c, 1] == 1)
                 ),
             ),

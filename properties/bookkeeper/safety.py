@@ -8,14 +8,8 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term, lift
+from fencepost.properties.bookkeeper import explanations
 from fencepost.properties.bookkeeper.common_invariants import accepted
-from fencepost.properties.bookkeeper.explanations import (
-    explain_dirty_read,
-    explain_disorder,
-    explain_divergence,
-    explain_few_copies,
-    explain_invalid_fragment,
-)
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
@@ -30,7 +24,7 @@ def no_divergence(s: Ledger) -> Property:
         holds=implies(s.status == Status.CLOSED, (s.lac(WRITER) <= s.last_entry) & agreed),
         witness=recovered(s) & (s.lac(WRITER) > 0),
         witness_meaning="an entry is acknowledged, and a recoverer has closed the ledger",
-        explain=partial(explain_divergence, s),
+        explain=partial(explanations.explain_divergence, s),
     )
 
 
@@ -54,7 +48,7 @@ def ack_quorum_reached(s: Ledger) -> Property:
         ),
         witness=recovered(s) & (s.last_entry > 0),
         witness_meaning="a recoverer has closed the ledger with an entry in it",
-        explain=partial(explain_few_copies, s),
+        explain=partial(explanations.explain_few_copies, s),
     )
 
 
@@ -71,7 +65,7 @@ def acked_entries_readable(s: Ledger) -> Property:
         holds=s.is_deleted() | forall(s.entry, lambda e: implies(e <= s.lac(WRITER), readable(e))),
         witness=s.lac(WRITER) > 0,
         witness_meaning="an entry is acknowledged",
-        explain=partial(explain_few_copies, s),
+        explain=partial(explanations.explain_few_copies, s),
     )
 
 
@@ -93,7 +87,7 @@ def valid_fragments(s: Ledger) -> Property:
         holds=forall(s.client, lambda c: ~s.tried_invalid_fragment[c]) & ~twice,
         witness=s.last_fragment > 1,
         witness_meaning="an ensemble change is committed (needs a spare bookie)",
-        explain=partial(explain_invalid_fragment, s),
+        explain=partial(explanations.explain_invalid_fragment, s),
     )
 
 
@@ -107,7 +101,7 @@ def entries_in_order(s: Ledger) -> Property:
         ),
         witness=exists_over((s.recoverer, s.entry), s.complete),
         witness_meaning="a recoverer has written an entry back",
-        explain=partial(explain_disorder, s),
+        explain=partial(explanations.explain_disorder, s),
     )
 
 
@@ -130,7 +124,7 @@ def no_dirty_read(s: Ledger) -> Property:
         holds=implies(s.status == Status.CLOSED, ~told(s.last_entry)),
         witness=recovered(s) & told(lift(0)),
         witness_meaning="a reader can have received a LAC above 0, and a recoverer has closed the ledger",
-        explain=partial(explain_dirty_read, s),
+        explain=partial(explanations.explain_dirty_read, s),
     )
 
 

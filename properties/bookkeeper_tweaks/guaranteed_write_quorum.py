@@ -1,7 +1,7 @@
 """Properties of a ledger with a guaranteed write quorum (rule 14), and the invariants that make it safe.
 
 An action keeps each invariant if all of them hold before it. Most are those of today's protocol.
-docs/tweaks.md says which rule each invariant stands for.
+docs/tweaks.md has those that a mutant breaks, with the rule behind each.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def guaranteed_write_quorum_invariants(s: GuaranteedLedger) -> tuple[Invariant, 
         common.contents_are_the_writers(s),
         common.found_as_answered(s),
         read_is_stored(s),
-        common.answered_was_asked(
-            s, s.recoverer, s.read_entry, lambda r, e, b: s.read_sent[r, e] & s.read_to(r, e, b)
-        ),
+        common.answered_was_asked(s, s.recoverer, s.read_entry),
         todays.reading_fences(s),
         todays.reads_above_start(s),
         common.written_back_was_found(s),

@@ -1,9 +1,9 @@
 """Why an unbounded ledger is safe: invariants that every action keeps if all of them hold before it.
 
-docs/tweaks.md says which rule each invariant stands for. A client's *list* is its copy of the fragments. An
-entry's *home* is the ensemble of the last fragment of the list that starts at or below it. A client is
-*earlier* than another if its term is lower. A client has *opened* the ledger if it created the ledger or has
-completed its takeover. The next client then takes its list.
+docs/tweaks.md has those that a mutant breaks, with the rule behind each. A client's *list* is its copy of the
+fragments. An entry's *home* is the ensemble of the last fragment of the list that starts at or below it. A
+client is *earlier* than another if its term is lower. A client has *opened* the ledger if it created the
+ledger or has completed its takeover. The next client then takes its list.
 """
 
 from __future__ import annotations
@@ -12,14 +12,8 @@ from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.system import Invariant, invariant
 from fencepost.encoding.language.terms import Term, TermLike, all_of, any_of, lift
+from fencepost.properties.bookkeeper import common_invariants as common
 from fencepost.properties.bookkeeper import invariants as todays
-from fencepost.properties.bookkeeper.common_invariants import (
-    acked_was_accepted,
-    answered_was_asked,
-    has_begun,
-    same_list,
-    same_start,
-)
 from fencepost.properties.bookkeeper_tweaks import full_replication as full
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 from fencepost.protocols.bookkeeper_tweaks.unbounded_ledgers import UnboundedLedger
@@ -38,10 +32,10 @@ def unbounded_ledger_invariants(s: UnboundedLedger) -> tuple[Invariant, ...]:
         todays.sent_to_own_fragments(s),
         sent_above_start(s),
         todays.handled_was_sent(s),
-        acked_was_accepted(s),
+        common.acked_was_accepted(s),
         full.acks_of_current_members(s),
         full.replicated_at_home(s),
-        answered_was_asked(s, s.client, s.entry, lambda c, e, b: s.read_sent[c, e] & s.read_to(c, e, b)),
+        common.answered_was_asked(s, s.client, s.entry),
         reads_above_start(s),
         found_is_something(s),
         written_back_was_found(s),
@@ -109,7 +103,7 @@ def has_opened(s: UnboundedLedger, client: TermLike) -> Term:
 
 
 def _takes_list(s: UnboundedLedger, successor: TermLike, client: TermLike) -> Term:
-    return has_begun(s, successor) & (s.base[successor] == s.own_last_fragment[client])
+    return common.has_begun(s, successor) & (s.base[successor] == s.own_last_fragment[client])
 
 
 def _is_above_no_op(s: UnboundedLedger, client: TermLike) -> Term:
@@ -137,7 +131,7 @@ def phases_and_status(s: UnboundedLedger) -> Term:
     return all_of(
         (s.status == Status.NONE) == (s.ledger_term == 0),
         ~recovers(s, lift(WRITER)),
-        forall(s.client, lambda c: has_begun(s, c) == (s.term[c] <= s.ledger_term)),
+        forall(s.client, lambda c: common.has_begun(s, c) == (s.term[c] <= s.ledger_term)),
         forall(s.client, lambda c: implies(holds_term(s, c), fits(c))),
         forall(s.client, lambda c: implies(s.is_writing[c], s.phase[c] == Phase.ACTIVE)),
         forall(s.client, lambda c: s.phase[c] != Phase.CLOSING),
@@ -179,7 +173,7 @@ def metadata_is_the_holders(s: UnboundedLedger) -> Term:
 
     def agrees(c: Term) -> Term:
         in_recovery = s.status == Status.IN_RECOVERY
-        return same_list(s, c, if_(in_recovery, s.base[c], s.own_last_fragment[c]))
+        return common.same_list(s, c, if_(in_recovery, s.base[c], s.own_last_fragment[c]))
 
     return all_of(
         forall(s.client, lambda c: implies(holds_term(s, c), agrees(c))),
@@ -200,14 +194,14 @@ def lists_are_handed_on(s: UnboundedLedger) -> Term:
         last = s.own_last_fragment[c]
         return all_of(
             any_of(~opened & (s.base[d] == s.base[c]), (opened | withdrawn) & (s.base[d] == last)),
-            same_start(s, c, d, s.base[d]),
+            common.same_start(s, c, d, s.base[d]),
         )
 
     return all_of(
         forall(s.client, lambda c: s.base[c] <= s.own_last_fragment[c]),
         forall_over(
             (s.client, s.recoverer),
-            lambda c, d: implies((s.term[d] == s.term[c] + 1) & has_begun(s, d), handed_on(c, d)),
+            lambda c, d: implies((s.term[d] == s.term[c] + 1) & common.has_begun(s, d), handed_on(c, d)),
         ),
     )
 
@@ -225,7 +219,7 @@ def sent_above_start(s: UnboundedLedger) -> Term:
         (s.client, s.fragment, s.entry),
         lambda c, g, e: implies(
             s.is_sent(c, g, e),
-            all_of(has_begun(s, c), s.base[c] <= g, s.start(c) < e, s.own_first[c, g] <= e),
+            all_of(common.has_begun(s, c), s.base[c] <= g, s.start(c) < e, s.own_first[c, g] <= e),
         ),
     )
 

@@ -9,8 +9,7 @@ from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.system import System
 from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.properties.ledger_copies.invariants import copies_invariants
-from fencepost.properties.ledger_copies.progress import re_replication_can_finish
-from fencepost.properties.ledger_copies.safety import copies_properties
+from fencepost.properties.ledger_copies.safety import copies_properties, re_replication_can_finish
 from fencepost.protocols.bookkeeper.releases import NEWEST
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.protocols.ledger_copies.releases import as_in

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
-from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term, any_of
-from fencepost.properties.ledger_copies.reuse import new_copy_named, reuse_properties
+from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.terms import Term, TermLike, any_of
+from fencepost.protocols.ledger_copies.reuse import refuses_new
 from fencepost.protocols.ledger_copies.state import Copies, Life
 
 
@@ -95,6 +95,109 @@ def no_bookie_twice(s: Copies) -> Property:
         name="no-bookie-twice",
         meaning="no fragment of the metadata names one bookie twice",
         holds=forall_over((s.fragment, s.position, s.position), differ),
+        witness=rewritten(s),
+        witness_meaning=WITNESS,
+    )
+
+
+# A new ledger whose id a deleted ledger had.
+
+
+def reuse_properties(s: Copies) -> tuple[Property, ...]:
+    """Return the properties of a new ledger with the same id."""
+    return (entries_are_of_the_ledger(s), new_ledger_writable(s))
+
+
+def serves(s: Copies, bookie: TermLike, entry: TermLike) -> Term:
+    """Return whether the bookie gives the entry to a client of the new ledger."""
+    has = s.live[bookie] & s.copy[bookie, entry]
+    return has & s.returned[bookie] if s.tells_apart else has
+
+
+def new_copy_named(s: Copies, entry: TermLike) -> Term:
+    """Return whether a bookie that the metadata names has the new ledger's entry."""
+    return exists_over(
+        (s.fragment, s.bookie),
+        lambda f, b: s.belongs(entry, f) & s.is_due(f, b, entry) & s.copy[b, entry] & s.is_new[b, entry],
+    )
+
+
+def entries_are_of_the_ledger(s: Copies) -> Property:
+    """Return the property that no client of the new ledger reads an entry of the old one."""
+
+    def is_right(f: Term, b: Term, e: Term) -> Term:
+        asked = s.belongs(e, f) & s.is_due(f, b, e)
+        return implies(asked & serves(s, b, e), s.is_new[b, e])
+
+    return Property(
+        name="entries-are-of-the-ledger",
+        meaning="a bookie that the metadata of the new ledger names serves no entry of the old ledger",
+        holds=implies(s.is_created_again(), forall_over((s.fragment, s.bookie, s.entry), is_right)),
+        witness=s.is_created_again()
+        & exists_over((s.bookie, s.entry), lambda b, e: s.is_named_at_all(b) & serves(s, b, e)),
+        witness_meaning="a bookie that the new metadata names serves an entry",
+    )
+
+
+def new_ledger_writable(s: Copies) -> Property:
+    """Return the property that the writer of the new ledger is refused for nothing of the old one."""
+    return Property(
+        name="new-ledger-writable",
+        meaning="while the new ledger is open, no live bookie of its ensemble refuses its adds for what "
+        "belonged to the old ledger",
+        holds=implies(
+            s.life == Life.OPEN,
+            forall(s.bookie, lambda b: implies(s.is_named_at_all(b) & s.live[b], ~refuses_new(s, b))),
+        ),
+        witness=exists(s.entry, s.is_acked),
+        witness_meaning="an entry of the new ledger is acknowledged",
+    )
+
+
+# A re-replication can go on.
+
+HELPFUL = (
+    "come back",
+    "shut down",
+    "copy entry",
+    "read again",
+    "start over",
+    "find replaced",
+    "find unlocked",
+    "update ensemble",
+)
+"""Actions that advance a re-replication that has begun."""
+
+
+def re_replication_can_finish(system: System) -> Property:
+    """Return the property that no re-replication waits for a bookie that refuses the ledger.
+
+    A violation is a state in which no helpful action can happen, and in which a new attempt with another
+    target would meet the same refusal. Stopped bookies may come back. A re-replication of entries without a
+    copy on the bookies that it reads from cannot succeed, and is not counted.
+    """
+    s = system.state
+    assert isinstance(s, Copies)
+    helpful = [schema for schema in system.schemas if schema.name in HELPFUL]
+
+    def can_be_read(r: Term, e: Term) -> Term:
+        return exists(s.bookie, lambda b: s.is_read_from(r, b, e) & s.copy[b, e])
+
+    def may_succeed(r: Term) -> Term:
+        return s.of_each_moved(r, lambda e: implies(~s.copied[r, e], can_be_read(r, e)))
+
+    def may_try_another(r: Term) -> Term:
+        is_refused = exists(s.bookie, lambda b: (s.target[r] == b) & s.refuses[b])
+        takes = exists(s.bookie, lambda b: ~s.is_named(s.own_fragment[r], b) & ~s.refuses[b])
+        return is_refused & takes
+
+    stuck = exists(s.replicator, lambda r: s.busy[r] & may_succeed(r) & ~may_try_another(r))
+    stuck &= s.exists()  # a ledger that is deleted is not copied to its end
+    return Property(
+        name="re-replication-can-finish",
+        meaning="while a fragment is re-replicated whose entries can be read, some action that advances this "
+        "can happen, or another bookie would take the copies",
+        holds=~stuck | any_of(*(schema.could_happen() for schema in helpful)),
         witness=rewritten(s),
         witness_meaning=WITNESS,
     )

@@ -1,7 +1,7 @@
 """Why a Verified Log is safe: invariants that every action keeps if all of them hold before it.
 
 With them every property that holds is proved by induction over one action, for executions of any length.
-docs/why-safe.md says which rule of the protocol each invariant stands for, and which bug breaks it. Some
+docs/why-safe.md has those that a known bug breaks, with the rule of the protocol behind each. Some
 invariants hold only with a repair, and are declared only with it.
 """
 

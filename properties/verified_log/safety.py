@@ -9,15 +9,7 @@ from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import at_least, exists, exists_over, forall, forall_over
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, lift
-from fencepost.properties.verified_log.explanations import (
-    explain_disagreement,
-    explain_late_commit,
-    explain_reopening,
-    explain_skipped,
-    explain_stuck,
-    explain_truncation,
-    explain_uncommitted,
-)
+from fencepost.properties.verified_log import explanations
 from fencepost.protocols.verified_log.state import (
     NOTHING,
     Log,
@@ -68,7 +60,7 @@ def durability(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), _stored_on_all(s, e))),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
-        explain=partial(explain_uncommitted, s),
+        explain=partial(explanations.explain_uncommitted, s),
     )
 
 
@@ -95,7 +87,7 @@ def read_committed(s: Log) -> Property:
         holds=forall(s.entry, lambda e: implies(_reported(s, e), s.committed[e])),
         witness=exists(s.entry, lambda e: _reported(s, e)),
         witness_meaning="a node sends an entry to a consumer",
-        explain=partial(explain_uncommitted, s),
+        explain=partial(explanations.explain_uncommitted, s),
     )
 
 
@@ -115,38 +107,34 @@ def servable_committed(s: Log) -> Property:
         holds=forall_over(over, lambda n, t, i: implies(served(n, t, i), committed(n, t, i))),
         witness=exists_over(over, served),
         witness_meaning="a node would send an entry to a reader",
-        explain=partial(explain_uncommitted, s),
+        explain=partial(explanations.explain_uncommitted, s),
     )
 
 
 def single_active_producer(s: Log) -> Property:
     """Return the property SingleActiveProducer."""
-    return Property(
-        name="single-active-producer",
-        meaning="a producer that is not the active one commits only entries that it sent "
-        "while it was the active one",
-        holds=~s.mishap["two_active"],
-        witness=_two_producers_active(s),
-        witness_meaning="a producer takes over from another one that was active",
-        explain=partial(explain_late_commit, s),
+    meaning = (
+        "a producer that is not the active one commits only entries that it sent while it was the active one"
     )
+    return _single_producer(s, "single-active-producer", meaning, ~s.mishap["two_active"])
 
 
 def naive_single_producer(s: Log) -> Property:
     """Return the author's first attempt at SingleActiveProducer (post 5), which gives a false alarm."""
-    return Property(
-        name="naive-single-producer",
-        meaning="only the active producer commits anything",
-        holds=~s.mishap["not_active"],
-        witness=_two_producers_active(s),
-        witness_meaning="a producer takes over from another one that was active",
-        explain=partial(explain_late_commit, s),
-    )
+    meaning = "only the active producer commits anything"
+    return _single_producer(s, "naive-single-producer", meaning, ~s.mishap["not_active"])
 
 
-def _two_producers_active(s: Log) -> Term:
+def _single_producer(s: Log, name: str, meaning: str, holds: Term) -> Property:
     first = s.producer.values[0]
-    return (s.highest[first] != NOTHING) & (s.active != first)
+    return Property(
+        name=name,
+        meaning=meaning,
+        holds=holds,
+        witness=(s.highest[first] != NOTHING) & (s.active != first),
+        witness_meaning="a producer takes over from another one that was active",
+        explain=partial(explanations.explain_late_commit, s),
+    )
 
 
 def progress(s: Log) -> Property:
@@ -163,7 +151,7 @@ def progress(s: Log) -> Property:
         witness=ended if s.parameters.entries > 1 else FALSE,
         witness_meaning="the last producer has written all its entries, and it has two or more",
         traps=found,
-        explain=partial(explain_stuck, s),
+        explain=partial(explanations.explain_stuck, s),
     )
 
 
@@ -308,7 +296,7 @@ def closed_agreement(s: Log) -> Property:
         holds=~exists_over(over, differ),
         witness=exists_over(over, lambda t, n, m: closed(n, t) & closed(m, t) & ((n != m) | one_node)),
         witness_meaning="two nodes have closed a segment",
-        explain=partial(explain_disagreement, s),
+        explain=partial(explanations.explain_disagreement, s),
     )
 
 
@@ -320,7 +308,7 @@ def closed_stability(s: Log) -> Property:
         holds=~s.mishap["closed_changed"],
         witness=_some_closed(s),
         witness_meaning="a node has closed a segment",
-        explain=partial(explain_reopening, s),
+        explain=partial(explanations.explain_reopening, s),
     )
 
 
@@ -332,7 +320,7 @@ def committed_not_truncated(s: Log) -> Property:
         holds=~s.mishap["cut_committed"],
         witness=_some_closed(s) & exists(s.entry, lambda e: s.committed[e]),
         witness_meaning="an entry is committed, and a node has closed a segment",
-        explain=partial(explain_truncation, s),
+        explain=partial(explanations.explain_truncation, s),
     )
 
 
@@ -385,7 +373,7 @@ def consumer_complete(s: Log) -> Property:
         ),
         witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
         witness_meaning="a consumer has read an entry and gone on to the second segment",
-        explain=partial(explain_skipped, s),
+        explain=partial(explanations.explain_skipped, s),
     )
 
 

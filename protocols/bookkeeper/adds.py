@@ -75,9 +75,7 @@ class Adds(Fencing):
         belongs = self.in_write_set_of(client, fragment, entry, bookie)
         return pushed & belongs | resent & belongs & self.is_newcomer(client, fragment, bookie)
 
-    def lost_on_the_way(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
+    def is_lost(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether this sending is lost.
 
         The first sending to each bookie and each resending have a loss of their own. Nothing is resent within
@@ -92,19 +90,26 @@ class Adds(Fencing):
     def add_in_flight(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the add is on its way: it will reach the bookie and has not yet."""
         index = (client, fragment, entry, bookie)
-        under_way = self.add_sent(*index) & ~self.lost_on_the_way(*index) & ~self.add_handled[index]
+        under_way = self.add_sent(*index) & ~self.is_lost(*index) & ~self.add_handled[index]
         return under_way & ~self.add_dropped[index]
 
-    def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
-        """Return whether the add may reach the bookie now.
+    def is_behind(
+        self, client: TermLike, entry: TermLike, is_under_way: Callable[[Term, Term], Term]
+    ) -> Term:
+        """Return whether a lower entry is under way, in any fragment, so that this one has to wait.
 
-        One client's adds reach a bookie in the order of their entries, apart from lost ones.
+        Adds and answers between one client and one bookie arrive in the order of entries, apart from lost
+        ones.
         """
         lower = exists(
-            self.entry,
-            lambda e: (e < entry) & exists(self.fragment, lambda f: self.add_in_flight(client, f, e, bookie)),
+            self.entry, lambda e: (e < entry) & exists(self.fragment, lambda f: is_under_way(f, e))
         )
-        return self.add_in_flight(client, fragment, entry, bookie) & ~(lower & self.keeps_order(client))
+        return lower & self.keeps_order(client)
+
+    def next_add(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the add may reach the bookie now: it is under way, and the next one."""
+        behind = self.is_behind(client, entry, lambda f, e: self.add_in_flight(client, f, e, bookie))
+        return self.add_in_flight(client, fragment, entry, bookie) & ~behind
 
     def keeps_order(self, client: TermLike) -> Term:
         """Return whether the client's adds, and answers to them, arrive in the order of their entries."""
@@ -120,18 +125,9 @@ class Adds(Fencing):
     def next_answer(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike, refused: Term
     ) -> Term:
-        """Return whether the client may receive that answer now.
-
-        Answers of one bookie arrive in the order of their entries, apart from lost ones.
-        """
-        lower = exists(
-            self.entry,
-            lambda e: (
-                (e < entry) & exists(self.fragment, lambda f: self.answer_in_flight(client, f, e, bookie))
-            ),
-        )
-        in_turn = ~(lower & self.keeps_order(client))
-        return self.answer_in_flight(client, fragment, entry, bookie) & refused & in_turn
+        """Return whether the client may receive that answer now: it is under way, and the next one."""
+        behind = self.is_behind(client, entry, lambda f, e: self.answer_in_flight(client, f, e, bookie))
+        return self.answer_in_flight(client, fragment, entry, bookie) & refused & ~behind
 
     def counts(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether an answer from there counts: the bookie still stands in the current ensemble."""
@@ -153,17 +149,15 @@ class Adds(Fencing):
         """Return whether the writer has pushed all entries below this one."""
         return forall(self.entry, lambda e: implies(e < entry, self.pushed(WRITER, e)))
 
-    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
+    def on_queue(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return more updates for an entry that is queued."""
         return []
 
-    def noted_when_acked(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> list[Update]:
+    def on_ack(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> list[Update]:
         """Return more updates for an ack that is received."""
         return []
 
-    def noted_when_refused(
+    def on_refusal(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> list[Update]:
         """Return more updates for a refusal that is received."""
@@ -313,7 +307,7 @@ def sends(s: Adds, client: Parameter | str, fragment: Parameter, entry: Paramete
     return [
         s.pushed_in[client, entry].set(fragment),
         s.pushed_lac[client, entry].set(s.carried_lac(client)),
-        *s.noted_when_queued(client, fragment, entry),
+        *s.on_queue(client, fragment, entry),
     ]
 
 
@@ -373,7 +367,7 @@ def handle_add(
             s.add_handled[index].set(True),
             s.add_refused[index].set(refused),
             *s.stores_add(client, entry, bookie, stores),
-            *s.noted_when_added(bookie, ~refused),
+            *s.on_add(bookie, ~refused),
         ],
         actor=bookie,
         received=add(s, client, fragment, entry, bookie),
@@ -396,7 +390,7 @@ def receive_ack(
         then=[
             s.add_answered[index].set(True),
             s.acked[client, entry, bookie].set(True, when=s.counts(*index)),
-            *s.noted_when_acked(*index),
+            *s.on_ack(*index),
         ],
         actor=client,
         received=add_answer(s, *index, False),
@@ -416,7 +410,7 @@ def receive_fenced(
         then=[
             s.add_answered[index].set(True),
             *s.leaves(client, s.is_fenced_out(*index)),
-            *s.noted_when_refused(*index),
+            *s.on_refusal(*index),
         ],
         actor=client,
         received=add_answer(s, *index, True),

@@ -26,12 +26,12 @@ class EnsembleChanges(Adds):
 
     def may_time_out(self, client: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the client may stop waiting for the bookie's ack of the entry."""
+        return exists(self.fragment, lambda f: self.is_late(client, f, entry, bookie))
 
-        def late(f: Term) -> Term:
-            index = (client, f, entry, bookie)
-            return self.add_sent(*index) & ~self.add_answered[index] & self.is_given_up(*index)
-
-        return exists(self.fragment, late)
+    def is_late(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the client may time out while it waits for the answer to this sending."""
+        index = client, fragment, entry, bookie
+        return self.add_sent(*index) & ~self.add_answered[index] & self.is_given_up(*index)
 
     def has_failed(self, client: Parameter, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the client may treat the write as failed (notifyWriteFailed).
@@ -71,10 +71,6 @@ class EnsembleChanges(Adds):
         """Return whether the last change is over: it is, since the commit also resends pending entries."""
         return TRUE
 
-    def resends_with_change(self) -> Term:
-        """Return whether the commit of a change also resends pending entries."""
-        return TRUE
-
     def about_to_change(self, client: TermLike, fragment: TermLike, failed: TermLike) -> Term:
         """Return whether the client has begun to replace that bookie and may commit now."""
         return (
@@ -110,7 +106,7 @@ class EnsembleChanges(Adds):
         """Return the LAC at which a change begins once a write of the entry has failed."""
         return self.lac(client)
 
-    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+    def on_change(self, client: Parameter, called: Term) -> list[Update]:
         """Return more updates for a change that ends.
 
         `called` is whether its end acknowledges the complete entries at the head of the queue.
@@ -121,9 +117,7 @@ class EnsembleChanges(Adds):
         """Return whether the entry was not sent again because of that fragment."""
         return ~self.resent[client, fragment, entry]
 
-    def noted_when_resent(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
-    ) -> list[Update]:
+    def on_resend(self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term) -> list[Update]:
         """Return the updates for an entry that is sent again."""
         return [self.resent[client, fragment, entry].set(True, when=when)]
 
@@ -255,7 +249,7 @@ def commit_change(
             s.failed[client].set(NO_BOOKIE),
             *publishes(s, client, fragment, failed, spare),
             *withdrawn,
-            *s.noted_when_changed(client, s.calls_at_commit(client, fragment, failed)),
+            *s.on_change(client, s.calls_at_commit(client, fragment, failed)),
         ],
         actor=client,
         sent=sent,
@@ -317,7 +311,6 @@ def withdraws_and_resends(
         & s.may_resend(client, following, e)
         & s.in_write_set_of(client, fragment, e, failed)
         & when
-        & s.resends_with_change()
         for e, when in loses_ack.items()
     }
     return (
@@ -327,7 +320,7 @@ def withdraws_and_resends(
                 for e, when in loses_ack.items()
                 for ack, at in s.withdrawn_acks(client, fragment, e, failed)
             ),
-            *(u for e, when in due.items() for u in s.noted_when_resent(client, following, e, when)),
+            *(u for e, when in due.items() for u in s.on_resend(client, following, e, when)),
         ],
         [
             add(s, *sent, lost=s.loss_of(*sent, again=True), when=when)

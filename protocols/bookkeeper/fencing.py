@@ -104,21 +104,19 @@ class Fencing(Metadata):
         """Return whether a fencing read fences the bookie: always."""
         return TRUE
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return more updates for a fencing read."""
         return []
 
-    def noted_when_heard(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence_answer(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return more updates for an answer to a fencing read that is received."""
         return []
 
-    def noted_when_read(
-        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
-    ) -> list[Update]:
+    def on_read(self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> list[Update]:
         """Return more updates for a recovery read; `content` is the content it finds."""
         return []
 
-    def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
+    def on_add(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Return more updates for an add; `stores` says whether the bookie stores the entry."""
         return []
 
@@ -181,7 +179,7 @@ class Fencing(Metadata):
 
     def no_lower_than_floor(self, client: TermLike, heard: Term) -> Term:
         """Return what fencing told, or the end of the fragments before the last one if that is higher."""
-        floor = self.first_of(client, self.base[client]) - 1
+        floor = self.own_first[client, self.base[client]] - 1
         return if_(floor < heard, heard, floor)
 
     def heard_lac(self, client: TermLike) -> Term:
@@ -272,7 +270,7 @@ def handle_fence(s: Fencing, client: Parameter, bookie: Parameter) -> Action:
             s.fence_handled[client, bookie].set(True),
             s.fence_lac[client, bookie].set(lac),
             s.fence_unknown[client, bookie].set(unknown),
-            *s.noted_when_fenced(client, bookie),
+            *s.on_fence(client, bookie),
         ],
         actor=bookie,
         received=fence(s, client, bookie),
@@ -294,7 +292,7 @@ def receive_fence_answer(s: Fencing, client: Parameter, bookie: Parameter) -> Ac
         & s.arrives(s.fence_answer_lost, *index)
         & ~s.fence_answered[index]
         & s.hears_fencing(client),
-        then=[s.fence_answered[index].set(True), *s.noted_when_heard(client, bookie)],
+        then=[s.fence_answered[index].set(True), *s.on_fence_answer(client, bookie)],
         actor=client,
         received=fence_answer(s, client, bookie, s.fence_lac[index], s.fence_unknown[index]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fencepost.encoding.language.actions import Action, Group, Schema, each, in_turn
+from fencepost.encoding.language.parameters import options
 from fencepost.encoding.language.sorts import Sort, integers
 from fencepost.encoding.language.system import System
 from fencepost.protocols.bookkeeper import adds, ensemble_change, fencing, metadata, recovery
@@ -89,22 +90,9 @@ def ledger(parameters: BookKeeperParameters) -> System:
                 for name in ("forces", "readers", "given_ids", "deletions", "journals")
                 if (most := getattr(p, name))
             },
-            **{name: most for name in FAULTS if (most := getattr(p, name))},
+            **{o.name: int(str(o.default)) for o in options(p) if o.limits_faults and o.default},
         },
     )
-
-
-FAULTS = (
-    "silent",
-    "crashes",
-    "restarts",
-    "power_losses",
-    "failed_flushes",
-    "full_disks",
-    "disks",
-    "reimages",
-)
-"""The parameters that limit how many faults of each kind occur."""
 
 
 def _adds(s: Ledger, client: Sort) -> Actions:
@@ -204,7 +192,7 @@ def _faults(s: Ledger) -> Actions:
         yield from journal_mark.marks(s)
     elif p.full_disks:
         yield from entry_log.entry_logs(s)
-    elif s.is_durability_modelled:
+    elif s.parameters.loses_fences:
         yield from _going_down(s)
     elif p.boots_in_steps:
         yield in_turn("bookie", *_boot(s))

@@ -9,7 +9,7 @@ from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.state import StateSpace, definition, family, variable
-from fencepost.encoding.language.terms import FALSE, Term, TermLike, Update
+from fencepost.encoding.language.terms import FALSE, Read, Term, TermLike, Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER, Phase, Status
 from fencepost.quorums.stripes import Configuration
@@ -100,40 +100,27 @@ class Metadata(StateSpace):
         """Return whether the bookie has that position in the fragment's ensemble, in the client's copy."""
         return self.own_ensemble[client, fragment, position] == bookie
 
-    def first_of(self, client: TermLike, fragment: TermLike) -> Term:
-        """Return the first entry of the fragment, in the client's copy."""
-        return self.own_first[client, fragment]
+    def copied(self, client: TermLike) -> list[tuple[Read, Read]]:
+        """Return each state variable of the client's copy with that of the metadata store."""
+        return [
+            (self.own_last_fragment[client], self.last_fragment),
+            *(
+                pair
+                for f in self.later_fragments
+                for pair in (
+                    (self.own_first[client, f], self.first[f]),
+                    *((self.own_ensemble[client, f, i], self.ensemble[f, i]) for i in self.position),
+                )
+            ),
+        ]
 
     def takes_metadata(self, client: TermLike) -> list[Update]:
         """Return the updates that copy the metadata store into the client's copy."""
-        return [
-            self.own_last_fragment[client].set(self.last_fragment),
-            *(
-                update
-                for f in self.later_fragments
-                for update in (
-                    self.own_first[client, f].set(self.first[f]),
-                    *(self.own_ensemble[client, f, i].set(self.ensemble[f, i]) for i in self.position),
-                )
-            ),
-        ]
+        return [own.set(stored) for own, stored in self.copied(client)]
 
-    def publishes_metadata(self, client: TermLike, when: TermLike = True) -> list[Update]:
+    def publishes_metadata(self, client: TermLike) -> list[Update]:
         """Return the updates that copy the client's copy into the metadata store."""
-        return [
-            self.last_fragment.set(self.own_last_fragment[client], when=when),
-            *(
-                update
-                for f in self.later_fragments
-                for update in (
-                    self.first[f].set(self.own_first[client, f], when=when),
-                    *(
-                        self.ensemble[f, i].set(self.own_ensemble[client, f, i], when=when)
-                        for i in self.position
-                    ),
-                )
-            ),
-        ]
+        return [stored.set(own) for own, stored in self.copied(client)]
 
     def signature(self, client: TermLike) -> dict[str, TermLike]:
         """Return what each request of a client, and each answer to it, says besides."""
@@ -143,14 +130,17 @@ class Metadata(StateSpace):
         """Return whether the ledger is deleted: never, unless a layer says otherwise."""
         return FALSE
 
+    def is_in_some(self, bookie: TermLike, within: Callable[[Term], Term]) -> Term:
+        """Return whether the bookie is in the ensemble of such a fragment, by the metadata store."""
+
+        def names(f: Term) -> Term:
+            return within(f) & exists(self.position, lambda i: self.ensemble[f, i] == bookie)
+
+        return exists(self.fragment, names)
+
     def in_last_ensemble(self, bookie: TermLike) -> Term:
         """Return whether the bookie is in the last ensemble, by the metadata store."""
-        return exists(
-            self.fragment,
-            lambda f: (
-                (f == self.last_fragment) & exists(self.position, lambda i: self.ensemble[f, i] == bookie)
-            ),
-        )
+        return self.is_in_some(bookie, lambda f: f == self.last_fragment)
 
     # Write sets.
 
@@ -183,18 +173,20 @@ class Metadata(StateSpace):
             self.fragment, lambda f: (f + 1 == fragment) & self.in_ensemble(client, f, bookie)
         )
 
-    @definition
-    def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
-        """Return whether the entry belongs on the bookie, by the metadata store."""
+    def placed_on(self, bookie: TermLike, entry: TermLike, last: Term) -> Term:
+        """Return whether the entry belongs on the bookie, by the stored fragments up to `last`."""
 
         def in_write_set(f: Term) -> Term:
             return exists(
                 self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[f, i] == bookie)
             )
 
-        return in_fragment_of(
-            entry, self.fragment, self.last_fragment, first=lambda f: self.first[f], body=in_write_set
-        )
+        return in_fragment_of(entry, self.fragment, last, first=lambda f: self.first[f], body=in_write_set)
+
+    @definition
+    def in_metadata_write_set(self, entry: TermLike, bookie: TermLike) -> Term:
+        """Return whether the entry belongs on the bookie, by the metadata store."""
+        return self.placed_on(bookie, entry, self.last_fragment)
 
 
 # The beginning.

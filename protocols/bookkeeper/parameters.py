@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from fencepost.encoding.language.parameters import require
-from fencepost.protocols.bookkeeper.sizes import Sizes
-from fencepost.protocols.bookkeeper.switches import (
-    BOOT,
-    CRASHES,
-    DEFERRED_SYNC,
-    DELETION,
-    DURABILITY,
-    FAULT_DOMAINS,
-    FULL_DISKS,
-    JOURNAL_MARK,
-    READERS,
-    Switches,
-)
+from fencepost.encoding.language.parameters import faults, parameter, require
+from fencepost.protocols.bookkeeper import switches
+from fencepost.quorums.arithmetic import fencing_answers, negative_answers
 
 LOSE_ENTRIES = ("both", "entries", "entries-and-bare-fences")
 """The values of `lose` with which a crash loses the entries of a bookie."""
@@ -33,7 +22,69 @@ A bare fence was set before the bookie stored anything of the ledger.
 
 
 @dataclass(frozen=True)
-class BookKeeperParameters(Switches, Sizes):
+class Sizes:
+    """The sizes. A configuration is written E/WQ/AQ, with N and L spelled out."""
+
+    bookies: int = parameter(3, "N: bookies there are")
+    ensemble: int = parameter(3, "E: bookies that a fragment of the ledger is striped over")
+    write_quorum: int = parameter(3, "WQ: bookies that each entry is sent to")
+    ack_quorum: int = parameter(2, "AQ: acks that make an entry acknowledged")
+    entries: int = parameter(1, "L: entries that the writer may push")
+    recoverers: int = parameter(1, "recovery attempts, each by a client of its own")
+    fragments: int = parameter(2, "most ensembles the ledger goes through (only 1 is possible when N = E)")
+    inflight: int = parameter(2, "most entries pushed and not yet acknowledged")
+    silent: int = faults(0, "most bookies that stop answering for good")
+    crashes: int = faults(0, "most crashes of bookies that lose data")
+    restarts: int = faults(0, "most clean restarts of bookies (with a storage, or with deletions)")
+    forces: int = parameter(
+        0, "most calls of force by a writer with DEFERRED_SYNC; with 0 the writer has no such flag", least=0
+    )
+    power_losses: int = faults(0, "most losses of power of bookies (with forces)")
+    readers: int = parameter(0, "clients that read the ledger without recovery", least=0)
+    given_ids: int = parameter(
+        0, "1 if the application gives the ids of entries, and may give one of them twice", least=0
+    )
+    lengths: int = parameter(
+        0, "1 if a close writes the length of the ledger in bytes, an entry has one", least=0
+    )
+    deletions: int = parameter(
+        0, "1 if the owner may delete the ledger once it is closed; with 0 nobody does", least=0
+    )
+    journals: int = parameter(
+        0, "journals of a bookie, with a mark that flushes move; with 0 the mark is exact", least=0
+    )
+    other_dirs: int = parameter(
+        0, "ledger directories of a bookie besides the ledger's own (with journals)", least=0
+    )
+    failed_flushes: int = faults(0, "most flushes that fail on a bookie (with journals)")
+    full_disks: int = faults(0, "most flushes of an entry log that fail on a full disk (with a storage)")
+    racks: int = parameter(
+        0,
+        "racks on which bookies are in turn, if each write needs acks from min(WQ, racks) of them; with 0 it "
+        "needs AQ acks only",
+        least=0,
+    )
+    disks: int = faults(0, "most disks that crashed bookies lose for good (with boot=whole)")
+    reimages: int = faults(0, "most crashed bookies that come back as new ones, wiped (with boot=whole)")
+
+    @property
+    def absent_quorum(self) -> int:
+        """QC: the number of negative answers that show an entry to be absent."""
+        return int(negative_answers(self.ensemble, self.write_quorum, self.ack_quorum))
+
+    @property
+    def fencing_quorum(self) -> int:
+        """EC: the number of fencing answers that always suffice."""
+        return int(fencing_answers(self.ensemble, self.write_quorum, self.ack_quorum))
+
+    @property
+    def possible_fragments(self) -> int:
+        """The number of fragments that the ledger can have: one if no bookie is spare."""
+        return self.fragments if self.bookies > self.ensemble else 1
+
+
+@dataclass(frozen=True)
+class BookKeeperParameters(switches.Switches, Sizes):
     """Sizes and rules. The defaults of the rules are those of today's code.
 
     Raises BadInput unless 1 <= AQ <= WQ <= E <= N, and for a rule that changes nothing on the instance.
@@ -48,37 +99,37 @@ class BookKeeperParameters(Switches, Sizes):
             "for example ack_quorum=2, write_quorum=3, ensemble=3, bookies=4",
         )
         of_storage = self.storage != "any"
-        self._forbid_unused("crashes", self.crashes > 0, CRASHES, "set crashes=1")
+        self._forbid_unused("crashes", self.crashes > 0, switches.CRASHES, "set crashes=1")
         flushes = self.loses_fences or self.deletions * self.restarts > 0
-        rest = tuple(name for name in DURABILITY if name != "flush_headers")
+        rest = tuple(name for name in switches.DURABILITY if name != "flush_headers")
         self._forbid_unused("a storage", of_storage, ("full_disks",), "set storage=db")
         without = "a storage whose disks are not full" if self.full_disks else "a storage"
         self._forbid_unused(without, self.loses_fences, rest, "set storage=db")
         self._forbid_unused("a storage or restarts", flushes, ("flush_headers",), "set storage=sorted")
-        self._forbid_unused("full_disks", self.full_disks > 0, FULL_DISKS, "set full_disks=1")
+        self._forbid_unused("full_disks", self.full_disks > 0, switches.FULL_DISKS, "set full_disks=1")
         may_restart = of_storage or self.deletions > 0
         self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")
         goes_down = self.crashes + self.restarts + self.full_disks > 0
         self._forbid_unused("crashes, restarts or full_disks", goes_down, ("storage",), "set crashes=1")
-        changed = {name: getattr(self, name) for name in CRASHES if not self._is_default(name)}
+        changed = {name: getattr(self, name) for name in switches.CRASHES if not self._is_default(name)}
         require(
             f"{', '.join(changed)} and a storage exclude each other: the storage decides what a crash loses",
             not (of_storage and changed),
             {"storage": self.storage, **changed},
             "leave out one of them",
         )
-        self._forbid_unused("a writer with DEFERRED_SYNC", self.forces > 0, DEFERRED_SYNC, "set forces=1")
-        other = {name: getattr(self, name) for name in ("crashes", "restarts") if getattr(self, name)}
+        self._forbid_unused(
+            "a writer with DEFERRED_SYNC", self.forces > 0, switches.DEFERRED_SYNC, "set forces=1"
+        )
+        other = self.turned_on("crashes", "restarts")
         require(
             "forces has losses of power, and excludes other crashes and restarts",
             not (self.forces and other),
             {"forces": self.forces, **other},
             "set power_losses instead",
         )
-        self._forbid_unused("readers", self.readers > 0, READERS, "set readers=1")
-        down = {
-            name: getattr(self, name) for name in ("forces", "crashes", "restarts") if getattr(self, name)
-        }
+        self._forbid_unused("readers", self.readers > 0, switches.READERS, "set readers=1")
+        down = self.turned_on("forces", "crashes", "restarts")
         require(
             f"readers and {', '.join(down)} exclude each other: bookies keep what readers look for",
             not (self.readers and down),
@@ -101,17 +152,16 @@ class BookKeeperParameters(Switches, Sizes):
             {"given_ids": self.given_ids, "entries": self.entries},
             "set entries=2",
         )
-        added = {n: getattr(self, n) for n in ("given_ids", "lengths") if getattr(self, n)}
-        faulty = ("crashes", "restarts", "forces", "deletions", "journals")
-        others = {name: getattr(self, name) for name in faulty if getattr(self, name)}
+        added = self.turned_on("given_ids", "lengths")
+        others = self.turned_on("crashes", "restarts", "forces", "deletions", "journals")
         require(
             f"{', '.join(added)} and {', '.join(others)} exclude each other",
             not (added and others),
             {**added, **others},
             "leave out one of them",
         )
-        self._forbid_unused("deletions", self.deletions > 0, DELETION, "set deletions=1")
-        beside = {n: getattr(self, n) for n in ("crashes", "forces", "readers") if getattr(self, n)}
+        self._forbid_unused("deletions", self.deletions > 0, switches.DELETION, "set deletions=1")
+        beside = self.turned_on("crashes", "forces", "readers")
         require(
             f"deletions and {', '.join(beside)} exclude each other",
             not (self.deletions and (beside or of_storage)),
@@ -120,24 +170,27 @@ class BookKeeperParameters(Switches, Sizes):
         )
         require("deletions <= 1", self.deletions <= 1, {"deletions": self.deletions}, "a ledger has one end")
         swaps = self.full_disks > 0 and self.storage == "db"
-        of_mark = tuple(name for name in JOURNAL_MARK if not (swaps and name == "failed_flush"))
+        of_mark = tuple(name for name in switches.JOURNAL_MARK if not (swaps and name == "failed_flush"))
         self._forbid_unused("journals", self.journals > 0, of_mark, "set journals=1")
-        apart = ("restarts", "forces", "readers", "deletions", *changed)
-        others = {name: getattr(self, name) for name in apart if getattr(self, name)}
+        others = self.turned_on("restarts", "forces", "readers", "deletions", *changed)
         require(
             f"journals and {', '.join(others)} exclude each other: the mark decides what a crash loses",
             not (self.journals and (others or of_storage)),
             {"journals": self.journals, **others, "storage": self.storage},
             "leave out one of them",
         )
-        self._forbid_unused("racks", self.racks > 0, FAULT_DOMAINS, "set racks=2")
+        self._forbid_unused("racks", self.racks > 0, switches.FAULT_DOMAINS, "set racks=2")
         require(
             "racks and chained_changes=one-difference exclude each other with three fragments or more",
             not (self.racks and self.has_chains),
             {"racks": self.racks, "chained_changes": self.chained_changes, "fragments": self.fragments},
             "set fragments=2",
         )
-        self._forbid_unused("boot", self.boot == "whole", BOOT, "set boot=whole")
+        self._forbid_unused("boot", self.boot == "whole", switches.BOOT, "set boot=whole")
+
+    def turned_on(self, *names: str) -> dict[str, object]:
+        """Return those of the parameters that are not 0, with their values."""
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
 
     def _is_default(self, name: str) -> bool:
         (default,) = (f.default for f in fields(self) if f.name == name)

@@ -46,7 +46,7 @@ class Recovery(EnsembleChanges):
             entry,
             self.fragment,
             last=self.base[client],
-            first=lambda f: self.first_of(client, f),
+            first=lambda f: self.own_first[client, f],
             body=lambda f: self.in_write_set_of(client, f, entry, bookie),
         )
 
@@ -137,16 +137,9 @@ class Recovery(EnsembleChanges):
         """Return the entry at which the writer closes the ledger: its LAC."""
         return self.lac(WRITER)
 
-    def noted_when_closed(self, client: TermLike, last: Term) -> list[Update]:
+    def on_close(self, client: TermLike, last: Term) -> list[Update]:
         """Return more updates for a close at that last entry."""
         return []
-
-    def publishes_at_close(self) -> bool:
-        """Return whether the close also publishes the ensembles that recovery changed.
-
-        handleBookieFailure, since 4.9.
-        """
-        return True
 
     def has_recovered(self, client: Parameter, entry: Parameter) -> Term:
         """Return whether the read of the entry was negative and all entries below it have AQ acks again."""
@@ -225,7 +218,7 @@ def handle_read(s: Recovery, client: Parameter, entry: Parameter, bookie: Parame
             s.read_handled[index].set(True),
             s.read_content[index].set(content),
             s.read_unknown[index].set(unknown),
-            *s.noted_when_read(client, entry, bookie, content),
+            *s.on_read(client, entry, bookie, content),
         ],
         actor=bookie,
         received=read(s, *index),
@@ -311,7 +304,7 @@ def close_ledger(s: Recovery) -> Action:
             s.last_entry.set(lac),
             s.phase[WRITER].set(Phase.CLOSED),
             s.closed_at[WRITER].set(lac),
-            *s.noted_when_closed(WRITER, lac),
+            *s.on_close(WRITER, lac),
         ],
         actor=WRITER,
         note="closes the ledger at its LAC",
@@ -334,7 +327,8 @@ def withdraw(s: Recovery) -> Action:
 def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
     """Close the ledger just below `entry`, at which reading ended (closeRecovered).
 
-    All entries below it are written back.
+    All entries below it are written back. The close also publishes the ensembles that recovery changed
+    (handleBookieFailure, since 4.9).
 
     Code: LedgerRecoveryOp.onEntryComplete, ReadOnlyLedgerHandle.closeRecovered.
     """
@@ -345,8 +339,8 @@ def finish_recovery(s: Recovery, client: Parameter, entry: Parameter) -> Action:
             s.last_entry.set(entry - 1),
             s.phase[client].set(Phase.CLOSED),
             s.closed_at[client].set(entry - 1),
-            *s.publishes_metadata(client, when=s.publishes_at_close()),
-            *s.noted_when_closed(client, entry - 1),
+            *s.publishes_metadata(client),
+            *s.on_close(client, entry - 1),
         ],
         actor=client,
         note="closes the ledger before entry {entry}, which is not there",

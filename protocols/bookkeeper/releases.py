@@ -18,15 +18,8 @@ from typing import Any
 
 from fencepost.encoding.documents import parse_toml
 from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.protocols.bookkeeper import switches
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.switches import (
-    BOOT,
-    CRASHES,
-    DELETION,
-    DURABILITY,
-    FULL_DISKS,
-    JOURNAL_MARK,
-)
 
 
 def ordered(release: str) -> tuple[int, ...]:
@@ -170,20 +163,28 @@ def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameter
             f"boot=whole, disks={parameters.disks}: release {release} mends no bookie that lost a disk; "
             "set disks=0, or give a release from 4.15.0 on"
         )
-    without = (() if parameters.deletions else DELETION) + (() if parameters.full_disks else FULL_DISKS)
-    without += () if parameters.journals else JOURNAL_MARK
-    of_code = [name for name in RULES if name not in (*DURABILITY, *CRASHES, *BOOT, *without)]
+    without = (() if parameters.deletions else switches.DELETION) + (
+        () if parameters.full_disks else switches.FULL_DISKS
+    )
+    without += () if parameters.journals else switches.JOURNAL_MARK
+    of_code = [
+        name
+        for name in RULES
+        if name not in (*switches.DURABILITY, *switches.CRASHES, *switches.BOOT, *without)
+    ]
     found = _with(release, parameters, of_code)
     if parameters.loses_fences:
-        return _with(release, found, DURABILITY)
+        return _with(release, found, switches.DURABILITY)
     if not parameters.crashes or parameters.journals or parameters.full_disks:
         return found
     found = _with(release, found, AFTER_CRASHES)
     if parameters.boots_in_steps and not has_check:
-        return _with(release, found, BOOT)
+        return _with(release, found, switches.BOOT)
     if all(getattr(found, name) == "no" for name in AFTER_CRASHES):
         return found
-    return _with(release, found, (*CRASHES, *BOOT) if parameters.boots_in_steps else CRASHES)
+    return _with(
+        release, found, (*switches.CRASHES, *switches.BOOT) if parameters.boots_in_steps else switches.CRASHES
+    )
 
 
 AFTER_CRASHES = ("fence_on_unclean_shutdown", "limbo_on_unclean_shutdown")

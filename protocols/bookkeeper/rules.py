@@ -6,12 +6,15 @@ It calls a replaced definition by `super()`. An instance has the rules that appl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import TypeVar
 
 from fencepost.encoding.errors import ModelError
+from fencepost.encoding.language.actions import Action
 from fencepost.encoding.language.parameters import options
+from fencepost.encoding.language.terms import Update
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.today import Today
 
@@ -36,18 +39,13 @@ class Selection:
 _RULES: dict[type[Today], Selection] = {}
 
 
-def always(parameters: BookKeeperParameters) -> bool:
-    """Return true."""
-    return True
-
-
-def rule(switch: str, value: str, condition: Condition = always) -> Callable[[Class], Class]:
+def rule(switch: str, value: str, condition: Condition = lambda p: True) -> Callable[[Class], Class]:
     """Return a decorator for the rule of one value of a switch. The first value has today's rule, and none.
 
     With a `condition` the rule changes something only on instances for which it holds.
     Raises ModelError for a switch or a value that does not exist.
     """
-    values = _values()
+    values = {option.name: option.values for option in options(BookKeeperParameters) if option.values}
     if switch not in values:
         raise ModelError(f"rule({switch!r}, …): no such switch; valid: {', '.join(values)}")
     others = values[switch][1:]
@@ -69,14 +67,19 @@ def _noted(found: Selection) -> Callable[[Class], Class]:
     return note
 
 
-def _values() -> Mapping[str, tuple[str, ...]]:
-    """Return the values of each switch."""
-    return {option.name: option.values for option in options(BookKeeperParameters) if option.values}
+def also(action: Action, *updates: Update) -> Action:
+    """Return the action with more updates."""
+    return replace(action, then=[*action.then, *updates])
 
 
 def rule_of(part: type[Today]) -> Selection:
     """Return the rule of a class."""
     return _RULES[part]
+
+
+def rules_in(*modules: ModuleType) -> list[type[Today]]:
+    """Return the rules of the modules, those of one module in the order of its text."""
+    return [part for module in modules for part in _RULES if part.__module__ == module.__name__]
 
 
 def in_order(*parts: type[Today]) -> tuple[type[Today], ...]:

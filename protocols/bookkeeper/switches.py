@@ -399,14 +399,7 @@ DEFERRED_SYNC = ("power_losses", "force_counts", "force_after_close")
 DELETION = ("deletion_memory",)
 """The parameters that need a deletion."""
 
-JOURNAL_MARK = (
-    "other_dirs",
-    "failed_flushes",
-    "mark_order",
-    "mark_scope",
-    "checkpoint_skip",
-    "failed_flush",
-)
+JOURNAL_MARK = ("other_dirs", "failed_flushes", "mark_order", "mark_scope", "checkpoint_skip", "failed_flush")
 """The parameters that need journals. `failed_flush` also matters with full disks and storage=db."""
 
 FULL_DISKS = ("partial_flush",)

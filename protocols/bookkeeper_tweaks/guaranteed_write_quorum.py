@@ -141,7 +141,7 @@ class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
         """Return the loss of a sending."""
         return self.add_lost[client, fragment, entry, bookie]
 
-    lost_on_the_way = loss_of
+    is_lost = loss_of
 
     def loss(self, losses: Family, *index: TermLike) -> Read | None:
         """Return that only adds and their answers can be lost.
@@ -204,14 +204,12 @@ class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
         """Return whether the entry was not sent because of that fragment."""
         return ~self.sent[client, fragment, entry]
 
-    def noted_when_resent(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term
-    ) -> list[Update]:
+    def on_resend(self, client: TermLike, fragment: TermLike, entry: TermLike, when: Term) -> list[Update]:
         """Return the updates for an entry that is sent again, with the current LAC and LAFR."""
-        again = super().noted_when_resent(client, fragment, entry, when)
-        return [*again, *self.noted_when_queued(client, fragment, entry, when)]
+        again = super().on_resend(client, fragment, entry, when)
+        return [*again, *self.on_queue(client, fragment, entry, when)]
 
-    def noted_when_queued(
+    def on_queue(
         self, client: TermLike, fragment: TermLike, entry: TermLike, when: TermLike = True
     ) -> list[Update]:
         """Return the updates for an entry that is sent with the current LAC and LAFR."""
@@ -300,7 +298,7 @@ class GuaranteedLedger(ClosesOpenLedgersOnly, ChangesInOneStep, Ledger):
         """Return whether the ledger is open to the writer's changes, or in recovery (rule 9)."""
         return self.status == (Status.OPEN if client.sort is self.writer else Status.IN_RECOVERY)
 
-    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+    def on_change(self, client: Parameter, called: Term) -> list[Update]:
         """Return the update that keeps the LAC. Without pinning, the acks alone would let it fall."""
         return [self.frozen_lac[client].set(self.lac(client))]
 

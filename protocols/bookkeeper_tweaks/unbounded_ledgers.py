@@ -24,11 +24,9 @@ from fencepost.encoding.language.state import definition, family, variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Parameter, Term, TermLike, Update, any_of, lift
 from fencepost.protocols.bookkeeper import adds, fencing, metadata, recovery
-from fencepost.protocols.bookkeeper.layers.published import also
+from fencepost.protocols.bookkeeper.rules import also
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
-from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
-    MEANINGS as GUARANTEED,
-)
+from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import MEANINGS as GUARANTEED
 from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
     GuaranteedLedger,
     GuaranteedParameters,
@@ -199,7 +197,7 @@ class UnboundedLedger(GuaranteedLedger):
         may_publish = writes & (self.status == Status.OPEN) & ~self.is_overtaken(client)
         return any_of(may_publish, ~writes & (self.status == Status.IN_RECOVERY))
 
-    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+    def on_change(self, client: Parameter, called: Term) -> list[Update]:
         """Return no update: pinned bookies keep their acks, so the LAC does not fall."""
         return []
 
@@ -213,7 +211,7 @@ class UnboundedLedger(GuaranteedLedger):
         """Return whether the fencing read is on its way, and will be accepted."""
         return super().fence_in_flight(client, bookie) & self.accepts(bookie, client)
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return the updates for a fencing read: the term, and the LAC that the answer tells (rule 9)."""
         told = self.fence_told_lac[client, bookie].set(self.heard(bookie, self.sent_lac))
         return [self.adopts(bookie, client), told]
@@ -236,9 +234,7 @@ class UnboundedLedger(GuaranteedLedger):
         """Return whether reading ended at the entry: it is absent, and was not found."""
         return super().negative(client, entry) & ~self.positive(client, entry)
 
-    def noted_when_read(
-        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
-    ) -> list[Update]:
+    def on_read(self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> list[Update]:
         """Return the update for a recovery read: the term, if it carries one."""
         return [self.adopts(bookie, client)] if self.unbounded.read_term == "yes" else []
 
@@ -353,11 +349,7 @@ def open_again(s: UnboundedLedger, client: Parameter, entry: Parameter) -> Actio
         & (s.written_up_to(client) == entry)
         & (s.status == Status.IN_RECOVERY)
         & ~s.is_overtaken(client),
-        then=[
-            s.status.set(Status.OPEN),
-            s.is_writing[client].set(True),
-            *s.publishes_metadata(client),
-        ],
+        then=[s.status.set(Status.OPEN), s.is_writing[client].set(True), *s.publishes_metadata(client)],
         actor=client,
         note="opens the ledger again, to write above entry {entry}",
     )

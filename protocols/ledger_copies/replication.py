@@ -48,10 +48,7 @@ def recover_bookie(
     locks = s.parameters.recover_lock == "yes"
     return Action(
         when=_may_replace(s, operator, fragment, target) & ((s.lock == NOBODY) if locks else True),
-        then=[
-            *s.begins(operator, fragment, position, target),
-            *(s.locks(operator) if locks else []),
-        ],
+        then=[*s.begins(operator, fragment, position, target), *(s.locks(operator) if locks else [])],
         actor=operator,
         note="reads the metadata, and will copy fragment {fragment} to {target}"
         + (", under the lock" if locks else ", without a lock"),

@@ -67,7 +67,9 @@ class Copies(StateSpace):
         """Whether a re-replication of the position copies the entry."""
 
         # The metadata store.
-        self.ensemble = family(self.bookie, self.fragment, self.position, initial=self.named_first)
+        self.ensemble = family(
+            self.bookie, self.fragment, self.position, initial=lambda f, i: p.first_ensemble(f)[i - 1]
+        )
         self.lock = variable(self.holder)
         """The holder of the ledger's lock in the list of under-replicated ledgers."""
 
@@ -79,9 +81,16 @@ class Copies(StateSpace):
         """Whether the collector has read, under the lock, that the metadata does not name the bookie."""
 
         # Bookies: deletion. The layers are off by default, and these state variables then never change.
-        self.cached = family(BOOL, self.bookie, self.entry, initial=self.cached_first)
+        self.cached = family(
+            BOOL, self.bookie, self.entry, initial=lambda b, e: self.has_memtable and self.stored_first(b, e)
+        )
         """Whether the write cache or the memtable, and the journal, have the entry, to be flushed."""
-        self.flushed = family(BOOL, self.bookie, self.entry, initial=self.flushed_first)
+        self.flushed = family(
+            BOOL,
+            self.bookie,
+            self.entry,
+            initial=lambda b, e: not self.has_memtable and self.stored_first(b, e),
+        )
         """Whether the index of locations has the entry on disk."""
         self.dropping = family(BOOL, self.bookie)
         """Whether the write cache has the ledger among those deleted (WriteCache.deletedLedgers)."""
@@ -128,9 +137,13 @@ class Copies(StateSpace):
             return
         self.key_cached = family(BOOL, self.bookie, initial=self.opened_first)
         """Whether the bookie has the key of the ledger in memory (BookieImpl.masterKeyCache)."""
-        self.key_journaled = family(BOOL, self.bookie, initial=self.key_journaled_first)
+        self.key_journaled = family(
+            BOOL, self.bookie, initial=lambda b: self.has_memtable and self.opened_first(b)
+        )
         """Whether the journal has a record of the key since the last flush."""
-        self.key_stored = family(BOOL, self.bookie, initial=self.key_stored_first)
+        self.key_stored = family(
+            BOOL, self.bookie, initial=lambda b: not self.has_memtable and self.opened_first(b)
+        )
         """Whether the storage has the key on disk."""
 
     def _declare_reuse(self) -> None:
@@ -191,27 +204,11 @@ class Copies(StateSpace):
         """Whether a ledger that comes back to a bookie may have no key in the journal."""
         return self.is_buffered and self.parameters.key_record == "once"
 
-    def key_journaled_first(self, bookie: str) -> bool:
-        """Return whether the journal had the key when the ledger was closed."""
-        return self.has_memtable and self.opened_first(bookie)
-
-    def key_stored_first(self, bookie: str) -> bool:
-        """Return whether the storage had the key on disk when the ledger was closed."""
-        return not self.has_memtable and self.opened_first(bookie)
-
     def finds_key(self, bookie: TermLike) -> Term:
         """Return whether a restart finds the key; without it the replay passes over the entries."""
         if not self.records_keys_once:
             return TRUE
         return self.key_journaled[bookie] | self.key_stored[bookie]
-
-    def cached_first(self, bookie: str, entry: int) -> bool:
-        """Return whether the memtable had the entry when the ledger was closed."""
-        return self.has_memtable and self.stored_first(bookie, entry)
-
-    def flushed_first(self, bookie: str, entry: int) -> bool:
-        """Return whether the entry was on disk when the ledger was closed."""
-        return not self.has_memtable and self.stored_first(bookie, entry)
 
     def fenced_first(self, bookie: str) -> bool:
         """Return whether a recovery has fenced the first ledger on the bookie."""
@@ -228,10 +225,6 @@ class Copies(StateSpace):
     def is_acked(self, entry: TermLike) -> Term:
         """Return whether AQ bookies have answered the writer of the new ledger about the entry."""
         return at_least(self.parameters.ack_quorum, self.bookie, lambda b: self.took[b, entry])
-
-    def named_first(self, fragment: int, position: int) -> str:
-        """Return the bookie at that position when the ledger was closed."""
-        return self.parameters.first_ensemble(fragment)[position - 1]
 
     def stored_first(self, bookie: str, entry: int) -> bool:
         """Return whether the bookie had the entry when the ledger was closed."""

@@ -177,8 +177,10 @@ def handle_take_over(s: Log, producer: Parameter, attempt: Parameter) -> Action:
     own = exists(s.segment, lambda t: s.is_last(t) & (s.owner[t] == producer))
     suspends = ~empty & ~busy & ~own & ~_waits(s) & ~_is_outdated(s, producer)
     grant = _grant_first(s, producer, empty)
+    # Without suspending, the coordinator opens the next segment instead (open_at_once).
+    sealed = TRUE if s.parameters.seal == "suspend" else ~suspends
     return Action(
-        when=_first_is_known(s, ~empty) & _seals(s, ~suspends),
+        when=_first_is_known(s, ~empty) & sealed,
         then=[
             *grant.then,
             *(s.in_takeover[t].set(s.is_last(t), when=suspends) for t in s.segment),
@@ -212,14 +214,6 @@ def _is_outdated(s: Log, producer: Term) -> Term:
     if s.parameters.late_takeover == "obeyed":
         return FALSE
     return exists(s.segment, lambda t: s.owner[t] == producer)
-
-
-def _seals(s: Log, otherwise: Term) -> Term:
-    """Return true if a take-over suspends; under `seal=none` return `otherwise`.
-
-    Without suspending, the coordinator opens the next segment instead.
-    """
-    return TRUE if s.parameters.seal == "suspend" else otherwise
 
 
 def open_at_once(

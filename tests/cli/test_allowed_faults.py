@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from preset_instances import ALL_ONE, INSTANCES
 
 from fencepost.cli.main import run
 from fencepost.cli.rendering.check_text import FAULTS, allowed
 from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ALL_ONE, INSTANCES
 
 LACKING = (
     "without silent bookies, crashes, restarts, losses of power, failed flushes, lost disks "

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from preset_instances import BOOT, InstanceExpectations, title
 
 from fencepost.advice.affected import OF_BOOKKEEPER, OF_COPIES, has
 from fencepost.advice.affected import span as range_of
@@ -25,8 +26,7 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
-from fencepost.properties.boot_ways import BOOT
-from fencepost.properties.expectations import Expectation, InstanceExpectations, title
+from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.releases import TAGS
 from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
 from fencepost.realcode.release_behaviour import seen

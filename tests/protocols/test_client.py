@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from preset_instances import ONE_OF_TWO
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.language.actions import GroundAction
@@ -14,7 +15,6 @@ from fencepost.encoding.language.fold import constants
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Trace
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ONE_OF_TWO
 from fencepost.protocols.bookkeeper.state import Ledger
 
 Step = tuple[object, ...]

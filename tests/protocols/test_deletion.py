@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from preset_instances import ALL_ONE
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
@@ -14,7 +15,6 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.terms import Term
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ALL_ONE
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import Phase
 from support.instances import built

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from preset_instances import ALL_ONE
 
 from fencepost.advice.explained_by import names_of
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
@@ -12,7 +13,6 @@ from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import choose
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ALL_ONE
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built
 

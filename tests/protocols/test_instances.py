@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from guard_conjuncts import conjuncts, without
+from preset_instances import INSTANCES
 
 from fencepost.cli.requests import AskedRequests, ask_all, request_of, small_instances
 from fencepost.encoding.check import check
@@ -21,7 +22,6 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Subject
 from fencepost.properties import catalogue
 from fencepost.properties.catalogue import FAMILIES, find
-from fencepost.properties.instances import INSTANCES
 from support.instances import built, fired, simulations
 from support.tiers import each_third
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from preset_instances import ALL_ONE
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ALL_ONE
 from fencepost.protocols.bookkeeper.releases import as_in
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import Stage

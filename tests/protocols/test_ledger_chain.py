@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from preset_instances import InstanceExpectations, read_by_instance, title
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
@@ -23,14 +24,7 @@ from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import (
-    TABLES,
-    Expectation,
-    InstanceExpectations,
-    differs,
-    read_by_instance,
-    title,
-)
+from fencepost.properties.expectations import TABLES, Expectation, differs
 from fencepost.properties.ledger_chain.safety import of_any_two
 from fencepost.protocols.ledger_chain import Chain, ChainMetadata, ChainParameters, ChainStatus
 from support.bare import Bare

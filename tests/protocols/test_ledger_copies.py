@@ -7,20 +7,14 @@ from dataclasses import replace
 
 import pytest
 from guard_conjuncts import Conjunct, without
+from preset_instances import InstanceExpectations, read_by_instance, title
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.language.terms import TRUE
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import (
-    TABLES,
-    Expectation,
-    InstanceExpectations,
-    differs,
-    read_by_instance,
-    title,
-)
+from fencepost.properties.expectations import TABLES, Expectation, differs
 from fencepost.protocols.ledger_copies.state import Copies
 from support.exploration import explore
 from support.instances import built, checked_all, nearest_violation

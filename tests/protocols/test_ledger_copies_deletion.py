@@ -10,7 +10,7 @@ import pytest
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.mutation.mutants import changed, mutants
-from fencepost.properties.ledger_copies.progress import re_replication_can_finish
+from fencepost.properties.ledger_copies.safety import re_replication_can_finish
 from support.exploration import explore
 from support.instances import built, happens, nearest_violation
 

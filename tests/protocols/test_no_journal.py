@@ -6,11 +6,11 @@ properties/expected has BP-46's matrix.
 from __future__ import annotations
 
 import pytest
+from preset_instances import BOOT, InstanceExpectations, title
 
 from fencepost.encoding.concrete.replay import Replayer
-from fencepost.properties.boot_ways import BOOT
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import InstanceExpectations, differs, title
+from fencepost.properties.expectations import differs
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built, checked_all, differences
 from support.tiers import each_third

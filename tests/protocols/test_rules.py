@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.parameters import assign, options
-from fencepost.protocols.bookkeeper import state
+from fencepost.protocols.bookkeeper import layers, state
 from fencepost.protocols.bookkeeper.ledger import ledger
 from fencepost.protocols.bookkeeper.parameters import TODAY, BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import Selection, in_order, only_if, rule, rule_of
+from fencepost.protocols.bookkeeper.rules import Selection, in_order, only_if, rule, rule_of, rules_in
 from fencepost.protocols.bookkeeper.state import RULES, ledger_state
 from fencepost.protocols.bookkeeper.switches import JOURNAL_MARK
 from fencepost.protocols.bookkeeper.today import Today
@@ -63,6 +66,12 @@ def test_a_class_that_is_no_rule_is_refused() -> None:
 
     with pytest.raises(ModelError, match="Stray: is no rule"):
         in_order(Stray)
+
+
+def test_each_rule_of_a_layer_is_listed() -> None:
+    # Planted: a layer is left out of the modules in `state`.
+    names = [f"{layers.__name__}.{found.name}" for found in iter_modules(layers.__path__)]
+    assert set(rules_in(*map(import_module, names))) == set(RULES)
 
 
 def test_each_value_but_todays_has_a_rule_or_is_read_where_it_is_needed() -> None:

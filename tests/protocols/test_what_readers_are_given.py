@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from preset_instances import ALL_ONE
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.system import choose
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ALL_ONE
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from preset_instances import TWO_THAT_BOOT, InstanceExpectations
+
 from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
@@ -23,9 +25,8 @@ from fencepost.encoding.language.sorts import Value
 from fencepost.encoding.language.system import System, choose
 from fencepost.encoding.language.traces import Trace, TraceStep
 from fencepost.encoding.rounds.round_solver import RoundSolver
-from fencepost.properties.boot_ways import INSTANCE
 from fencepost.properties.catalogue import find
-from fencepost.properties.expectations import InstanceExpectations, Run
+from fencepost.properties.expectations import Run
 from support.answers import once
 from support.bare import Bare
 from support.exploration import explore
@@ -88,7 +89,7 @@ def found(run: Run) -> Result:
 
 def differences(way: InstanceExpectations) -> dict[str, int | str]:
     """Return the settings in which a way to boot differs from the instance of the proposal."""
-    return {name: value for name, value in way[0].settings.items() if INSTANCE.get(name) != value}
+    return {name: value for name, value in way[0].settings.items() if TWO_THAT_BOOT.get(name) != value}
 
 
 def number(value: Value) -> int:

@@ -17,11 +17,11 @@ from fencepost.encoding.language.sorts import BOOL, Sort, integers, members
 from fencepost.encoding.language.state import family, variable
 from fencepost.encoding.language.terms import Parameter, Term, Update
 from fencepost.protocols.bookkeeper.layers.crashes import (
+    BOOT_SCOPES,
     FENCES_KEPT,
     Crashes,
     drops_requests,
     forgets_entries,
-    in_boot_scope,
 )
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import NOTHING, Stage, Status
@@ -151,7 +151,11 @@ def accept_cookies(s: Boot, bookie: Parameter) -> Action:
     new = ~s.store_cookie[bookie] & forall(s.disk, lambda d: ~s.disk_cookie[bookie, d])
     return Action(
         when=_at_cookies(s, bookie) & (_cookies_match(s, bookie) | new),
-        then=[s.stage[bookie].set(Stage.READY), *_stamps_all(s, bookie)],
+        then=[
+            s.stage[bookie].set(Stage.READY),
+            s.store_cookie[bookie].set(True),
+            *(s.disk_cookie[bookie, d].set(True) for d in s.disk),
+        ],
         actor=bookie,
         note="finds no fault with its cookies",
     )
@@ -253,10 +257,6 @@ def _cookies_match(s: Boot, bookie: Parameter) -> Term:
     return s.store_cookie[bookie] & forall(s.disk, lambda d: s.disk_cookie[bookie, d])
 
 
-def _stamps_all(s: Boot, bookie: Parameter) -> list[Update]:
-    return [s.store_cookie[bookie].set(True), *(s.disk_cookie[bookie, d].set(True) for d in s.disk)]
-
-
 # Phase one: before the bookie serves, if it is waited for.
 
 
@@ -267,7 +267,7 @@ def note_check(s: Boot, bookie: Parameter) -> Action:
         then=[
             s.phase_one[bookie].set(PhaseOne.NOTED),
             s.check_due[bookie].set(True, when=s.parameters.check_note == "yes"),
-            s.in_scope[bookie].set(in_boot_scope(s, bookie)),
+            s.in_scope[bookie].set(BOOT_SCOPES[s.parameters.boot_fence_scope](s, bookie)),
         ],
         actor=bookie,
         note="begins phase one: notes that a check is due, and reads the metadata",

@@ -92,9 +92,7 @@ class Chains(ChainedChanges):
 
     counts = answers_op
 
-    def noted_when_acked(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> list[Update]:
+    def on_ack(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> list[Update]:
         """Return the updates that keep an ack at the position of the bookie."""
         index = client, fragment, entry, bookie
         counts, acks = self.counts(*index), self.ack_at
@@ -102,7 +100,7 @@ class Chains(ChainedChanges):
             acks[client, entry, i].set(bookie, when=counts & self.is_at(client, fragment, i, bookie))
             for i in self.position
         ]
-        return [*super().noted_when_acked(*index), *kept]
+        return [*super().on_ack(*index), *kept]
 
     def complete(self, client: TermLike, entry: TermLike) -> Term:
         """Return whether AQ positions of the writer's op have an ack."""
@@ -127,9 +125,7 @@ class Chains(ChainedChanges):
             lambda f: self.still_there(client, f, bookie) & _fails_op(self, client, f, entry, bookie),
         )
 
-    def lost_on_the_way(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> Term:
+    def is_lost(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether this sending is lost. The end of a chain may send an entry to several bookies."""
         first = self.pushed_in[client, entry] == fragment
         again = if_(
@@ -194,16 +190,11 @@ def differs_from_origin(
     )
 
 
-def _differs(s: ChainedChanges, client: Parameter, fragment: TermLike, last: Ensemble) -> dict[Value, Term]:
-    """Return for each position whether `last` differs there from the ensemble before the chain."""
-    return {i: differs_from_origin(s, client, fragment, i, last[i]) for i in s.position}
-
-
 def _ends(
     s: ChainedChanges, client: Parameter, fragment: TermLike, last: Ensemble
 ) -> tuple[list[Update], list[Message | Broadcast]]:
     """Return the updates and messages with which a chain ends at that fragment, whose ensemble is `last`."""
-    differs = _differs(s, client, fragment, last)
+    differs = {i: differs_from_origin(s, client, fragment, i, last[i]) for i in s.position}
     places = {e: [i for i in s.position if _stands_in(s, e, i)] for e in s.entry}
     moved = {
         e: s.pending(client, e)
@@ -239,7 +230,7 @@ def _ends(
             for i in places[e]
         ),
         *(s.resent[client, fragment, e].set(True, when=moved[e]) for e in s.entry),
-        *s.noted_when_changed(client, _calls(s, client, differs)),
+        *s.on_change(client, _calls(s, client, differs)),
     ], [again(e) for e in s.entry]
 
 
@@ -293,9 +284,8 @@ def _fails_op(
     s: ChainedChanges, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
 ) -> Term:
     index = client, fragment, entry, bookie
-    late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
     refused = s.add_answered[index] & s.add_refused[index]
-    return (late | refused) & s.counts(*index)
+    return (s.is_late(*index) | refused) & s.counts(*index)
 
 
 def note_failure(
@@ -312,11 +302,7 @@ def note_failure(
     )
     return Action(
         when=all_of(
-            s.phase[client] == Phase.ACTIVE,
-            begun,
-            s.dropped[client] == 0,
-            _fails_op(s, *index),
-            unknown,
+            s.phase[client] == Phase.ACTIVE, begun, s.dropped[client] == 0, _fails_op(s, *index), unknown
         ),
         then=[
             s.add_answered[index].set(True),
@@ -396,8 +382,10 @@ def end_change(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Act
     """
     ensemble = {i: s.own_ensemble[client, fragment, i] for i in s.position}
     updates, sent = _ends(s, client, fragment, ensemble)
+    # An idle change belongs to a chain, unless it began alone (late_acks.end_idle_change).
+    in_chain = s.followed[client, fragment] if s.parameters.has_late_acks else TRUE
     return Action(
-        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & _is_in_chain(s, client, fragment),
+        when=_is_idle(s, client, fragment) & _nothing_noted(s, client) & in_chain,
         then=[*updates, s.followed[client, fragment].set(False)],
         actor=client,
         sent=sent,
@@ -426,11 +414,6 @@ def _is_idle(s: ChainedChanges, client: Parameter, fragment: Parameter) -> Term:
         & (s.failed[client] != NO_BOOKIE)
         & s.idle[client]
     )
-
-
-def _is_in_chain(s: ChainedChanges, client: TermLike, fragment: TermLike) -> Term:
-    """Return whether the change under way belongs to a chain. An idle one does, unless it began alone."""
-    return s.followed[client, fragment] if s.parameters.has_late_acks else TRUE
 
 
 def _nothing_noted(s: ChainedChanges, client: TermLike) -> Term:

@@ -37,18 +37,14 @@ class Crashes(Today):
     ) -> dict[str, TermLike]:
         """Return the LAC, and under `limbo=as-coded` whether it is known."""
         says = super().fence_answer_says(client, bookie, lac, unknown)
-        return {"answer": if_(unknown, "unknown", "lac"), **says} if self.limbo_is_coded else says
+        is_coded = self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
+        return {"answer": if_(unknown, "unknown", "lac"), **says} if is_coded else says
 
-    @property
-    def limbo_is_coded(self) -> bool:
-        """Whether bookies crash and limbo is that of the code."""
-        return self.parameters.crashes > 0 and self.parameters.limbo == "as-coded"
-
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Record whether a crash may lose the fence because no entry was stored before."""
         empty = ~exists(self.entry, lambda e: self.has(bookie, e))
         bare = ~self.fenced[bookie] & empty & (self.parameters.lose in LOSE_BARE_FENCES)
-        return [*super().noted_when_fenced(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
+        return [*super().on_fence(client, bookie), self.bare_fence[bookie].set(True, when=bare)]
 
 
 FENCES_KEPT: Mapping[str, Callable[[Crashes, Parameter], Term]] = {
@@ -74,7 +70,7 @@ def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
     It comes back fenced and in limbo if BP-46 is followed.
     """
     p = s.parameters
-    scope = in_boot_scope(s, bookie)
+    scope = BOOT_SCOPES[p.boot_fence_scope](s, bookie)
     fences = scope & (p.fence_on_unclean_shutdown == "yes")
     limbo = scope & (p.limbo_on_unclean_shutdown == "yes")
     return Action(
@@ -90,11 +86,6 @@ def crash_and_restart(s: Crashes, bookie: Parameter) -> Action:
         note="crashes, and comes back without what it had not made durable",
         fault="crashes",
     )
-
-
-def in_boot_scope(s: Crashes, bookie: Parameter) -> Term:
-    """Return whether a crashed bookie fences this ledger and puts it in limbo, by the metadata store."""
-    return BOOT_SCOPES[s.parameters.boot_fence_scope](s, bookie)
 
 
 def forgets_entries(s: Crashes, bookie: Parameter, when: TermLike = True) -> list[Update]:

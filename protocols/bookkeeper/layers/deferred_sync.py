@@ -18,7 +18,6 @@ sync all entries before them. A fence is never lost here; the layer of durabilit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from fencepost.encoding.language.actions import Action, Group, Schema, each
 from fencepost.encoding.language.conditional_terms import if_, implies
@@ -30,7 +29,7 @@ from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, U
 from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import only_if
+from fencepost.protocols.bookkeeper.rules import also, only_if
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
 
@@ -101,15 +100,13 @@ class WriterWithForces(DeferredSync):
             return lac
         return if_(self.phase[WRITER] == Phase.CLOSING, self.refused_at, lac)
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Sync all entries before a fencing read is answered with an entry."""
-        return [*super().noted_when_fenced(client, bookie), *syncs(self, bookie)]
+        return [*super().on_fence(client, bookie), *syncs(self, bookie)]
 
-    def noted_when_read(
-        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
-    ) -> list[Update]:
+    def on_read(self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> list[Update]:
         """Sync all entries before a recovery read that fences is answered with an entry."""
-        noted = super().noted_when_read(client, entry, bookie, content)
+        noted = super().on_read(client, entry, bookie, content)
         return [*noted, *syncs(self, bookie, self.fenced_by_reading() & (content != NOTHING))]
 
 
@@ -145,7 +142,7 @@ def handle_add(
         noted = [
             s.synced[bookie, e].set(True, when=any_of(s.has(bookie, e), lift(e) == entry)) for e in s.entry
         ]
-    return replace(action, then=[*action.then, *noted])
+    return also(action, *noted)
 
 
 def receive_fenced(
@@ -158,8 +155,9 @@ def receive_fenced(
     action = adds.receive_fenced(s, client, fragment, entry, bookie)
     if not s.closes_below_forces:
         return action
-    noted = s.refused_at.set(s.lac(WRITER), when=s.is_fenced_out(client, fragment, entry, bookie))
-    return replace(action, then=[*action.then, noted])
+    return also(
+        action, s.refused_at.set(s.lac(WRITER), when=s.is_fenced_out(client, fragment, entry, bookie))
+    )
 
 
 def send_force(s: DeferredSync, force: Parameter) -> Action:
@@ -190,11 +188,7 @@ def handle_force(s: DeferredSync, force: Parameter, bookie: Parameter) -> Action
     index = force, bookie
     return Action(
         when=s.serves(bookie) & s.force_in_flight(*index),
-        then=[
-            s.force_handled[index].set(True),
-            s.force_boot[index].set(s.boot[bookie]),
-            *syncs(s, bookie),
-        ],
+        then=[s.force_handled[index].set(True), s.force_boot[index].set(s.boot[bookie]), *syncs(s, bookie)],
         actor=bookie,
         received=force_request(s, *index),
         sent=[force_answer(s, *index, s.boot[bookie])],
@@ -221,10 +215,7 @@ def receive_force_answer(s: DeferredSync, force: Parameter, bookie: Parameter) -
             s.force_handled[index] & ~s.force_answer_lost[index] & ~s.force_answered[index],
             may_count(s, force, bookie),
         ),
-        then=[
-            s.force_answered[index].set(True),
-            s.forced.set(end, when=others & (s.forced < end)),
-        ],
+        then=[s.force_answered[index].set(True), s.forced.set(end, when=others & (s.forced < end))],
         actor=WRITER,
         received=force_answer(s, *index, s.force_boot[index]),
         note="has forced its ledger once every bookie of the ensemble has answered",

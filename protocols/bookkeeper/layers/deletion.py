@@ -69,25 +69,23 @@ class LedgerWithOwner(Deletion):
         """Return whether the metadata still say that the ledger is closed."""
         return super().may_adopt_close() & ~self.deleted
 
-    def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
+    def on_add(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Open the bookie's handle of the ledger, if the add is not refused."""
-        noted = super().noted_when_added(bookie, stores)
+        noted = super().on_add(bookie, stores)
         return [
             *noted,
             self.opened[bookie].set(True, when=stores),
             self.unflushed[bookie].set(True, when=stores),
         ]
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Open the bookie's handle of the ledger (BookieImpl.fenceLedger)."""
-        noted = super().noted_when_fenced(client, bookie)
+        noted = super().on_fence(client, bookie)
         return [*noted, self.opened[bookie].set(True, when=self.takes_fence(bookie))]
 
-    def noted_when_read(
-        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
-    ) -> list[Update]:
+    def on_read(self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> list[Update]:
         """Open the bookie's handle of the ledger, if the read fences."""
-        noted = super().noted_when_read(client, entry, bookie, content)
+        noted = super().on_read(client, entry, bookie, content)
         fences = self.fenced_by_reading() & self.takes_fence(bookie)
         return [*noted, self.opened[bookie].set(True, when=fences)]
 

@@ -31,6 +31,8 @@ from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, 
 from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests, forgets_entries
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
+from fencepost.protocols.bookkeeper.rules import rule
+from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import Status
 from fencepost.quorums.storages import STORAGES
 
@@ -47,6 +49,20 @@ class KeptOnDisk(Enum):
     PASSED = "behind the mark"
     """The record is behind the mark, and the index does not have it."""
     INDEX = "index"
+
+
+@rule("second_copy", "dropped")
+class SecondCopiesDropped(Today):
+    """A bookie keeps the first copy of an entry."""
+
+    def takes_copy(self, bookie: TermLike, entry: TermLike) -> Term:
+        """Return whether the bookie has no copy of the entry, since it drops a second one.
+
+        SortedLedgerStorage keeps the first copy until it flushes its memory table (EntryMemTable.internalAdd
+        puts an entry if absent). After the flush it takes another copy, with another LAC. A fencing read is
+        then answered with that LAC (SortedLedgerStorage.getLastEntryId asks the memory table first).
+        """
+        return ~self.has(bookie, entry)
 
 
 class Durability(Crashes):
@@ -68,11 +84,6 @@ class Durability(Crashes):
         It is once an entry was stored or looked up.
         """
         self.restarted = variable(integers(0, parameters.restarts))
-
-    @property
-    def is_durability_modelled(self) -> bool:
-        """Whether fences and keys may be lost, as the storage has it."""
-        return self.parameters.loses_fences
 
     @property
     def index(self) -> str:
@@ -101,16 +112,14 @@ class Durability(Crashes):
 
     # Records in the journal.
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Record the fence in the journal, after a fencing read."""
         found = exists(self.entry, lambda e: self.has(bookie, e))
-        return [*super().noted_when_fenced(client, bookie), *self._fence_journaled(bookie, found)]
+        return [*super().on_fence(client, bookie), *self._fence_journaled(bookie, found)]
 
-    def noted_when_read(
-        self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term
-    ) -> list[Update]:
+    def on_read(self, client: TermLike, entry: TermLike, bookie: TermLike, content: Term) -> list[Update]:
         """Record the fence in the journal, after a recovery read that fences."""
-        noted = super().noted_when_read(client, entry, bookie, content)
+        noted = super().on_read(client, entry, bookie, content)
         if self.parameters.recovery_reads_fence == "no":
             return noted
         return [*noted, *self._fence_journaled(bookie, content != 0)]
@@ -120,7 +129,7 @@ class Durability(Crashes):
 
         An answer with an entry waits for that record. A negative answer does not.
         """
-        if not self.is_durability_modelled:
+        if not self.parameters.loses_fences:
             return []
         waits = found | (self.parameters.negative_answers == "after-fence")
         new, queued = ~self.fenced[bookie], self.fence_kept[bookie] == KeptOnDisk.QUEUE
@@ -145,29 +154,24 @@ class Durability(Crashes):
             return []
         return [self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=journaled & ~self.key_is_replayed(bookie))]
 
-    def noted_when_added(self, bookie: TermLike, stores: TermLike) -> list[Update]:
+    def on_add(self, bookie: TermLike, stores: TermLike) -> list[Update]:
         """Record the key, if this boot has not written it, then the queued fence and the entry.
 
         addEntryInternal.
         """
-        noted = super().noted_when_added(bookie, stores)
-        if not self.is_durability_modelled:
+        noted = super().on_add(bookie, stores)
+        if not self.parameters.loses_fences:
             return noted
         first = self.key_kept[bookie] == KeptOnDisk.MEMORY
         queued = self.fence_kept[bookie] == KeptOnDisk.QUEUE
+        indexed = (self.written, self.paged) if self.has_index_files else ()
         return [
             *noted,
             self.key_kept[bookie].set(KeptOnDisk.JOURNAL, when=lift(stores) & first),
             self.fence_kept[bookie].set(self._record_of_fence(bookie), when=lift(stores) & queued),
             self.unflushed[bookie].set(True, when=stores),
-            *self._indexed(bookie, stores),
+            *(flag[bookie].set(True, when=stores) for flag in indexed),
         ]
-
-    def _indexed(self, bookie: TermLike, stores: TermLike) -> list[Update]:
-        """Return the updates of the storages with index files when entries are written."""
-        if not self.has_index_files:
-            return []
-        return [self.written[bookie].set(True, when=stores), self.paged[bookie].set(True, when=stores)]
 
 
 def catch_up(s: Durability, bookie: Parameter) -> Action:

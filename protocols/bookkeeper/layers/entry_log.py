@@ -17,7 +17,6 @@ read of a wrong location fails with an I/O error, which is no NoSuchEntry. Fence
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action, Group, Schema, each
@@ -30,7 +29,7 @@ from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.layers.crashes import drops_requests
 from fencepost.protocols.bookkeeper.layers.durability import Durability
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import only_if
+from fencepost.protocols.bookkeeper.rules import also, only_if
 from fencepost.protocols.bookkeeper.values import NOTHING, Status
 
 
@@ -96,7 +95,7 @@ def handle_add(
     stores = ~adds.is_refused(s, client, fragment, entry, bookie) & s.takes_copy(bookie, entry)
     first = Place.BUFFER if s.parameters.storage == "interleaved" else Place.MEMORY
     noted = s.place[bookie, entry].set(first, when=stores)
-    return replace(action, then=[*action.then, noted, s.behind_mark[bookie, entry].set(False, when=stores)])
+    return also(action, noted, s.behind_mark[bookie, entry].set(False, when=stores))
 
 
 def write_memory_table(s: EntryLogs, bookie: Parameter) -> Action:

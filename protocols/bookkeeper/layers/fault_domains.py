@@ -75,12 +75,10 @@ class AcksOfEnoughRacks(FaultDomains):
             self.read_entry, lambda e: spans(self, lambda b: stands(e, b))
         )
 
-    def noted_when_acked(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> list[Update]:
+    def on_ack(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> list[Update]:
         """Return the update for an ack that counts: its bookie stays in addEntrySuccessBookies."""
         index = client, fragment, entry, bookie
         if self.parameters.replaced_racks == "withdrawn":
-            return super().noted_when_acked(*index)
+            return super().on_ack(*index)
         succeeds = self.has_succeeded[client, entry, bookie].set(True, when=self.counts(*index))
-        return [succeeds, *super().noted_when_acked(*index)]
+        return [succeeds, *super().on_ack(*index)]

@@ -25,7 +25,6 @@ that is overtaken is the SyncThread. Fences stay; the layer of durability has lo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action, Group, Schema, each
@@ -36,7 +35,7 @@ from fencepost.encoding.language.terms import FALSE, Parameter, Term, TermLike, 
 from fencepost.protocols.bookkeeper import adds
 from fencepost.protocols.bookkeeper.layers.crashes import Crashes, drops_requests
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import rule
+from fencepost.protocols.bookkeeper.rules import also, rule
 from fencepost.protocols.bookkeeper.values import NOTHING, Stage, Status
 
 
@@ -96,11 +95,11 @@ class JournalMark(Crashes):
         """Whether a flush of the write cache moves the mark: with one ledger directory."""
         return not self.parameters.other_dirs
 
-    def noted_when_sampled(self, bookie: TermLike) -> list[Update]:
+    def on_sample(self, bookie: TermLike) -> list[Update]:
         """Return more updates for the sample of the last journal."""
         return []
 
-    def noted_when_flush_fails(self, bookie: TermLike) -> list[Update]:
+    def on_failed_flush(self, bookie: TermLike) -> list[Update]:
         """Set the entries of the write cache aside: the next flush leaves them out."""
         return [self.aside[bookie, e].set(self.in_write_cache(bookie, e)) for e in self.entry]
 
@@ -137,16 +136,16 @@ class OneDirectoryMovesMark(JournalMark):
 class SkipsByEveryJournal(JournalMark):
     """A flush counts as later than a checkpoint only if it was not earlier in any journal."""
 
-    def noted_when_sampled(self, bookie: TermLike) -> list[Update]:
+    def on_sample(self, bookie: TermLike) -> list[Update]:
         """Forget the flushes before the sample: they do not count as later."""
-        return [*super().noted_when_sampled(bookie), self.overtaken_sync[bookie].set(False)]
+        return [*super().on_sample(bookie), self.overtaken_sync[bookie].set(False)]
 
 
 @rule("failed_flush", "flushed-first", has_journals)
 class FailedFlushFirst(JournalMark):
     """After a flush that failed the next one writes its entries."""
 
-    def noted_when_flush_fails(self, bookie: TermLike) -> list[Update]:
+    def on_failed_flush(self, bookie: TermLike) -> list[Update]:
         """Set nothing aside."""
         return []
 
@@ -161,7 +160,7 @@ def handle_add(
     action = adds.handle_add(s, client, fragment, entry, bookie)
     stores = ~adds.is_refused(s, client, fragment, entry, bookie)
     noted = [flag[bookie, entry].set(False, when=stores) for flag in (s.passed, s.aside, s.covered_by_sync)]
-    return replace(action, then=[*action.then, *noted])
+    return also(action, *noted)
 
 
 # The SyncThread.
@@ -191,7 +190,7 @@ def sample_journal(s: JournalMark, bookie: Parameter) -> Action:
         then=[
             s.sync[bookie].set(Sync.SAMPLED),
             *(s.covered_by_sync[bookie, e].set(s.has(bookie, e)) for e in s.entry),
-            *s.noted_when_sampled(bookie),
+            *s.on_sample(bookie),
         ],
         actor=bookie,
         note="has the position of its checkpoint",
@@ -302,10 +301,7 @@ def fail_flush(s: JournalMark, bookie: Parameter) -> Action:
     """
     return Action(
         when=s.serves(bookie) & (s.status != Status.NONE) & (s.flushes_failed < s.parameters.failed_flushes),
-        then=[
-            s.flushes_failed.set(s.flushes_failed + 1),
-            *s.noted_when_flush_fails(bookie),
-        ],
+        then=[s.flushes_failed.set(s.flushes_failed + 1), *s.on_failed_flush(bookie)],
         actor=bookie,
         note="fails to flush its write cache",
         fault="failed_flushes",

@@ -36,14 +36,14 @@ from fencepost.encoding.language.terms import (
     any_of,
     lift,
 )
+from fencepost.protocols.bookkeeper.layers import stale_adds
 from fencepost.protocols.bookkeeper.layers.old_rules import OldRules
-from fencepost.protocols.bookkeeper.layers.stale_adds import StaleAdds, is_stale_failure
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import only_if, rule
+from fencepost.protocols.bookkeeper.rules import also, only_if, rule
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 
 
-class LateAcks(StaleAdds, OldRules):
+class LateAcks(stale_adds.StaleAdds, OldRules):
     """The LAC that stands still after an ensemble change, and changes that replace nothing."""
 
     def __init__(self, parameters: BookKeeperParameters) -> None:
@@ -81,19 +81,17 @@ class AcksAtNextAnswer(LateAcks):
         calls = self.waiting[client] & self.complete(client, entry)
         return if_(calls, self.highest_acked(client), self.lac(client))
 
-    def noted_when_changed(self, client: Parameter, called: Term) -> list[Update]:
+    def on_change(self, client: Parameter, called: Term) -> list[Update]:
         """Return the update of a change that ends: the LAC stands still unless the end called."""
         return waits_after_change(self, client, called)
 
-    def noted_when_acked(
-        self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
-    ) -> list[Update]:
+    def on_ack(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> list[Update]:
         """Return the update for an answer: it is a call if the add has AQ acks then."""
         index = client, fragment, entry, bookie
         calls = any_of(self.complete(client, entry), self.completes(*index)) & is_heard(self, *index)
-        return [*super().noted_when_acked(*index), self.waiting[client].set(False, when=calls)]
+        return [*super().on_ack(*index), self.waiting[client].set(False, when=calls)]
 
-    def noted_when_refused(
+    def on_refusal(
         self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike
     ) -> list[Update]:
         """Return the update for a refusal: it is a call if the add has AQ acks already."""
@@ -126,17 +124,12 @@ def ignore_failure(
     """
     complete = s.complete(client, entry)
     begins = all_of(~complete, ~s.changing(client), s.about_to_replace[client] == NO_BOOKIE)
-    return Action(
-        when=is_stale_failure(s, client, fragment, entry, failed),
-        then=[
-            s.add_answered[client, fragment, entry, failed].set(True),
-            s.waiting[client].set(False, when=complete),
-            s.failed[client].set(failed, when=begins),
-            s.idle[client].set(True, when=begins),
-            s.frozen_lac[client].set(s.lac(client), when=begins),
-        ],
-        actor=client,
-        note="gives up waiting for {failed} to store entry {entry}, and finds it replaced already",
+    return also(
+        stale_adds.ignore_failure(s, client, fragment, entry, failed),
+        s.waiting[client].set(False, when=complete),
+        s.failed[client].set(failed, when=begins),
+        s.idle[client].set(True, when=begins),
+        s.frozen_lac[client].set(s.lac(client), when=begins),
     )
 
 

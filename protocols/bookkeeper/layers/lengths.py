@@ -44,32 +44,32 @@ class Lengths(Today):
 class LengthsWritten(Lengths):
     """Adds carry the length, and a close writes it."""
 
-    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
+    def on_queue(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return the update of the length that the writer's add carries."""
         before = count(self.entry, lambda e: self.pushed(WRITER, e))
         own = self.carried_length[entry].set(before + 1, when=lift(WRITER) == client)
-        return [*super().noted_when_queued(client, fragment, entry), own]
+        return [*super().on_queue(client, fragment, entry), own]
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return the update of the length in the answer: that of the bookie's last entry."""
 
         def is_last(e: Term) -> Term:
             return self.has(bookie, e) & ~exists(self.entry, lambda o: (e < o) & self.has(bookie, o))
 
         last = self.length_at(is_last)
-        return [*super().noted_when_fenced(client, bookie), self.told_length[client, bookie].set(last)]
+        return [*super().on_fence(client, bookie), self.told_length[client, bookie].set(last)]
 
     def length_at(self, is_it: Callable[[Term], Term]) -> Term:
         """Return the length that the add of the entry carried of which this is true; 0 if there is none."""
         return maximum(self.entry, lambda e: if_(is_it(e), self.carried_length[e], 0))
 
-    def noted_when_heard(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence_answer(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Return the update for an answer with a higher LAC than those before (maxRecoveredData)."""
         higher = self.heard_lac(client) < self.fence_lac[client, bookie]
         heard = self.heard_length[client].set(self.told_length[client, bookie], when=higher)
-        return [*super().noted_when_heard(client, bookie), heard]
+        return [*super().on_fence_answer(client, bookie), heard]
 
-    def noted_when_closed(self, client: TermLike, last: Term) -> list[Update]:
+    def on_close(self, client: TermLike, last: Term) -> list[Update]:
         """Return the update of the length in the metadata. The writer's length is the sum."""
         of_last = self.length_at(lambda e: e == last)
         has_read = self.start(client) < last
@@ -79,4 +79,4 @@ class LengthsWritten(Lengths):
             "summed": last,
         }[self.parameters.recovered_length]
         written = last if isinstance(client, str) else recovered
-        return [*super().noted_when_closed(client, last), self.length.set(written)]
+        return [*super().on_close(client, last), self.length.set(written)]

@@ -26,12 +26,12 @@ class OldRules(Today):
         self.about_to_replace = family(self.failed.domain, self.client)
         self.lac_read = family(self.lac_value, self.client)
 
-    def noted_when_fenced(self, client: TermLike, bookie: TermLike) -> list[Update]:
+    def on_fence(self, client: TermLike, bookie: TermLike) -> list[Update]:
         """Record whether the answer is OK or NoSuchEntry, for the coverage rules that need it."""
         found = exists(self.entry, lambda e: self.has(bookie, e))
         asked = self.parameters.coverage in ("ok-in-window", "pr-2281")
         return [
-            *super().noted_when_fenced(client, bookie),
+            *super().on_fence(client, bookie),
             self.fence_found_entries[client, bookie].set(found, when=asked),
         ]
 

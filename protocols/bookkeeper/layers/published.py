@@ -16,7 +16,7 @@ from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, Term
 from fencepost.protocols.bookkeeper import fencing, recovery
 from fencepost.protocols.bookkeeper.adds import add
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.rules import rule
+from fencepost.protocols.bookkeeper.rules import also, rule
 from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Status
 
@@ -28,11 +28,6 @@ class Published(Today):
         """Declare the state variables of the published specifications."""
         super().__init__(parameters)
         self.read_over = family(BOOL, self.client, self.read_entry)
-
-
-def also(action: Action, *updates: Update) -> Action:
-    """Return the action with more updates."""
-    return replace(action, then=[*action.then, *updates])
 
 
 # Fencing.
@@ -141,7 +136,7 @@ class TimeoutsOfLost(Today):
     def is_given_up(self, client: TermLike, fragment: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the request or its answer is lost. A late answer is waited for."""
         index = (client, fragment, entry, bookie)
-        return self.lost_on_the_way(*index) | (self.add_handled[index] & self.add_answer_lost[index])
+        return self.is_lost(*index) | (self.add_handled[index] & self.add_answer_lost[index])
 
 
 @rule("recovery_lac", "frozen")
@@ -174,9 +169,9 @@ class RecoveryCommitsAtOnce(Published):
         """Return whether the client's change goes to the metadata store at once: each does."""
         return True
 
-    def publishes_at_close(self) -> bool:
-        """Return whether the close also publishes changed ensembles: they are published already."""
-        return False
+    def publishes_metadata(self, client: TermLike) -> list[Update]:
+        """Return the updates by which a close publishes changed ensembles: they are published already."""
+        return []
 
     def may_commit(self, client: Parameter) -> Term:
         """Return whether a change can be committed at once, by a recoverer too.
@@ -231,8 +226,8 @@ class ResendsOneByOne(Today):
         """Return whether all resends of the last change, each a step of its own, have happened."""
         return ~exists(self.entry, lambda e: to_resend(self, client, fragment, e))
 
-    def resends_with_change(self) -> Term:
-        """Return whether the commit of a change also resends pending entries: it does not."""
+    def may_resend(self, client: TermLike, fragment: TermLike, entry: TermLike) -> Term:
+        """Return whether the commit of a change also resends the entry: it does not."""
         return FALSE
 
 

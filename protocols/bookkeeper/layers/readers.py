@@ -21,7 +21,7 @@ The rules apply with `readers` above 0. Plain reads change no bookie, so no othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 
 from fencepost.encoding.language.actions import Action, Schema, each
@@ -30,7 +30,6 @@ from fencepost.encoding.language.quantifiers import at_least, exists, exists_ove
 from fencepost.encoding.language.sorts import BOOL, labels, members
 from fencepost.encoding.language.state import definition, family
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, Update, all_of, any_of, lift
-from fencepost.protocols.bookkeeper.metadata import in_fragment_of
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.today import Today
 from fencepost.protocols.bookkeeper.values import WRITER, Status
@@ -75,19 +74,7 @@ class Readers(Today):
     @definition
     def reads_from(self, reader: TermLike, entry: TermLike, bookie: TermLike) -> Term:
         """Return whether the entry belongs on the bookie, by the metadata that the reader has."""
-
-        def in_write_set(f: Term) -> Term:
-            return exists(
-                self.position, lambda i: self.in_write_set[entry, i] & (self.ensemble[f, i] == bookie)
-            )
-
-        return in_fragment_of(
-            entry,
-            self.fragment,
-            last=self.known_fragment[reader],
-            first=lambda f: self.first[f],
-            body=in_write_set,
-        )
+        return self.placed_on(bookie, entry, self.known_fragment[reader])
 
     def may_read(self, reader: TermLike, entry: TermLike) -> Term:
         """Return whether the handle lets the application read the entry: up to its LAC."""
@@ -97,14 +84,6 @@ class Readers(Today):
         """Return whether the writer has acknowledged the entry, or the ledger is closed with it."""
         closed = self.status == Status.CLOSED
         return if_(closed, entry <= self.last_entry, entry <= self.acknowledged(WRITER))
-
-    def is_in_some(self, bookie: TermLike, within: Callable[[Term], Term]) -> Term:
-        """Return whether the bookie is in the ensemble of some fragment, by the metadata store."""
-
-        def names(f: Term) -> Term:
-            return within(f) & exists(self.position, lambda i: self.ensemble[f, i] == bookie)
-
-        return exists(self.fragment, names)
 
     def learns(self, reader: TermLike) -> list[Update]:
         """Return the updates by which a reader takes the metadata of the store.

@@ -41,7 +41,7 @@ class AddsKeepTheirEnsembles(StaleAdds):
         """Return whether a thread may have made an op with the fragment's ensemble, by now."""
         return fragment <= self.own_last_fragment[client]
 
-    def noted_when_queued(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
+    def on_queue(self, client: TermLike, fragment: TermLike, entry: TermLike) -> list[Update]:
         """Return the update that keeps the fragment in which the entry is queued."""
         return [self.queued_in[client, entry].set(self.own_last_fragment[client])]
 
@@ -89,17 +89,6 @@ class AddsKeepTheirEnsembles(StaleAdds):
         ]
 
 
-def is_stale_failure(
-    s: StaleAdds, client: TermLike, fragment: TermLike, entry: TermLike, failed: TermLike
-) -> Term:
-    """Return whether the writer may give up a bookie that the op holds and the current ensemble does not."""
-    index = client, fragment, entry, failed
-    late = s.add_sent(*index) & ~s.add_answered[index] & s.is_given_up(*index)
-    return (
-        (s.phase[client] == Phase.ACTIVE) & late & s.counts(*index) & ~s.still_there(client, fragment, failed)
-    )
-
-
 def ignore_failure(
     s: StaleAdds, client: Parameter, fragment: Parameter, entry: Parameter, failed: Parameter
 ) -> Action:
@@ -110,9 +99,13 @@ def ignore_failure(
 
     Code: LedgerHandle.handleBookieFailure, LedgerHandle.ensembleChangeLoop.
     """
+    index = client, fragment, entry, failed
     return Action(
-        when=is_stale_failure(s, client, fragment, entry, failed),
-        then=[s.add_answered[client, fragment, entry, failed].set(True)],
+        when=(s.phase[client] == Phase.ACTIVE)
+        & s.is_late(*index)
+        & s.counts(*index)
+        & ~s.still_there(client, fragment, failed),
+        then=[s.add_answered[index].set(True)],
         actor=client,
         note="gives up waiting for {failed} to store entry {entry}, and finds it replaced already",
     )

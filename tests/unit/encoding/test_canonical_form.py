@@ -16,6 +16,7 @@ from typing import Any
 
 import corpus
 import pytest
+from preset_instances import INSTANCES
 
 from fencepost.encoding.concrete.badly_defined import BadlyDefined
 from fencepost.encoding.concrete.beginnings import Beginnings
@@ -55,7 +56,6 @@ from fencepost.encoding.language.terms import TRUE, Term, Update, assigned, lift
 from fencepost.encoding.solving.answers import Yes, answered
 from fencepost.encoding.solving.logic import conj, neg
 from fencepost.properties.catalogue import FAMILIES
-from fencepost.properties.instances import INSTANCES
 from support import messaging
 from support.against_exploring import seeds_of_each_tier
 from support.instances import built

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from preset_instances import INSTANCES
 
 from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
@@ -34,7 +35,6 @@ from fencepost.encoding.language.state import StateSpace, choice, family, variab
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term
 from fencepost.encoding.language.traces import Subject
-from fencepost.properties.instances import INSTANCES
 from support.bare import Bare
 from support.exploration import explore
 from support.generated import by_seeds, compare, fewest_steps, generate

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from preset_instances import ONE_OF_TWO
 
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.properties.catalogue import find
-from fencepost.properties.instances import ONE_OF_TWO
 from fencepost.realcode.aims import SELDOM, Aims, aims
 from fencepost.realcode.conformance import action_of, grounds, parameters_of
 from fencepost.realcode.drive import writers

@@ -1,12 +1,39 @@
-"""The test instances of the shipped presets: small, and every action fires on one of them."""
+"""The test instances of the shipped presets: small, and every action fires on one of them.
+
+Tests and benchmarks share them. They do not ship.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
 
-from fencepost.properties.boot_ways import INSTANCE as TWO_THAT_BOOT
+from fencepost.properties.expectations import TABLES, Expectation, read
 
 Settings = Mapping[str, object]
+
+InstanceExpectations = tuple[Expectation, ...]
+"""The expectations about the properties of one instance: those of one table of a file."""
+
+
+def read_by_instance(path: Path) -> tuple[InstanceExpectations, ...]:
+    """Return the expectations of a file, grouped by table. Raises BadInput as `read` does."""
+    return tuple(tuple(rows) for _, rows in groupby(read(path), lambda row: row.line))
+
+
+def title(rows: InstanceExpectations) -> str:
+    """Return the name of a table about several properties."""
+    return rows[0].name.removesuffix(f", {rows[0].property}")
+
+
+BOOT = read_by_instance(TABLES / "boot.toml")
+"""The boot sequences of BP-46 that are compared. The first one is as proposed, and each other has one step
+changed or left out.
+"""
+
+TWO_THAT_BOOT: Settings = BOOT[0][0].settings
+"""Two bookies, 2/2/2, one entry, one recoverer."""
 
 ONE_OF_TWO: Settings = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 """One bookie of two stores every entry. The other is spare."""
