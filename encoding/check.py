@@ -21,7 +21,6 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.finder import find as find_by_ic3
 from fencepost.encoding.ic3.found_proof import FoundProof
 from fencepost.encoding.ic3.kept_proof import Kept, KeptProof
-from fencepost.encoding.ic3.shortest_violation import ShortestViolation
 from fencepost.encoding.induction.inductive_proof import InductiveProof
 from fencepost.encoding.language.protocol import Checkable
 from fencepost.encoding.language.system import Property, System
@@ -72,10 +71,9 @@ def decide(
         in_sequence = limits.jobs == 1 and limits.conflicts is not None
         proving: list[Engine] = [induction] if in_sequence else [induction, finding]
         rounds = BoundedSearch(work, proving)
-        shortest = ShortestViolation(work, induction, rounds)
-        engines: list[Engine] = [enumeration, induction, rounds, finding, by_abc, shortest]
+        engines: list[Engine] = [enumeration, induction, rounds, finding, by_abc]
         refuting: list[Engine] = [enumeration, rounds, by_abc]
-        lanes: list[list[Engine]] = [engines] if in_sequence else [proving, refuting, [shortest]]
+        lanes: list[list[Engine]] = [engines] if in_sequence else [proving, refuting]
         work.stopped = work.run(engines, work.is_enough, in_lanes(lanes))
         if rounds.findings is not None:
             search_further(rounds.findings)

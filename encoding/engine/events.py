@@ -64,10 +64,7 @@ class Unreached:
 
 @dataclass(frozen=True)
 class StepsAtLeast:
-    """A violation takes at least so many steps.
-
-    Frames of IC3 say so, and another solver has checked them. Or an enumeration visited all nearer states.
-    """
+    """A violation takes at least so many steps: an enumeration visited all nearer states."""
 
     property: str
     steps: int

@@ -19,7 +19,7 @@ class PropertyEvidence:
     about_steps: Clean | None = None
     """The deepest result about steps alone. It stays true if a shorter violation is found."""
     at_least: int = 0
-    """The steps that a violation takes at least, as frames of IC3 prove."""
+    """The steps that a violation takes at least, as an enumeration proves."""
     patience_is_over: bool = False
     witness: Execution | None = None
     by_actions: ByActions | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fencepost.encoding.ic3.frames import Blocked, Cube, Frames
+from fencepost.encoding.ic3.frames import Blocked, Cube
 from fencepost.encoding.ic3.transitions import Transitions
 from fencepost.encoding.solving.solvers import Incremental
 
@@ -92,35 +92,3 @@ def inductive_core(
 ) -> list[Blocked]:
     """Return a small part of the clauses that is inductive and excludes these bad states."""
     return InductiveCore(transitions, found, bad, solver).smallest()
-
-
-def frame_core(transitions: Transitions, frames: Frames, bad: Iterable[str], last: int) -> list[Blocked]:
-    """Return the blocked cubes on which it rests that frame `last` has no bad state.
-
-    A cube that is blocked up to a frame rests on those that are blocked in the frame before that one, and in
-    frame 1 on the initial states.
-    """
-    known = list(frames.blocked(1))
-    literals = {blocked: number for number, blocked in enumerate(known, transitions.size + 1)}
-    by_literal = {number: blocked for blocked, number in literals.items()}
-    never = [-transitions.bad[name] for name in bad]
-    solver = Incremental(frames.solver, [*transitions.clauses, *transitions.guards])
-    for blocked, literal in literals.items():
-        for cube in blocked.orbit:
-            solver.add([[-literal, *(-n for n in cube)]])
-
-    def rests_on(level: int, asked: Iterable[int]) -> list[Blocked]:
-        held = [literals[b] for b in known if b.level >= level] if level else transitions.initial
-        if solver.can_hold([*held, *asked]):
-            return known
-        return [by_literal[literal] for literal in solver.core() if literal in by_literal]
-
-    needed = dict.fromkeys(b for literal in never for b in rests_on(last, [-literal]))
-    waiting = list(needed)
-    while waiting:
-        blocked = waiting.pop()
-        after = [*never, *(transitions.after(n) for n in blocked.cube)]
-        new = [b for b in rests_on(blocked.level - 1, after) if b not in needed]
-        needed |= dict.fromkeys(new)
-        waiting += new
-    return list(needed)

@@ -72,7 +72,8 @@ def find(
         match message:
             case FramesSoFar(level, orbits, _):
                 spent = sum(search.frames.conflicts for search in searches)
-                refuse_overspending(spent, conflicts)
+                if conflicts is not None and spent > conflicts:
+                    raise SpentError(f"{conflicts} conflicts spent")
                 if time.perf_counter() - last > PAUSE:
                     last = time.perf_counter()
                     yield Progress(IC3, level, orbits, spent)
@@ -119,12 +120,6 @@ def search_for(
     solver = SOLVERS[OTHER if judge == MINE else MINE]
     frames = Frames(relation, list(symmetries(symbolic, relation, [*claims, *proved])), solver)
     return Search(relation, frames, Lifting(relation, solver))
-
-
-def refuse_overspending(spent: int, conflicts: int | None) -> None:
-    """Raise SpentError if more conflicts are spent than allowed."""
-    if conflicts is not None and spent > conflicts:
-        raise SpentError(f"{conflicts} conflicts spent")
 
 
 def actions_of(symbolic: Symbolic) -> list[int]:

@@ -41,13 +41,6 @@ class PathToBad:
 
 
 @dataclass(frozen=True)
-class Excluded:
-    """No bad state is reached within so many steps."""
-
-    steps: int
-
-
-@dataclass(frozen=True)
 class FramesSoFar:
     """How far the search is: the number of the last frame, the orbits of clauses, the questions asked."""
 
@@ -119,28 +112,7 @@ class Search:
 
     # Blocking.
 
-    def by_steps(self, bad: Sequence[str]) -> Iterator[PathToBad | Excluded | FramesSoFar]:
-        """Exclude the bad states from one frame after the other, until one of them is reached.
-
-        An obligation is not carried on to later frames. So a path that is found from frame k has k steps,
-        and there is none with fewer: it is a shortest one.
-        """
-        t, frames = self.transitions, self.frames
-        while True:
-            for name in bad:
-                while (state := frames.in_frame(frames.top, t.bad[name])) is not None:
-                    cube = self.lifting.bad(state, t.bad[name])
-                    reached = yield from self._block(cube, state, carry_on=False)
-                    if reached is not None:
-                        yield self._path(name, *reached)
-                        return
-            yield Excluded(frames.top)
-            frames.open()
-            self._push()
-
-    def _block(
-        self, cube: Cube, state: Cube, carry_on: bool = True
-    ) -> Generator[FramesSoFar, None, tuple[Cube, Obligation] | None]:
+    def _block(self, cube: Cube, state: Cube) -> Generator[FramesSoFar, None, tuple[Cube, Obligation] | None]:
         """Exclude a cube from the last frame. Return a path from an initial state if that is impossible."""
         frames = self.frames
         waiting = [Obligation(frames.top, next(self._numbers), cube, state, None, None)]
@@ -162,7 +134,7 @@ class Search:
                 continue
             heapq.heappop(waiting)
             level = self._exclude(found.core, one.level)
-            if carry_on and level < frames.top:
+            if level < frames.top:
                 again = Obligation(level + 1, next(self._numbers), one.cube, one.state, one.slot, one.onwards)
                 heapq.heappush(waiting, again)
         return None

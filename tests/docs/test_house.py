@@ -57,8 +57,8 @@ def way_of(section: str) -> Way:
 
 def one_after_the_other(lanes: Sequence[Sequence[Engine]]) -> Callable[[Engine], bool]:
     """Return the order of one lane of all engines, so that a run does not depend on the machine."""
-    (induction, *finding), (enumeration, rounds, *others), shortest = lanes
-    return in_lanes([[enumeration, induction, rounds, *finding, *others, *shortest]])
+    (induction, *finding), (enumeration, rounds, *others) = lanes
+    return in_lanes([[enumeration, induction, rounds, *finding, *others]])
 
 
 def differences(stated: Way, found: Way) -> list[str]:
