@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fencepost.advice.explained_by import others
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.conclusion import Conclusion, placed
@@ -63,7 +62,11 @@ class ReportedResult:
     def others(self) -> list[str]:
         """The other known bugs that a counterexample with a known explanation may hide."""
         trace = self.result.trace
-        return others(trace, self.known) if trace is not None and self.known else []
+        if trace is None or not self.known:
+            return []
+        from fencepost.advice.explained_by import others
+
+        return others(trace, self.known)
 
     @property
     def try_next(self) -> str | None:

@@ -84,7 +84,6 @@ WORDS = {
     "exhaust": "longer executions",
     "surpass": "executions past the bound",
     "questions": "induction",
-    "shortest": "shorter violations",
 }
 """The goal of each search, by the name of the search; others are called by their names."""
 

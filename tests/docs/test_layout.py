@@ -188,7 +188,8 @@ def test_imports_that_only_types_need_count(tmp_path: Path) -> None:
 
 def unknown(text: str) -> set[str]:
     """Return the modules that a page names, as `name.py`, and that do not exist."""
-    there = {path.name for path in modules()} | {path.name for path in (ROOT / "tests").rglob("*.py")}
+    others = (path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+    there = {path.name for path in (*modules(), *others)}
     return {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", text)} - there
 
 
