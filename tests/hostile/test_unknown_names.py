@@ -94,7 +94,6 @@ NEEDED: Mapping[str, dict[str, Any]] = {
     "protocols": {},
     "describe": CHECKED,
     "check": CHECKED,
-    "explain": {**CHECKED, "property": "no-divergence", "values": ["status"]},
     "replay": {"trace": "trace.json"},
     "count": CHECKED,
     "find_invariants": CHECKED,

@@ -94,7 +94,8 @@ def ic3_differs(system: System, truth: Truth, find: Callable[..., Iterator[objec
 def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     """Return whether the verdict of `check` differs.
 
-    A badly defined step is an error of the model, unless a violation is found before it.
+    A badly defined step is an error of the model, unless a violation is found before it. IC3 alone does not
+    look for fewer steps.
     """
     try:
         limits = Limits(jobs=1, engines=engines)
@@ -104,6 +105,8 @@ def verdict_differs(system: System, truth: Truth, *engines: str) -> bool:
     if truth.badly_defined:
         return result.verdict is not Verdict.VIOLATED
     if "p" in truth.false:
+        if engines == ("ic3",):
+            return result.verdict is not Verdict.VIOLATED or (result.steps or 0) < truth.false["p"]
         fewest = result.verdict, result.steps, result.fewest
         return fewest != (Verdict.VIOLATED, truth.false["p"], Fewest.OF_ALL)
     return result.verdict is not (Verdict.PROVED if truth.witnessed else Verdict.VACUOUS)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
-    "answers",
+    "advice",
     "cli",
     "encoding",
     "explore",

@@ -15,7 +15,7 @@ from support.distribution import ROOT, Command, differences, failure, tracked
 def test_a_file_that_is_lost_or_added_is_named() -> None:
     """Planted: a wheel that lacks the page of a trace, and one that has a file of nobody."""
     wanted = tracked()
-    page = "fencepost/cli/rendering/page.html"
+    page = "fencepost/encoding/forms/page.html"
     assert differences(wanted, wanted) == []
     assert differences(wanted - {page}, wanted) == [f"{page}: not in the wheel"]
     assert differences(wanted | {"fencepost/stray.py"}, wanted) == [
