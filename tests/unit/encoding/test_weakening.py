@@ -166,7 +166,7 @@ def nothing_new(system: System) -> System:
     """Return the system with one property: flags and number are as in some state that it reaches."""
     cells = system.state
     assert isinstance(cells, Cells)
-    shown = [v for v in cells.variables if v.family in (cells.flag, cells.number)]
+    shown = [v for v in cells.variables if v.family is cells.flag or v.family is cells.number]
     concrete = Concrete(system)
     reached = {tuple(concrete.value(visit.state, v) for v in shown) for visit in explore(system)}
     states = (
