@@ -139,7 +139,7 @@ def test_several_properties_of_one_instance_are_a_test_each(project: pytest.Pyte
 MISTAKES = [
     ('expect = "prooved"', "expect = 'prooved': must be one of violated, vacuous, holds, proved"),
     ('expect = "undecided"', "expect = 'undecided': must be one of violated, vacuous, holds, proved"),
-    ('expect = "proved"\nstep = 7', "step: unknown key; valid: name, protocol, property, expect, steps,*"),
+    ('expect = "proved"\nstep = 7', "step: unknown key (did you mean steps?); valid: name, protocol, *"),
     ('expect = "proved"\nsteps = 7', 'steps = 7: only with expect = "violated"; leave it out'),
     ("steps = 7", "expect is missing; it must be one of violated,*"),
     ('expect = "violated"\nsteps = "7"', "steps = '7': must be a whole number, 0 or more"),

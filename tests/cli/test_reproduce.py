@@ -176,13 +176,17 @@ def test_a_library_whose_rules_nobody_gives_is_one_line(
 BROKEN: dict[str, Callable[[list[str]], list[str]]] = {
     "is not JSON": lambda lines: [lines[0][:-1], *lines[1:]],
     "ends after its first line": lambda lines: lines[:1],
-    "line 34, the last: ask: unknown key; valid: ending, step": lambda lines: lines[:-1],
+    "line 34, the last: has no sha256, so the file is cut off": lambda lines: lines[:-1],
     "line 35: is not JSON": lambda lines: [*lines[:-1], lines[-1][:-1]],
     "line 1: property is missing": lambda lines: [
         lines[0].replace(', "property": "no-divergence"', ""),
         *lines[1:],
     ],
-    "line 3: ask is missing": lambda lines: [*lines[:2], '{"answer": {"ok": {}}}', *lines[3:]],
+    "line 35, the last: sha256 is that of another file": lambda lines: [
+        *lines[:2],
+        '{"answer": {"ok": {}}}',
+        *lines[3:],
+    ],
     "line 4: is not JSON ('ask' is given twice in one object)": lambda lines: [
         *lines[:3],
         '{"ask": "look", "ask": "look"}',
