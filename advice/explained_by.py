@@ -90,11 +90,15 @@ def faults_of(known: Expectation) -> dict[str, int]:
 def _is_about(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
     """Return whether the trace's instance has the bug's rule.
 
-    It must also have the layers that the bug's row turns on: parameters that are 0 unless given.
+    It must also have the storage of the bug's row, if that names one, and the layers that the row turns on:
+    parameters that are 0 unless given.
     """
     layers = [o.name for o in options(protocol.defaults) if o.default == 0 and not o.limits_faults]
     has_layers = all(trace.parameters.get(name) for name in layers if known.settings.get(name))
-    return has_layers and _has_rule(known, protocol, trace)
+    storage = trace.switches.get("storage")
+    return (
+        has_layers and known.settings.get("storage", storage) == storage and _has_rule(known, protocol, trace)
+    )
 
 
 def _has_rule(known: Expectation, protocol: Protocol, trace: Trace) -> bool:
