@@ -13,7 +13,7 @@ from fencepost.properties.expectations import TABLES, Expectation, Run, read
 if TYPE_CHECKING:
     from fencepost.encoding.engine.events import Listener
     from fencepost.encoding.engine.limits import Limits
-    from fencepost.encoding.engine.verdicts import Outcome, Result
+    from fencepost.encoding.engine.verdicts import Outcome
 
 KNOWN: tuple[Expectation, ...] = tuple(read(TABLES / "known.toml"))
 
@@ -83,11 +83,3 @@ def decide(run: Run, limits: Limits, listener: Listener = lambda event: None) ->
     names = run.known.property.split("+")
     asked = replace(run.limits(limits).of(instance.system), one_is_enough=len(names) > 1)
     return check(instance, instance.properties(*names), asked, listener)
-
-
-def decisive(outcome: Outcome) -> Result:
-    """Return the result that decides about a run: the violated one, else one that is undecided, else any."""
-    from fencepost.encoding.engine.verdicts import worst
-
-    verdict = worst(result.verdict for result in outcome.results)
-    return next(result for result in outcome.results if result.verdict is verdict)

@@ -184,7 +184,7 @@ VARIANTS = ("unsynced", "no-journal")
 
 
 def loss_of(name: str, row: Mapping[str, Any], **own: Any) -> Loss:
-    """Return the loss of a row. What the row does not say is `own`, or the default."""
+    """Return the loss of a row. A key that the row lacks has its value in `own`, or its default."""
     given = {**row, **own}
     for key in ("needs", "unless", "limited_by"):
         given[key] = frozenset(row.get(key, ()))

@@ -3,20 +3,21 @@
 Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the
 requests that the clients have sent, and the answers that the bookies have given. It delivers them in any
 order that a connection keeps, drops them, or lets the client time out. Each choice is a line, and so is
-everything that the code does then without a further message. After each choice a line has the values that
-were observed.
+everything that the code does then without a further message. After each choice a line has the observed
+values.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.language.traces import Json
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
+from fencepost.quorums.stripes import Configuration
 from fencepost.realcode.drive.code import Code
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.observations import OWN_LAC, PLACED, UNANSWERED
@@ -140,9 +141,7 @@ class FreeRun:
         for request, one in answered.items():
             if self._is_next(one, answered):
                 yield "hand", request
-        for request in self.waits:
-            if self._is_add(self.requests[request]):
-                yield "time out", request
+        yield from (("time out", request) for request in self.waits if self._is_add(self.requests[request]))
         yield from (("metadata", request["id"]) for request in self.code.store if "write" in request["kind"])
 
     def _is_add(self, request: Mapping[str, Any]) -> bool:
@@ -159,18 +158,8 @@ class FreeRun:
     # One choice.
 
     def _do(self, kind: str, about: Any) -> None:
-        doing: dict[str, Callable[[Any], None]] = {
-            "push": self._push,
-            "make": self._make,
-            "close": self._close,
-            "open": self._open,
-            "deliver": self._deliver,
-            "hand": self._hand,
-            "metadata": self._metadata,
-            "time out": self._time_out,
-            "drop": self._drop,
-        }
-        doing[kind](about)
+        """Make a choice, by the method that is named after its kind."""
+        getattr(self, f"_{kind.replace(' ', '_')}")(about)
 
     def _place(self, client: str) -> None:
         """Let any bookie take the place of a failed one."""
@@ -203,8 +192,7 @@ class FreeRun:
     def _open(self, client: str) -> None:
         self.called.add(client)
         self.code.ask("open", client=client)
-        self.code.ask("metadata", client=client)
-        self.code.store = [one for one in self.code.store if one["client"] != client]
+        self._store_calls(client)
         self.ensembles[client] = list(self.code.seen["metadata"]["fragments"][-1]["ensemble"])
         self.changes[client] = self.committed
         self._say("begin recovery", client=client)
@@ -271,24 +259,28 @@ class FreeRun:
     def _metadata(self, request: int) -> None:
         """Deliver a metadata write. If it fails, the client reads the metadata again in the same step."""
         one = next(one for one in self.code.store if one["id"] == request)
-        client, before = one["client"], self.code.seen["metadata"]
-        of_client = [other["id"] for other in self.code.store if other["client"] == client]
-        if client != WRITER:
-            self.code.ask("metadata", client=client)
-            self.code.store = [other for other in self.code.store if other["client"] != client]
+        if one["client"] == WRITER:
+            self._write_of_writer(one)
         else:
-            self._store_call(of_client.index(request), request)
-            while reads := [o for o in self.code.store if o["client"] == client and "read" in o["kind"]]:
-                of_client = [other["id"] for other in self.code.store if other["client"] == client]
-                self._store_call(of_client.index(reads[0]["id"]), reads[0]["id"])
+            self._write_of_recoverer(one["client"])
+        self._after(one["client"], follows=one["client"] == WRITER)
+
+    def _write_of_recoverer(self, client: str) -> None:
+        before = self.code.seen["metadata"]["state"]
+        self._store_calls(client)
+        if any(told.startswith(f"{client}: opened: OK") for told in self.code.seen["told"]):
+            self._say("adopt close" if before == "CLOSED" else "finish recovery", client=client)
+
+    def _write_of_writer(self, one: Mapping[str, Any]) -> None:
+        before = self.code.seen["metadata"]
+        self._store_call(one["id"])
+        while reads := [o["id"] for o in self._held_of(WRITER) if "read" in o["kind"]]:
+            self._store_call(reads[0])
         now = self.code.seen["metadata"]
-        if client != WRITER:
-            if any(told.startswith(f"{client}: opened: OK") for told in self.code.seen["told"]):
-                self._say("adopt close" if before["state"] == "CLOSED" else "finish recovery", client=client)
-        elif one["content"] == "CLOSED":
+        if one["content"] == "CLOSED":
             if before["state"] != "CLOSED" and now["state"] == "CLOSED":
                 self._say("close ledger")
-            elif any(told.startswith(f"{client}: closed: ") for told in self.code.seen["told"]):
+            elif any(told.startswith(f"{WRITER}: closed: ") for told in self.code.seen["told"]):
                 self._say("withdraw", True)
         elif now["fragments"] != before["fragments"]:
             self.committed += 1
@@ -297,11 +289,21 @@ class FreeRun:
                 self._say("commit and continue", True, client=WRITER)
         else:
             self._say("abandon change", self.is_done or self._has_failed(WRITER), client=WRITER)
-        self._after(client, follows=client == WRITER)
 
-    def _store_call(self, place: int, request: int) -> None:
+    def _held_of(self, client: str) -> list[Mapping[str, Any]]:
+        """Return the client's requests to the metadata store that are held."""
+        return [one for one in self.code.store if one["client"] == client]
+
+    def _store_calls(self, client: str) -> None:
+        """Deliver all that a client asks of the metadata store."""
+        self.code.ask("metadata", client=client)
+        self.code.store = [one for one in self.code.store if one["client"] != client]
+
+    def _store_call(self, request: int) -> None:
+        """Deliver one request of the writer to the metadata store."""
+        place = [one["id"] for one in self._held_of(WRITER)].index(request)
         self.code.ask("metadata", client=WRITER, calls=1, after=place)
-        self.code.store = [other for other in self.code.store if other["id"] != request]
+        self.code.store = [one for one in self.code.store if one["id"] != request]
 
     # Lines.
 
@@ -328,8 +330,6 @@ class FreeRun:
             return actor == WRITER and (name.startswith("acknowledged") or not self.is_done)
         if name == OWN_LAC:
             return actor == WRITER and not (self.is_done or self._has_failed(WRITER))
-        if name.startswith("ensemble from "):
-            return False
         if name in ("status", "last entry"):
             return actor not in self.code.seen["bookies"]
         return f"[{actor}" in name and not name.startswith(("limbo", "lac told"))
@@ -337,10 +337,11 @@ class FreeRun:
     def _placed(self) -> dict[str, Json]:
         """Return on which bookies each entry belongs, by the metadata."""
         p, fragments = self.parameters, self.code.seen["metadata"]["fragments"]
+        sizes = Configuration(p.ensemble, p.write_quorum, p.ack_quorum)
         found: dict[str, Json] = {}
         for entry in range(1, p.entries + 2):
             ensemble = [f["ensemble"] for f in fragments if f["first"] < entry][-1]
-            members = {ensemble[(entry - 1 + i) % p.ensemble] for i in range(p.write_quorum)}
+            members = {ensemble[position] for position in sizes.write_set(entry)}
             found |= {f"{PLACED}[b{i}, {entry}]": f"b{i}" in members for i in range(1, p.bookies + 1)}
         return found
 

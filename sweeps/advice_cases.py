@@ -15,7 +15,6 @@ from fencepost.advice.checked import CAN, CANNOT, UNDECIDED, Line, LossCell, cel
 from fencepost.encoding.check import check
 from fencepost.encoding.documents import Key, has_keys
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.verdicts import worst
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.terms import TRUE
@@ -65,10 +64,8 @@ def ask(case: SweepCase, timeout: float) -> Row:
     instance = _instance(case)
     properties = [replace(one, witness=TRUE) for one in instance.properties(*case.property.split("+"))]
     limits = Limits(minimize=case.minimize, timeout=timeout, jobs=1, one_is_enough=True)
-    results = check(instance, properties, limits.of(instance.system)).results
-    verdict = worst(result.verdict for result in results)
-    decisive = next(result for result in results if result.verdict is verdict)
-    return found(replace(decisive, seconds=time.perf_counter() - begun))
+    outcome = check(instance, properties, limits.of(instance.system))
+    return found(replace(outcome.decisive, seconds=time.perf_counter() - begun))
 
 
 def digest_of(cell: LossCell) -> str:

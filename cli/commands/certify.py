@@ -167,9 +167,10 @@ def _text(report: CertifyReport) -> str:
 
 def _row(checked: RecheckedProof, width: int) -> str:
     """Return the line of a part of the certificate: its size in its own measure, and its seconds."""
-    if checked.part.rpartition("/")[2] == COMMUTATION:
+    name = checked.part.rpartition("/")[2]
+    if name == COMMUTATION:
         size = f"{amount(checked.clauses, 'pair')} asked again"
-    elif checked.part.rpartition("/")[2].startswith("witness-"):
+    elif name.startswith("witness-"):
         size = f"{amount(checked.learnt_clauses, 'step')} replayed"
     else:
         size = f"{checked.clauses:9,}  {checked.learnt_clauses:9,}"

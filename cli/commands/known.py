@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from fencepost.advice.checked import at_sizes
-from fencepost.advice.known import KNOWN, chosen, decide, decisive
+from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
@@ -188,7 +188,7 @@ class KnownRuns:
 
     def take(self, outcome: Outcome) -> None:
         """Keep the outcome of the run that is over."""
-        self.rows[self.now] = KnownRow(self.runs[self.now], decisive(outcome), reached=True)
+        self.rows[self.now] = KnownRow(self.runs[self.now], outcome.decisive, reached=True)
         self.interrupted = outcome.interrupted
         for part, took in outcome.spent.items():
             self.spent[part] = self.spent.get(part, 0.0) + took
@@ -205,7 +205,7 @@ def _run(
 
     def announcing() -> None:
         assert progress.under_way is not None
-        result = decisive(progress.under_way())
+        result = progress.under_way().decisive
         hand(made.report(under_way={made.now: KnownRow(runs[made.now], result, reached=True)}))
 
     progress.announcing = announcing

@@ -192,3 +192,9 @@ class Outcome:
     interrupted: bool
     spent: Mapping[str, float]
     """Seconds by part of the work: building, commutation, CNF, solving."""
+
+    @property
+    def decisive(self) -> Result:
+        """The result that decides if one violation is enough: the first with the worst verdict."""
+        verdict = worst(result.verdict for result in self.results)
+        return next(result for result in self.results if result.verdict is verdict)

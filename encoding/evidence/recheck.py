@@ -165,11 +165,16 @@ def _with_clauses(system: System, found: Manifest) -> System:
         raise RejectedError(f"a clause that was found: {error}") from error
 
 
+def _claimed(found: Manifest, system: System) -> list[Property]:
+    """Return the properties of the claims. Raises BadInput for one that the system does not have."""
+    return choose(system, tuple(claim.property for claim in found.claims))
+
+
 def _certify_claims(
     folder: Path, found: Manifest, system: System
 ) -> Iterator[PreparationPhase | RecheckedProof]:
     """Yield each confirmed part of the claims about the states of one system."""
-    properties = choose(system, tuple(claim.property for claim in found.claims))
+    properties = _claimed(found, system)
     yield PreparationPhase("certificate: building")
     begun = time.perf_counter()
     asking = Asking(system, properties, found.budgets)
@@ -187,7 +192,7 @@ def _check_parts(folder: Path, found: Manifest, system: System) -> None:
 
     A property that the system does not have is bad input too.
     """
-    choose(system, tuple(claim.property for claim in found.claims))
+    _claimed(found, system)
     all_needed = []
     for claim in found.claims:
         names = [question.name for question in questions_of(claim, found.claims, system)]
@@ -207,7 +212,7 @@ def _check_readable(folder: Path, found: Manifest, system: System) -> None:
         read_text(clauses_file(folder, question.name), HINT, PROOF)
         file = proof_file(folder, question.name)
         all(read_proof(read_text(file, HINT, PROOF), file))  # up to the empty clause, as the check reads it
-    for prop in choose(system, tuple(claim.property for claim in found.claims)):
+    for prop in _claimed(found, system):
         _saved_witness(folder, prop)
 
 

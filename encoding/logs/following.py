@@ -120,8 +120,8 @@ def follow(
     An action that no line names may happen anywhere, and so may those that are `silent` and those of a
     process without a log. Those that are `logged` have a line each time. `observed` has terms that lines may
     name like state variables. With `explains` the answer has the lines that contradict each other, or carry
-    no information. `timeout` counts seconds. A
-    `replayer` of the instance serves many logs. Raises BadInput for lines that cannot mean anything.
+    no information. `timeout` counts seconds. A `replayer` of the instance serves many logs. Raises BadInput
+    for lines that cannot mean anything.
     """
     replayer = replayer or Replayer(instance.system, instance.subject)
     search = LogSearch(replayer.concrete, logs.events, silent, logged, observed)
