@@ -3,8 +3,7 @@
 Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the
 requests that the clients have sent, and the answers that the bookies have given. It delivers them in any
 order that a connection keeps, drops them, or lets the client time out. Each choice is a line, and so is
-everything that the code does then without a further message. After each choice a line has the observed
-values.
+everything that the code does then by itself. After each choice a line has the observed values.
 """
 
 from __future__ import annotations
