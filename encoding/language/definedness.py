@@ -11,10 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.language.conditional_terms import Partial, implies, undefined
-from fencepost.encoding.language.patterns import conjuncts, is_within, rebuilt, subterms
+from fencepost.encoding.language.patterns import conjuncts, is_within, key, mapped, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.terms import (
     TRUE,
     AllOf,
@@ -174,8 +173,6 @@ def _plain(term: Term) -> Term:
     """Return the term with conditionals in place of the terms that are not defined everywhere."""
     if isinstance(term, Partial) and term.then is term.otherwise:
         return _plain(term.then)
-    before = children(term)
-    after = tuple(map(_plain, before))
     if isinstance(term, Partial):
-        return If(term.type, *after)
-    return term if all(a is b for a, b in zip(after, before, strict=True)) else rebuilt(term, after)
+        return If(term.type, *map(_plain, children(term)))
+    return mapped(term, _plain)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.definedness import is_partial
-from fencepost.encoding.language.structure import key
+from fencepost.encoding.language.patterns import key
 from fencepost.encoding.language.terms import FALSE, Read, Term, Update, all_of, any_of, assigned, lift
 
 

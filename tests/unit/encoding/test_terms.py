@@ -17,7 +17,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.fold import Folding
-from fencepost.encoding.language.patterns import sorts_of
+from fencepost.encoding.language.patterns import key, sorts_of
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import (
     at_least,
@@ -31,7 +31,6 @@ from fencepost.encoding.language.quantifiers import (
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.source import source
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
-from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import System, invariant
 from fencepost.encoding.language.terms import Constant, Term, all_of, any_of, lift
 from fencepost.encoding.solving.logic import conj
