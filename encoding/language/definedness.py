@@ -111,7 +111,7 @@ def defined(term: Term, given: Given) -> Term:
         case Quantified(bound=bound, body=body) | AtLeast(bound=bound, body=body):
             return _for_all(bound, defined(body, given))
         case Leaf() | Read() | Not() | Pair() | In():
-            inside = all_of(_inside(*pair) for pair in outside(term))
+            inside = all_of(any_of(index == value for value in sort) for index, sort in outside(term))
             kept = (part for part in conjuncts(inside) if key(part) not in given)
             return all_of(*(defined(child, given) for child in children(term)), *kept)
 
@@ -158,15 +158,12 @@ def outside(term: Term) -> list[tuple[Term, Sort]]:
     if not isinstance(term, Read):
         return []
     pairs = zip(term.index, term.family.over, strict=True)
-    return [(index, sort) for index, sort in pairs if sort.counted and _may_leave(index, sort)]
-
-
-def _may_leave(index: Term, sort: Sort) -> bool:
-    return not is_within(index, sort) and any(isinstance(part, Read) for part in subterms(index))
-
-
-def _inside(index: Term, sort: Sort) -> Term:
-    return any_of(index == value for value in sort)
+    return [
+        (index, sort)
+        for index, sort in pairs
+        if sort.counted and not is_within(index, sort)
+        if any(isinstance(part, Read) for part in subterms(index))
+    ]
 
 
 def _plain(term: Term) -> Term:

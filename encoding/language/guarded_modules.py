@@ -6,6 +6,11 @@ functions of their own for the built-in ones. This holds for all code of the aut
 is loaded or a system is built: any code but that of the standard library, installed packages and Fencepost.
 Code that ran otherwise is guarded in place if its text is at hand, and the system is built again. If its text
 is not at hand, nothing guards it, and the protocol is refused.
+
+One pass over the syntax tree that refuses such questions does less, because a text has no values. Of 100
+kinds of slips it let five through without a word, among them a function that dispatches on a class, `is`
+reached through a module, and an iterator that is read twice. And it refused 8 of 50 protocols without a slip,
+for the `index` of a list or `getattr` of the state.
 """
 
 from __future__ import annotations

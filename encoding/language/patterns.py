@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.terms import (
@@ -36,23 +37,9 @@ from fencepost.encoding.language.terms import (
 
 def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
     """Return the term with other terms directly below it, in the order of `children`."""
-    match node(term):
-        case Read() as read:
-            return replace(read, index=parts)
-        case Not() as negation:
-            return replace(negation, operand=parts[0])
-        case AllOf() | AnyOf() as several:
-            return replace(several, operands=parts)
-        case Equal() | Less() | Plus() as pair:
-            return replace(pair, left=parts[0], right=parts[1])
-        case If() as choice:
-            return replace(choice, condition=parts[0], then=parts[1], otherwise=parts[2])
-        case Quantified() | AtLeast() as binder:
-            return replace(binder, body=parts[0])
-        case In() as membership:
-            return replace(membership, member=parts[0], chosen=parts[1])
-        case Constant() | Parameter():
-            return term
+    given = (parts,) if isinstance(term, Read | Joined) else parts
+    changed: dict[str, Any] = dict(zip(term.parts, given, strict=True))
+    return replace(term, **changed) if changed else term
 
 
 def mapped(term: Term, change: Callable[[Term], Term]) -> Term:
