@@ -28,8 +28,15 @@ from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unfair, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_builds import built_guarded, built_once
-from fencepost.encoding.language.guarded_modules import authors_code_runs, authors_line, run_guarded
-from fencepost.encoding.language.own_modules import OwnModules, installed, must_be_as_read, note_modules
+from fencepost.encoding.language.guarded_modules import (
+    OwnModules,
+    authors_code_runs,
+    authors_line,
+    installed,
+    must_be_as_read,
+    note_modules,
+    run_guarded,
+)
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
 from fencepost.encoding.language.system import Property, System, choose
 from fencepost.encoding.language.traces import Subject, plain

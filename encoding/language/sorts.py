@@ -274,9 +274,8 @@ class Subsets:
         must_be_plain_words(self.of, f"subsets({self.of.name})")
 
 
-def subsets(of: Sort) -> Subsets:
-    """Return the type of the subsets of a sort: of a state variable, an argument, or a quantifier."""
-    return Subsets(of)
+subsets = Subsets
+"""The name by which authors write the type: of a state variable, an argument, or a quantifier."""
 
 
 def braced(values: Iterable[Value]) -> str:
