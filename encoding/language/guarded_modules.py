@@ -59,7 +59,7 @@ def run_guarded(module: ModuleType, path: Path) -> None:
 
 def _exec_module(loader: Any, module: ModuleType) -> None:
     """Run a module that Python loads, guarded if it is the author's."""
-    if is_authors(module.__name__, loader.path):
+    if _is_authors(module.__name__, loader.path):
         run_guarded(module, Path(loader.path))
     else:
         _EXEC_MODULE(loader, module)
@@ -201,7 +201,7 @@ def _give_names(names: Names, used: Collection[str]) -> None:
 _LIBRARY = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 
 
-def is_authors(module: str, file: str | None) -> bool:
+def _is_authors(module: str, file: str | None) -> bool:
     """Return whether a module with this file is the author's: not Python's, Fencepost's or installed."""
     if not file or not file.endswith(".py") or module.partition(".")[0] == "fencepost":
         return False
@@ -210,8 +210,8 @@ def is_authors(module: str, file: str | None) -> bool:
 
 @lru_cache(4096)
 def _is_installed(file: str) -> bool:
-    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
-    return bool(installed) or any(map(Path(file).is_relative_to, _LIBRARY))
+    of_packages = {"site-packages", "dist-packages"} & set(Path(file).parts)
+    return bool(of_packages) or any(map(Path(file).is_relative_to, _LIBRARY))
 
 
 def authors_line(error: BaseException) -> str:
@@ -319,4 +319,4 @@ def _is_authors_module(name: str, module: object) -> bool:
     names = object.__getattribute__(module, "__dict__")
     path = names.get("__path__", ())
     folders = getattr(path, "_path", path)  # to read a path itself looks for the package above it
-    return is_authors(name, names.get("__file__") or next((f"{folder}/.py" for folder in folders), None))
+    return _is_authors(name, names.get("__file__") or next((f"{folder}/.py" for folder in folders), None))
