@@ -29,7 +29,7 @@ class Term(Written, RefusesPython):
 
     type: str
 
-    parts: ClassVar[tuple[str, ...]] = ()
+    parts: ClassVar[tuple[str, ...]]
     """The fields that have the terms directly below: one term each, or several in the only field."""
 
     @cached_property
@@ -115,6 +115,8 @@ class Term(Written, RefusesPython):
 
 class Leaf(Term):
     """A term without terms below it."""
+
+    parts: ClassVar = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -365,5 +367,5 @@ def node(term: Term) -> Node:
 
 def children(term: Term) -> tuple[Term, ...]:
     """Return the terms directly below a term."""
-    found = tuple(getattr(term, name) for name in term.parts)
+    found = tuple(getattr(term, name) for name in node(term).parts)
     return found[0] if isinstance(term, Read | Joined) else found
