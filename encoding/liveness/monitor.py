@@ -27,9 +27,9 @@ from fencepost.encoding.engine.verdicts import LiveBasis
 from fencepost.encoding.language.actions import Action, GroundAction, Schema
 from fencepost.encoding.language.fairness import Fair, changes
 from fencepost.encoding.language.fold import Folding
+from fencepost.encoding.language.patterns import replaced
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import StateSpace
-from fencepost.encoding.language.structure import replaced
 from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import (
     TRUE,

@@ -19,7 +19,7 @@ from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
-from fencepost.encoding.language.patterns import rebuilt, same, subterms
+from fencepost.encoding.language.patterns import mapped, same, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.step_properties import judged
 from fencepost.encoding.language.system import System
@@ -34,7 +34,6 @@ from fencepost.encoding.language.terms import (
     Term,
     Update,
     all_of,
-    children,
     lift,
 )
 from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
@@ -295,11 +294,7 @@ def _rewritten(action: Action, change: _Rewriting) -> Action:
     def term_of(term: Term) -> Term:
         if term not in known:
             new = change(term)
-            if new is term:
-                before = children(term)
-                after = tuple(map(term_of, before))
-                new = term if all(map(is_, before, after)) else rebuilt(term, after)
-            known[term] = new
+            known[term] = mapped(term, term_of) if new is term else new
         return known[term]
 
     def update(u: Update) -> Update:
