@@ -36,7 +36,12 @@ def replay_lasso(
     if not begins < len(states) or states[begins] != states[-1]:
         raise NotAnExecution(f"the loop that begins after step {begins} does not end where it begins")
     owed = _owed_since(replayer, prop, states)
-    if owed is None or owed > begins:
+    if owed is not None and prop.for_ever:
+        holds = replayer.concrete.predicate(prop.holds)
+        owed = next((n for n in range(begins, len(states)) if not holds(states[n])), None)
+    elif owed is not None and owed > begins:
+        owed = None
+    if owed is None:
         raise NotAnExecution(f"{prop.name} is not owed in the whole loop that begins after step {begins}")
     fair = tuple(_in_loop(replayer, one, actions, states, begins) for one in replayer.system.fairness)
     trace = replayer.trace(prop.name, actions, choices, states[0], replayer.steps(actions, states))
@@ -45,7 +50,7 @@ def replay_lasso(
 
 def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State]) -> int | None:
     """Return the step since which the property is owed at the end; None if it is not."""
-    begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.holds))
+    begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.met))
     since: int | None = None
     for index, state in enumerate(states):
         if ends(state):
