@@ -77,7 +77,7 @@ def _in_loop(
         return FairInLoop(fair.name, "disabled in the whole loop")
     if fair.is_strong or not disabled:
         raise NotAnExecution(f"the loop is not fair to {fair.name}, which is enabled in it and never taken")
-    return FairInLoop(fair.name, f"disabled after step {disabled[0]}")
+    return FairInLoop(fair.name, f"disabled after step {disabled[0]}" if disabled[0] else "disabled at first")
 
 
 def _successors(replayer: Replayer, fair: Fair, state: State) -> set[State]:

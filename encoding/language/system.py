@@ -354,7 +354,7 @@ def choose(
     for name in names:
         if name in live and not with_liveness:
             valid = ", ".join(known) or "none, this protocol has no others"
-            raise BadInput(f"{name}: is about liveness, and only check and export take it; valid: {valid}")
+            raise BadInput(f"{name}: is about liveness, and this command takes none; valid: {valid}")
         if name not in known:
             raise unknown_name(name, "property", known, listing)
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())

@@ -271,11 +271,11 @@ def test_a_bound_decides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "rises: undecided: a bound on steps says nothing about what comes about in the end" in out
 
 
-@pytest.mark.parametrize("command", (("check", "--engine=simulation"), ("weaken",)))
+@pytest.mark.parametrize("command", (("check", "--engine=simulation"), ("invariants",)))
 def test_other_commands_refuse_it(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, *command, BIT, "--property", "value-arrives")
     assert code == 2
-    assert "value-arrives: is about liveness, and only check and export take it; valid: right-value" in err
+    assert "value-arrives: is about liveness, and this command takes none; valid: right-value" in err
 
 
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -692,7 +692,7 @@ def test_a_fault_is_never_fair() -> None:
 def test_a_property_of_liveness_is_no_property_about_states() -> None:
     made = countdown("weak")
     assert not made.properties and [prop.name for prop in made.liveness] == ["live"]
-    with pytest.raises(BadInput, match="is about liveness, and only check and export take it"):
+    with pytest.raises(BadInput, match="is about liveness, and this command takes none"):
         from fencepost.encoding.language.system import choose
 
         choose(made, ("live",))
