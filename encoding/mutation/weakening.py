@@ -28,7 +28,6 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
-from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
@@ -37,7 +36,7 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.live_check import check_all
-from fencepost.encoding.mutation.changed_systems import named_actions
+from fencepost.encoding.mutation.changed_systems import named_actions, unread
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
@@ -108,6 +107,11 @@ class Unchanged:
     def read(self) -> frozenset[Family]:
         """The state variables that the clean properties and their witnesses read."""
         return families_read(*(t for p in (*self.clean, *self.live) for t in (p.holds, p.witness)))
+
+    def unread(self, mutant: Mutant, system: System) -> str | None:
+        """Return the words that no property depends on what the mutant changes, None if one may."""
+        old, new = self.actions[mutant.action].action, mutant.schema.action
+        return unread(self.read, old, new, (self.instance.system, system))
 
 
 def _is_clean(result: Result) -> bool:
@@ -262,7 +266,7 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
         found = MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=f"it reaches the same {number}")
         return replace(found, why=Why.IDLE if states.changed.other is None else Why.PROGRESS)
     found = _unnoticed(mutant, f"no property is violated in its {number}")
-    if (unread := _unread(known, mutant, system)) is not None:
+    if (unread := known.unread(mutant, system)) is not None:
         return replace(found, why=Why.UNREAD, reason=unread)
     if states.new is None:
         reason = f"it reaches {len(after)} of {len(before)} states and no other"
@@ -272,31 +276,6 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
     one, two = ({tuple(s[p] for p in places) for s in states} for states in (before, after))
     why = Why.SAME_READ if two <= one else Why.DIFFERS
     return replace(found, why=why, shown=states.new.lines(system))
-
-
-def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
-    """Return the words that no property depends on what the mutant changes, None if one may."""
-    old, new = known.actions[mutant.action].action, mutant.schema.action
-    same = {id(update) for update in old.then} & {id(update) for update in new.then}
-    differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
-    families = {u.target.family for u in differing} - {UNDEFINED}
-    read = known.read
-    while True:
-        writing = [
-            term
-            for one in (known.instance.system, system)
-            for schema in one.schemas
-            for u in schema.action.then
-            if u.target.family in read
-            for term in (schema.action.when, *u.target.index, u.value, u.when)
-        ]
-        more = read | families_read(*writing)
-        if more == read:
-            break
-        read = more
-    if families & read:
-        return None
-    return f"no property depends on {', '.join(sorted(f.name for f in families))}"
 
 
 def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
@@ -340,7 +319,7 @@ def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
 
 def _explained(known: Unchanged, mutant: Mutant, system: System, other: Difference | None) -> dict[str, Any]:
     """Return the explanation if the mutant lives, as fields of its finding."""
-    if (unread := _unread(known, mutant, system)) is not None:
+    if (unread := known.unread(mutant, system)) is not None:
         return {"why": Why.UNREAD, "reason": unread}
     if other is None:
         return {}

@@ -68,6 +68,10 @@ VERDICTS = (
     ("paxos", "value-chosen", "ballots=1", "proved: all 73 reachable states"),
     ("paxos", "value-chosen", "", "proved: all 3,921 reachable states"),
     ("corpus/raft", "stable-leader-commits", "entries=1", "proved: all 17,541 reachable states"),
+    ("lock_server", "asker-served", "", "proved: all 80 reachable states"),
+    ("corpus/semaphores", "client-served", "", "proved: all 16 reachable states"),
+    ("corpus/ticket", "enters", "", "proved: all 179 reachable states"),
+    ("corpus/simple_decentralized_lock", "lock-arrives", "", "proved: all 20 reachable states"),
 )
 """Verdicts of the table in docs/liveness.md: file, property, setting, and how the verdict begins."""
 
@@ -110,6 +114,10 @@ PLANTED = (
         'each(commit, s, *of_server, s.index, fair="weak")',
         "each(commit, s, *of_server, s.index)",
     ),
+    ("lock_server", "asker-served", (), 'grant, s, s.node, fair="strong"', 'grant, s, s.node, fair="weak"'),
+    ("corpus/semaphores", "client-served", (), "strong, any by client", "weak, any by client"),
+    ("corpus/ticket", "enters", (), 'each(leave, s, s.thread, fair="weak")', "each(leave, s, s.thread)"),
+    ("corpus/simple_decentralized_lock", "lock-arrives", (), 'fair="strong"', 'fair="weak"'),
 )
 """Fairness that a property of an example needs: the text of the file, and the text without it."""
 
@@ -117,7 +125,7 @@ PLANTED = (
 @pytest.mark.parametrize(
     ("file", "prop", "settings", "text", "without"),
     PLANTED,
-    ids=["replies", "leaving", "promises", "storing", "committing"],
+    ids=["replies", "leaving", "promises", "storing", "committing", "grant", "connect", "leave", "send"],
 )
 def test_each_fairness_of_an_example_is_needed(
     file: str,
