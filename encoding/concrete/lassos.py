@@ -35,12 +35,7 @@ def replay_lasso(
     states = replayer.follow(actions, choices, beginning)
     if not begins < len(states) or states[begins] != states[-1]:
         raise NotAnExecution(f"the loop that begins after step {begins} does not end where it begins")
-    owed = _owed_since(replayer, prop, states)
-    if owed is not None and prop.for_ever:
-        holds = replayer.concrete.predicate(prop.holds)
-        owed = next((n for n in range(begins, len(states)) if not holds(states[n])), None)
-    elif owed is not None and owed > begins:
-        owed = None
+    owed = _owed_since(replayer, prop, states, begins)
     if owed is None:
         raise NotAnExecution(f"{prop.name} is not owed in the whole loop that begins after step {begins}")
     fair = tuple(_in_loop(replayer, one, actions, states, begins) for one in replayer.system.fairness)
@@ -48,16 +43,18 @@ def replay_lasso(
     return replace(trace, loop=Loop(begins, owed, fair))
 
 
-def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State]) -> int | None:
-    """Return the step since which the property is owed at the end; None if it is not."""
-    begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.met))
+def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State], loop: int) -> int | None:
+    """Return the step since which all of the loop owes the property, or after which it is false in it."""
+    begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.holds))
+    if prop.for_ever:
+        return next((n for n in range(loop, len(states)) if not ends(states[n])), None)
     since: int | None = None
     for index, state in enumerate(states):
         if ends(state):
             since = None
         elif since is None and begins(state) and not (prop.at_first and index):
             since = index
-    return since
+    return since if since is not None and since <= loop else None
 
 
 def _in_loop(

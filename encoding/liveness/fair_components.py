@@ -7,12 +7,15 @@ in it or enabled nowhere in it. An execution may stand still, so one state alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.system import Liveness, System
 from fencepost.encoding.liveness.state_graph import StateGraph
+
+_Node = TypeVar("_Node")
 
 WORK = 1_000_000
 """The states of the search for a shortest lasso, after which the shortest one found is taken."""
@@ -99,12 +102,10 @@ class FairLasso:
 
     def _prefix(self, number: int) -> tuple[int, ...]:
         """Return the nodes of a shortest way to a node that owes the property there."""
-        way, here = [number], number
-        while (before := self._owed.before[here]) is not None:
-            way.append(here := before)
-        while self._graph.parents[here] != here:
-            way.append(here := self._graph.parents[here])
-        return tuple(reversed(way))
+        way = _way(self._owed.before, number)
+        while self._graph.parents[way[0]] != way[0]:
+            way.insert(0, self._graph.parents[way[0]])
+        return tuple(way)
 
     def _components(self, nodes: Collection[int]) -> Iterator[frozenset[int]]:
         """Yield the largest fair components among these nodes."""
@@ -144,7 +145,7 @@ class FairLasso:
             for state in level:
                 number, satisfied, met = state
                 if number == start and (satisfied | (self._strong & ~met)) == self._all:
-                    return _way(before, state)
+                    return tuple(n for n, _, _ in _way(before, state)[1:])
             if steps == most:
                 return None
             following = []
@@ -189,23 +190,15 @@ class FairLasso:
                 if target in part and target not in before:
                     before[target] = number
                     ahead.append(target)
-        way: list[int] = []
-        here: int | None = end
-        while here is not None and here != start:
-            way.append(here)
-            here = before[here]
-        return tuple(reversed(way))
+        return tuple(_way(before, end)[1:])
 
 
-def _way(
-    before: dict[tuple[int, int, int], tuple[int, int, int] | None], state: tuple[int, int, int]
-) -> tuple[int, ...]:
-    """Return the nodes on the way to a state of the search, without the first one."""
-    way = []
-    while (earlier := before[state]) is not None:
-        way.append(state[0])
-        state = earlier
-    return tuple(reversed(way))
+def _way(before: Mapping[_Node, _Node | None], end: _Node) -> list[_Node]:
+    """Return the way to a node by the one before each, from the node that has none."""
+    way = [end]
+    while (earlier := before[way[-1]]) is not None:
+        way.append(earlier)
+    return way[::-1]
 
 
 def strongly_connected(graph: StateGraph, nodes: Collection[int]) -> Iterator[frozenset[int]]:

@@ -20,7 +20,7 @@ There are three of them:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fencepost.encoding.engine.verdicts import LiveBasis
@@ -154,18 +154,8 @@ class Monitor:
             self.prop.name, self.prop.meaning, ~known, self.prop.witness, self.prop.witness_meaning
         )
         actions = (*steps, self.own_step(END, all_of(refuted, ~known), [known.set(True)]))
-        return Monitored(
-            System(
-                self.state,
-                actions,
-                (prop,),
-                self.of.caps,
-                self.of.default_rounds,
-                self.of.invariants,
-                beginning=self.of.beginning,
-            ),
-            subject,
-        )
+        own = replace(self.of, state=self.state, actions=actions, properties=(prop,), liveness=())
+        return Monitored(own, subject)
 
 
 def _schema(name: str, guard: Term, updates: Sequence[Update], fault: str | None) -> Schema:
@@ -184,21 +174,17 @@ def monitored(
 
     `rounds` is the largest number of rounds of fairness, and None for the other kinds.
     """
-    if by is LiveBasis.ENDS:
-        return rests(system, subject, prop)
-    if by is LiveBasis.LOOPS:
-        return loops(system, subject, prop, budgets)
-    assert by is LiveBasis.ROUNDS and rounds is not None
-    return within(system, subject, prop, rounds)
+    if rounds is not None:
+        return within(system, subject, prop, rounds)
+    return loops(system, subject, prop, budgets) if by is LiveBasis.LOOPS else rests(system, subject, prop)
 
 
 def rests(system: System, subject: Subject, prop: Liveness) -> Monitored:
     """Return the system in which no state may owe the property without a fair action enabled."""
     monitor = Monitor(system, prop)
     stuck = all_of([monitor.owed, *(~enabled for enabled in monitor.enabled.values())])
-    return monitor.monitored(
-        subject, stuck, (monitor.step(action, TRUE, []) for action in system.ground_actions)
-    )
+    steps = (monitor.step(action, TRUE, []) for action in system.ground_actions)
+    return monitor.monitored(subject, stuck, steps)
 
 
 def within(system: System, subject: Subject, prop: Liveness, most: int) -> Monitored:
