@@ -286,6 +286,78 @@ def test_other_commands_refuse_it(command: tuple[str, ...], capsys: pytest.Captu
     assert "value-arrives: is about liveness, and this command takes none; valid: right-value" in err
 
 
+LAMP = '''
+from dataclasses import dataclass
+
+from fencepost.encoding.language import (
+    BOOL, Action, Protocol, StateSpace, System, each, eventually_always, integers, parameter, variable,
+)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    uses: int = parameter(2, "uses")
+
+
+class Lamp(StateSpace):
+    def __init__(self, p):
+        self.is_on = variable(BOOL)
+        self.is_blown = variable(BOOL)
+
+
+def flip(s):
+    """Switch the lamp."""
+    return Action(when=~s.is_blown, then=[s.is_on.set(~s.is_on)], actor="user")
+
+
+def blow(s):
+    """Blow the fuse."""
+    return Action(when=s.is_on & ~s.is_blown, then=[s.is_on.set(False), s.is_blown.set(True)], actor="fuse")
+
+
+def build(p):
+    s = Lamp(p)
+    return System(s, (each(flip, s, fair="weak"), each(blow, s, fair="weak")), (
+        eventually_always("dark", "the lamp stays dark from some time on", ~s.is_on),
+    ))
+
+
+PROTOCOL = Protocol("lamp", "A lamp.", Parameters(), build)
+'''
+
+LIT = """\
+     the loop begins here
+  1  user flip
+            is_on: no → yes
+  2  user flip
+            is_on: yes → no
+Violated: the lamp stays dark from some time on.
+dark is false after step 1. In a loop steps 1 to 2 are repeated for ever. Fairness: flip is taken in step 1;
+blow is disabled at first.
+False: is_on is yes since step 1.
+"""
+
+
+def test_a_condition_that_must_stay_true_is_false_in_the_loop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: the values are those of the last state, in which the condition is true."""
+    file = tmp_path / "lamp.py"
+    file.write_text(LAMP)
+    for engines in ((), ("--engine", "ic3", "--engine", "rounds")):
+        code, out, _ = said(capsys, "check", file, *engines, "--traces", tmp_path / "found")
+        assert (code, LIT in out) == (1, True), out
+    assert said(capsys, "export", tmp_path / "found" / "lamp.dark.json", "--protocol", file)[0] == 0
+    file.write_text(LAMP.replace('blow, s, fair="weak"', 'blow, s, fair="strong"'))
+    folder = tmp_path / "certificate"
+    code, out, _ = said(capsys, "check", file, "--engine", "ic3", "--certificates", folder)
+    assert (code, "dark: proved: within " in out or "dark: proved: no loop" in out) == (0, True), out
+    assert said(capsys, "certify", folder, "--protocol", file)[0] == 0
+    forged = file.read_text().replace('fair="strong"', 'fair="weak"')
+    file.write_text(forged)
+    assert said(capsys, "certify", folder, "--protocol", file)[0] != 0
+
+
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = said(capsys, "protocols", BIT)
     assert "value-arrives: a value that is sent arrives" in out

@@ -18,6 +18,7 @@ from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.induction.directed_simulation import simulate
@@ -30,6 +31,7 @@ from fencepost.encoding.language.state import StateSpace, variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.changed_systems import flattened, named_actions
 from fencepost.encoding.mutation.kept_proofs import proof_of
@@ -420,6 +422,17 @@ def test_a_property_of_liveness_notices_what_changes_progress_only(
     assert safety[retry]["outcome"] == "equivalent"
     assert {n["property"] for n in both[retry]["noticed_by"]} == {"value-arrives", "sender-learns"}
     assert {n["steps"] for n in both[receipt]["noticed_by"]} == {6}
+
+
+def test_a_proof_about_a_monitored_system_is_no_proof_of_the_system() -> None:
+    """Its clauses read variables of the monitor. Planted: results of liveness are taken too."""
+    instance = load(EXAMPLES / "peterson.py").instance()
+    outcome = check_all(instance, instance.claims(), replace(QUICK, engines=("ic3",)))
+    assert {r.property for r in outcome.results if r.basis is Basis.INDUCTION} == {
+        "one-at-a-time",
+        "nobody-starves",
+    }
+    assert proof_of(outcome.results).claims == {"one-at-a-time"}
 
 
 def by_text(document: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
