@@ -112,15 +112,16 @@ def command(
     """Change PROTOCOL, or the one in FILE.py, in one place at a time, and say which property notices.
 
     A place is a conjunct, update, `when=`, comparison, constant, quantifier or field of a message in the
-    text. A property notices the mutant if it is violated, or if its witness is out of reach. A mutant that
-    reaches the same states is equivalent. With --property, a table shows what the property rests on.
+    text; with a property of liveness also `fair=`. A property notices the mutant if it is violated, or if
+    its witness is out of reach. Another mutant that reaches the same states is equivalent. With --property,
+    a table shows what the property rests on.
     Exits with 0 if every other mutant is noticed, 1 if one is not, 3 if one is undecided. With --require,
     only the percentage decides.
     """
     instance = asked_instance(protocol, settings, release)
     with origins_recorded():
         made = mutants(instance.written)
-    properties = instance.properties(*names)
+    properties = instance.claims(*names)
     limits = Limits(minimize=Minimize.NONE, memory=memory, jobs=jobs, enumeration_first=True)
     refuse_uncheckable(instance.system, limits)
     reasons = {} if accepted is None else read_accepted(accepted, made)
@@ -213,7 +214,8 @@ class WeakenReport:
     @property
     def noticed(self) -> Counter[str]:
         """The number of mutants that each property notices, if it holds without a change."""
-        clean = [prop.name for prop in self.known.clean] if self.known is not None else []
+        known = self.known
+        clean = [prop.name for prop in (*known.clean, *known.live)] if known is not None else []
         counts = Counter(notice.property for found in self.listed for notice in found.noticed_by)
         return Counter({name: counts[name] for name in clean})
 
