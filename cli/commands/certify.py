@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import grouped_command
+from fencepost.cli.options.grouped import argument, grouped_command
 from fencepost.cli.options.saved import saved_instance, source_option
 from fencepost.cli.options.search import verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.cli.rendering.verdict_text import except_at_caps, live_text
 from fencepost.encoding import keys as k
@@ -97,33 +97,34 @@ class CertifyReport:
         return ExitCode.SUCCESS if self.undecided is None else ExitCode.UNDECIDED
 
 
+class CertifyOptions(ResultOptions):
+    """The options of `fencepost certify`."""
+
+    folder: str = argument("DIR", type=click.Path())
+    source: str | None = source_option
+    timeout: float = timeout_option()
+    verbose: bool = verbose_option
+
+
 @grouped_command(example="fencepost certify evidence")
-@click.argument("folder", type=click.Path(), metavar="DIR")
-@source_option
-@timeout_option()
-@form_option
-@output_option
-@verbose_option
-def command(
-    folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
-) -> int:
+def command(asked: CertifyOptions) -> int:
     """Check the certificate in DIR without the solver that made it.
 
     The clauses of each query are built again from the protocol and compared with those in DIR. Unit
     propagation of another solver checks each learnt clause of each proof. Each witness is replayed. Exits
     with 0 if the certificate stands, 1 if it is rejected, 3 if neither is decided in time.
     """
-    found = read_manifest(Path(folder))
-    instance = _instance(Path(folder), found, source)
+    found = read_manifest(Path(asked.folder))
+    instance = _instance(Path(asked.folder), found, asked.source)
     report = CertifyReport(found, instance)
-    asked = Path(folder), found, instance.system, instance.subject.system
+    given = Path(asked.folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
-    with CheckProgress(verbose) as progress:
-        worker = Worker("certifying", certify_or_reject, *asked, gib=None)
-        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    with CheckProgress(asked.verbose) as progress:
+        worker = Worker("certifying", certify_or_reject, *given, gib=None)
+        cut_short = listen(worker, asked.timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun
-    emit(_json(report) if form == "json" else _text(report), output)
+    asked.show(report, _text, _json)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from fencepost.cli.commands import conform_free
+from fencepost.cli.commands.conform_free import json_of_free_runs, run_freely, text_of_free_runs
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import protocol_names
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.realcode import (
     PLAYBACK,
@@ -26,11 +26,10 @@ from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.conformance import as_json, as_text
-from fencepost.cli.rendering.output import emit, form_option, output_option, write_whole
+from fencepost.cli.rendering.output import ResultOptions, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import one_line
-from fencepost.quorums.storages import DEFAULT
 from fencepost.realcode.conformance import (
     Conformance,
     conform,
@@ -52,93 +51,61 @@ TOLD = 50
 """Conformance runs between two lines of progress where stderr is no terminal."""
 
 
+class ConformOptions(ResultOptions):
+    """The options of `fencepost conform`."""
+
+    protocol: str | None = argument("PROTOCOL", required=False, shell_complete=protocol_names)
+    settings: tuple[str, ...] = settings_option
+    folder: Path | None = library_option
+    release: str | None = release_option
+    storage: str = storage_option
+    log: Path | None = log_option
+    runs: int = option("--runs N", "Number of conformance runs.", SEARCH, COUNT, default=RUNS)
+    seed: int = option("--seed N", "Seed of the random choices.", SEARCH, SEED, default=1)
+    free: bool = option(
+        "--free", "Let the code run by chance, and ask whether the model has each execution.", SEARCH
+    )
+    logs: Path | None = option(
+        "--logs FOLDER",
+        "Keep the logs of free runs there; without --bookkeeper, judge those that are there.",
+        SEARCH,
+        click.Path(path_type=Path),
+    )
+    timeout: float = timeout_option(default=None)
+
+
 @grouped_command(example="fencepost conform bookkeeper --bookkeeper bookkeeper-server-4.17.4/lib --runs 100")
-@click.argument("protocol", required=False, metavar="PROTOCOL", shell_complete=protocol_names)
-@settings_option
-@library_option
-@release_option
-@storage_option
-@log_option
-@option(
-    "--runs",
-    "asked",
-    type=COUNT,
-    metavar="N",
-    group=SEARCH,
-    help=f"Number of conformance runs.  [default: {RUNS}]",
-)
-@option("--seed", type=SEED, metavar="N", group=SEARCH, help="Seed of the random choices.  [default: 1]")
-@option(
-    "--free",
-    is_flag=True,
-    group=SEARCH,
-    help="Let the code run by chance, and ask whether the model has each execution.",
-)
-@option(
-    "--logs",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    group=SEARCH,
-    help="Keep the logs of free runs there; without --bookkeeper, judge those that are there.",
-)
-@timeout_option(default=None)
-@form_option
-@output_option
-def command(
-    protocol: str | None,
-    folder: Path | None,
-    release: str | None,
-    asked: int | None,
-    seed: int | None,
-    free: bool,
-    logs: Path | None,
-    storage: str | None,
-    settings: tuple[str, ...],
-    timeout: float,
-    log: Path | None,
-    form: str,
-    output: str | None,
-) -> int:
+def command(asked: ConformOptions) -> int:
     """Compare random executions of the model PROTOCOL with the real BookKeeper in LIB, step by step.
 
     With --free the code runs by chance, and the model judges the log of each run: it must have an execution
     with these lines. Exits with 0 if code and model agree in all runs, 1 if they depart in one, 3 if there
     were fewer runs than asked for, because of the time or because the harness failed.
     """
-    if logs is not None and not free:
+    if asked.logs is not None and not asked.free:
         raise BadInput("--logs: is for --free; leave it out")
-    given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
+    given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in asked.settings)
     if (playback := file_of(PLAYBACK)) is not None:
-        refuse(
-            PLAYBACK, "protocol", "folder", "release", "asked", "seed", "storage", "settings", "log", "free"
-        )
+        others = "protocol", "folder", "release", "runs", "seed", "storage", "settings", "log", "free"
+        refuse(PLAYBACK, *others)
         found = _checked_again(playback)
-    elif free:
-        if protocol is None:
+    elif asked.free:
+        if asked.protocol is None:
             raise BadInput("PROTOCOL: missing; give a protocol, such as bookkeeper")
-        ends = time.monotonic() + timeout - elapsed()
-        runs, seed, storage = asked or RUNS, seed if seed is not None else 1, storage or DEFAULT
-        judged, failed = conform_free.run(
-            protocol, given, folder, release, storage, logs, runs, seed, ends, log
-        )
-        as_form = (
-            conform_free.json_of(judged, failed)
-            if form == "json"
-            else "\n".join(conform_free.text_of(judged, failed))
-        )
-        emit(as_form, output)
-        return int(conform_free.exit_code(judged, len(judged.answers) if folder is None else runs))
-    elif protocol is None or folder is None:
-        what = "PROTOCOL" if protocol is None else "--bookkeeper"
+        judged = run_freely(asked, asked.protocol, given)
+        asked.show(judged, text_of_free_runs, json_of_free_runs)
+        return int(judged.exit_code)
+    elif asked.protocol is None or asked.folder is None:
+        what = "PROTOCOL" if asked.protocol is None else "--bookkeeper"
         raise BadInput(f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB")
     else:
-        storage, seed, asked = storage or DEFAULT, seed if seed is not None else 1, asked or RUNS
-        defaults_of(protocol)  # the protocol is refused before the library
-        lib = with_rules(library(folder, release))
-        ground = grounds(protocol, given, storage, lib.release)
-        found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))
-        _taken(found, ground, lib, timeout, log)
-    emit(as_json(found) if form == "json" else as_text(found), output)
+        defaults_of(asked.protocol)  # the protocol is refused before the library
+        lib = with_rules(library(asked.folder, asked.release))
+        ground = grounds(asked.protocol, given, asked.storage, lib.release)
+        setting_here = setting_of(lib, asked.storage)
+        found = Conformance(setting_here, asked.protocol, asked.seed, asked.runs, fired=none_fired(ground))
+        _taken(found, ground, lib, asked.timeout, asked.log)
+    asked.show(found, as_text, as_json)
     return int(_exit_code(found))
 
 

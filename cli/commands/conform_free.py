@@ -5,8 +5,9 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import elapsed
@@ -22,6 +23,9 @@ from fencepost.realcode.free_runs import FreeRuns, free_ground, take
 from fencepost.realcode.harness_session import HarnessFailed
 from fencepost.realcode.library import library, with_rules
 from fencepost.realcode.reproduction import setting_of
+
+if TYPE_CHECKING:
+    from fencepost.cli.commands.conform import ConformOptions
 
 DEPARTURE = k.keys(
     log=k.text("the name of the log"),
@@ -41,64 +45,70 @@ FREE_RUNS = k.document(
 """The keys of the result of free runs."""
 
 
-def run(
-    protocol: str,
-    settings: Mapping[str, Any],
-    folder: Path | None,
-    release: str | None,
-    storage: str,
-    logs: Path | None,
-    runs: int,
-    seed: int,
-    until: float,
-    own_log: Path | None,
-) -> tuple[FreeRuns, str | None]:
+@dataclass
+class JudgedRuns:
+    """Free runs with their judgements, and why the harness failed, if it did."""
+
+    found: FreeRuns
+    asked: int
+    """The number of runs asked for."""
+    failed: str | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 if a log is no execution of the model, 3 if there are fewer answers than asked for."""
+        if self.found.named(Fit.NONE):
+            return ExitCode.VIOLATED
+        enough = len(self.found.named(Fit.EXECUTION)) >= self.asked
+        return ExitCode.SUCCESS if enough else ExitCode.UNDECIDED
+
+
+def run_freely(asked: ConformOptions, protocol: str, settings: Mapping[str, Any]) -> JudgedRuns:
     """Take free runs on LIB and judge their logs; without LIB, judge the logs that are in the folder.
 
-    Returns the judgements, and why the harness failed, if it did. Raises BadInput.
+    Raises BadInput.
     """
-    if folder is None:
-        files = sorted(logs.glob("*.jsonl")) if logs is not None else []
+    ends = time.monotonic() + asked.timeout - elapsed()
+    if asked.folder is None:
+        files = sorted(asked.logs.glob("*.jsonl")) if asked.logs is not None else []
         if not files:
-            where = "--logs: missing" if logs is None else f"{logs}: has no .jsonl in it"
+            where = "--logs: missing" if asked.logs is None else f"{asked.logs}: has no .jsonl in it"
             raise BadInput(f"{where}; give --bookkeeper LIB, or a folder with logs of free runs")
-        found = FreeRuns(free_ground(protocol, settings, storage, listed(release or NEWEST)))
+        found = FreeRuns(free_ground(protocol, settings, asked.storage, listed(asked.release or NEWEST)))
         for file in files:
             found.judge(file)
-        return found, None
-    lib = with_rules(library(folder, release))
-    ground = free_ground(protocol, settings, storage, lib.release)
-    found, setting = FreeRuns(ground), Conformance(setting_of(lib, storage), protocol, seed, runs)
+        return JudgedRuns(found, len(files))
+    lib = with_rules(library(asked.folder, asked.release))
+    ground = free_ground(protocol, settings, asked.storage, lib.release)
+    found = FreeRuns(ground)
+    setting = Conformance(setting_of(lib, asked.storage), protocol, asked.seed, asked.runs)
     with (
         tempfile.TemporaryDirectory() as temporary,
         StatusLine(f"BookKeeper {lib.release} starts") as status,
-        driven(setting, [ground], lib, own_log) as session,
+        driven(setting, [ground], lib, asked.log) as session,
     ):
-        kept = logs or Path(temporary)
+        kept = asked.logs or Path(temporary)
         kept.mkdir(parents=True, exist_ok=True)
-        for number in range(1, runs + 1):
-            if time.monotonic() > until:
+        for number in range(1, asked.runs + 1):
+            if time.monotonic() > ends:
                 break
             file = kept / f"{number:04}.jsonl"
             try:
-                file.write_text(take(session, ground, seed, number), encoding="utf-8")
+                file.write_text(take(session, ground, asked.seed, number), encoding="utf-8")
             except HarnessFailed as failure:
-                return found, str(failure)
+                return JudgedRuns(found, asked.runs, str(failure))
             found.judge(file)
             departed = len(found.named(Fit.NONE))
-            status.show(f"{number} of {runs} free runs, {departed} depart", False)
-    return found, None
+            status.show(f"{number} of {asked.runs} free runs, {departed} depart", False)
+    return JudgedRuns(found, asked.runs)
 
 
-def exit_code(found: FreeRuns, asked: int) -> ExitCode:
-    """1 if a log is no execution of the model, 3 if there are fewer answers than asked for."""
-    if found.named(Fit.NONE):
-        return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if len(found.named(Fit.EXECUTION)) < asked else ExitCode.SUCCESS
+def text_of_free_runs(judged: JudgedRuns) -> str:
+    """Return the result as lines."""
+    return "\n".join(_lines(judged.found, judged.failed))
 
 
-def text_of(found: FreeRuns, failed: str | None) -> Iterator[str]:
-    """Yield the result as lines."""
+def _lines(found: FreeRuns, failed: str | None) -> Iterator[str]:
     runs, fit, undecided = len(found.answers), found.named(Fit.EXECUTION), found.named(Fit.UNDECIDED)
     departures = found.named(Fit.NONE)
     yield (
@@ -125,8 +135,9 @@ def _reasons(answer: LogAnswer) -> Iterator[str]:
         yield f"  {refusal.needed}"
 
 
-def json_of(found: FreeRuns, failed: str | None) -> dict[str, Any]:
+def json_of_free_runs(judged: JudgedRuns) -> dict[str, Any]:
     """Return the result as a document."""
+    found, failed = judged.found, judged.failed
     refusals = {name: found.answers[name].refusal for name in found.named(Fit.NONE)}
     return k.from_record(
         FREE_RUNS,

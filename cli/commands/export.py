@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,14 +13,14 @@ from fencepost.cli.commands.export_sweep import SWEEP_FORMS, write_row, write_sw
 from fencepost.cli.commands.export_trace import TRACE_FORMS, replays_in, write_replays
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import property_names, protocol_names
-from fencepost.cli.options.grouped import Choice, grouped_command, option
+from fencepost.cli.options.grouped import Choice, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.old_names import new_option
 from fencepost.cli.options.protocols import asked_instance
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.saved import source_option
-from fencepost.cli.options.settings import budget_option, budgets, release_option, settings_option
-from fencepost.cli.process.handover import outer_timeout_option
+from fencepost.cli.options.settings import budget_option, release_option, settings_option
+from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import output_option
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import Kind
@@ -34,66 +33,41 @@ OF_QUERIES = ("settings", "release", "budget", "what", "rounds", "action", "fold
 QUERY, SWEEP = "Of a protocol", "Of a sweep"
 
 
+class ExportOptions(Options):
+    """The options of `fencepost export`."""
+
+    protocol: str = argument("PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
+    form: str = option(
+        "--format FORM", "Form of the result, one of those above.", type=Choice(FORMS), default="text"
+    )
+    output: str | None = output_option
+    names: tuple[str, ...] = option(
+        "--property NAME",
+        "The property of the query, or of the traces (repeatable).",
+        multiple=True,
+        shell_complete=property_names,
+    )
+    timeout: float = timeout_option()
+    source: str | None = source_option
+    row: str | None = option("--row ID", "Write the counterexample of this row, as a saved trace.", SWEEP)
+    settings: tuple[str, ...] = settings_option
+    release: str | None = release_option
+    budget: tuple[str, ...] = budget_option
+    what: str = option(
+        "--what QUERY", f"Query: {', '.join(QUERIES)}.", QUERY, Choice(QUERIES), default=Kind.PROPERTY.value
+    )
+    rounds: int | None = option("--rounds R", "The number of rounds of the query.", QUERY, ROUNDS)
+    action: str | None = option("--action NAME", "With --what action: its name, such as 'handle add'.", QUERY)
+    folder: str | None = option(
+        "--certificate DIR",
+        "With --what beginning or action: the claims of this certificate, and its found clauses.",
+        QUERY,
+        click.Path(),
+    )
+
+
 @grouped_command(example="fencepost export found/bookkeeper-4.13.no-divergence.json --format html -o it.html")
-@click.argument("protocol", metavar="PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
-@option(
-    "--format",
-    "form",
-    type=Choice(FORMS),
-    default="text",
-    show_default=True,
-    metavar="FORM",
-    help="Form of the result, one of those above.",
-)
-@output_option
-@option(
-    "--property",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=property_names,
-    help="The property of the query, or of the traces (repeatable).",
-)
-@outer_timeout_option
-@source_option
-@option("--row", metavar="ID", group=SWEEP, help="Write the counterexample of this row, as a saved trace.")
-@settings_option
-@release_option
-@budget_option
-@option(
-    "--what",
-    type=Choice(QUERIES),
-    metavar="QUERY",
-    default=Kind.PROPERTY.value,
-    show_default=True,
-    group=QUERY,
-    help=f"Query: {', '.join(QUERIES)}.",
-)
-@option("--rounds", type=ROUNDS, metavar="R", group=QUERY, help="The number of rounds of the query.")
-@option("--action", metavar="NAME", group=QUERY, help="With --what action: its name, such as 'handle add'.")
-@option(
-    "--certificate",
-    "folder",
-    type=click.Path(),
-    metavar="DIR",
-    group=QUERY,
-    help="With --what beginning or action: the claims of this certificate, and its found clauses.",
-)
-def command(
-    protocol: str,
-    form: str,
-    output: str | None,
-    names: tuple[str, ...],
-    source: str | None,
-    row: str | None,
-    settings: tuple[str, ...],
-    release: str | None,
-    budget: tuple[str, ...],
-    what: str,
-    rounds: int | None,
-    action: str | None,
-    folder: str | None,
-) -> int:
+def command(asked: ExportOptions) -> int:
     """Write a saved trace, the results of a sweep, or a query about a protocol in another form.
 
     FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
@@ -110,32 +84,24 @@ def command(
     (property), can its witness be true after one (witness), is a step badly defined (well-defined).
     Induction over one action: can an invariant be false at first (beginning), or after an action (action).
     """
-    if form in QUERY_FORMS or _is_protocol(protocol):
-        _require(form, "a protocol", QUERY_FORMS)
+    if asked.form in QUERY_FORMS or _is_protocol(asked.protocol):
+        _require(asked.form, "a protocol", QUERY_FORMS)
         refuse("a protocol", "source", "row")
-        limits = budgets(budget)
-        instance = asked_instance(protocol, settings, release)
-        asked: dict[str, Any] = {
-            "what": what,
-            "names": names,
-            "rounds": rounds,
-            "action": action,
-            "folder": folder,
-        }
-        write_query(instance, form, output, limits=limits, **asked)
+        write_query(asked_instance(asked.protocol, asked.settings, asked.release), asked)
         return int(ExitCode.SUCCESS)
-    if os.path.isdir(protocol) or "://" in protocol:
+    if os.path.isdir(asked.protocol) or "://" in asked.protocol:
         refuse("the results of a sweep", *OF_QUERIES, "source", "names")
-        if row is not None:
+        if asked.row is not None:
             refuse("--row", "form")
-            return int(write_row(protocol, row, output))
-        if new := new_option("export DIR", f"--format {form}"):
+            return int(write_row(asked.protocol, asked.row, asked.output))
+        if new := new_option("export DIR", f"--format {asked.form}"):
             raise BadInput(new)
-        _require(form, "the results of a sweep", SWEEP_FORMS)
-        return int(write_sweep(protocol, form, output))
+        _require(asked.form, "the results of a sweep", SWEEP_FORMS)
+        return int(write_sweep(asked.protocol, asked.form, asked.output))
     refuse("a saved trace", *OF_QUERIES, "row")
-    _require(form, "a saved trace", TRACE_FORMS)
-    return int(write_replays(replays_in(Path(protocol), source, names), protocol, form, output))
+    _require(asked.form, "a saved trace", TRACE_FORMS)
+    replays = replays_in(Path(asked.protocol), asked.source, asked.names)
+    return int(write_replays(replays, asked.protocol, asked.form, asked.output))
 
 
 def _is_protocol(name: str) -> bool:

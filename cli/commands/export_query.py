@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fencepost.cli.options.refused import refuse
+from fencepost.cli.options.settings import budgets
 from fencepost.cli.rendering.output import emit, write_whole
 from fencepost.encoding.engine.clauses import with_found
 from fencepost.encoding.engine.limits import known_faults
@@ -21,6 +23,9 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import System
 from fencepost.encoding.versions import version
 
+if TYPE_CHECKING:
+    from fencepost.cli.commands.export import ExportOptions
+
 CIRCUIT = "aiger"
 """The form that has the whole instance, not a query."""
 
@@ -33,45 +38,35 @@ QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGI
 """The queries that can be exported. A certificate has the one of completeness."""
 
 
-def write_query(
-    instance: Instance,
-    form: str,
-    output: str | None,
-    *,
-    what: str,
-    names: tuple[str, ...],
-    rounds: int | None,
-    action: str | None,
-    folder: str | None,
-    limits: Mapping[str, int],
-) -> None:
+def write_query(instance: Instance, asked: ExportOptions) -> None:
     """Write a query about an instance as SMT-LIB, or the whole instance as a circuit; raises BadInput."""
+    limits, names, what = budgets(asked.budget), asked.names, asked.what
     system = instance.system
     known_faults(system, limits)
-    if form == CIRCUIT:
+    if asked.form == CIRCUIT:
         if what != Kind.PROPERTY.value:
             raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
         refuse(f"--format {CIRCUIT}", "rounds", "action", "budget", "folder")
-        _write_circuit(instance, names, output)
+        _write_circuit(instance, names, asked.output)
         return
     if what in (BEGINNING, ACTION):
         refuse(f"--what {what}", "rounds", "budget")
-        if folder is not None:
+        if asked.folder is not None:
             refuse("--certificate", "names")
-            system, claims = _certified(Path(folder), instance)
+            system, claims = _certified(Path(asked.folder), instance)
         else:
             claims = _declared(instance, what, names)
-        query: Question = _step(system, what, claims, action)
+        query: Question = _step(system, what, claims, asked.action)
     else:
         refuse(f"--what {what}", "action", "folder")
-        query = _query(Kind(what), rounds, names)
+        query = _query(Kind(what), asked.rounds, names)
     sent_at_most_once(instance.system)
     asking = Asking(system, instance.properties(*names) if names else [], limits)
     said = [
         f"Fencepost {version()}: a query for other solvers",
         *remarks(query, instance.subject, limits),
     ]
-    emit(asking.smtlib(query, said).rstrip("\n"), output)
+    emit(asking.smtlib(query, said).rstrip("\n"), asked.output)
 
 
 def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.protocols import find_protocol
@@ -17,39 +18,30 @@ from fencepost.encoding.lifting.report import Discovered, discover
 from fencepost.encoding.lifting.sizes import joint, sizes
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
+if TYPE_CHECKING:
+    from fencepost.cli.commands.invariants import InvariantsOptions
+
 JUDGE = "cadical"
 """The solver of the induction. IC3 uses another one."""
 
 
-@dataclass(frozen=True)
-class FindOptions:
-    """The protocol, the properties and the sizes that the invariants are wanted for, as they were given."""
-
-    protocol: str
-    settings: tuple[str, ...]
-    release: str | None
-    names: tuple[str, ...]
-    grow: tuple[str, ...]
-    drop_declared: bool
-
-
-def find_invariants(wanted: FindOptions, output: str | None, timeout: float) -> int:
+def find_invariants(asked: InvariantsOptions) -> int:
     """Look for invariants, print what is found or how far it came, and return the exit code."""
-    protocol = find_protocol(wanted.protocol)
-    made = settings_of(wanted.settings)
-    chosen = sizes(protocol, made, wanted.grow, wanted.release)
-    chosen[0].instance.properties(*wanted.names)
+    protocol = find_protocol(asked.protocol)
+    made = settings_of(asked.settings)
+    chosen = sizes(protocol, made, asked.grow, asked.release)
+    chosen[0].instance.properties(*asked.names)
     heard = _Heard()
     with CheckProgress() as progress:
-        last = joint(protocol, made, chosen, wanted.release)
-        arguments = chosen, last, wanted.names, wanted.drop_declared, JUDGE
+        last = joint(protocol, made, chosen, asked.release)
+        arguments = chosen, last, asked.names, asked.drop_declared, JUDGE
         worker = Worker("invariants", discover, *arguments, gib=None)
-        cut_short = listen(worker, timeout, lambda event: heard.hear(event, progress))
+        cut_short = listen(worker, asked.timeout, lambda event: heard.hear(event, progress))
     stopped = cut_short or heard.gave_up
     parts = [heading(chosen[0].instance, Limits()), discovered_text(heard.found, stopped)]
     if left_out := chosen[0].instance.unmodelled:
         parts.append(sentence(left_out))
-    emit("\n\n".join(parts), output)
+    emit("\n\n".join(parts), asked.output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fencepost.cli.commands.find_invariants import FindOptions, find_invariants
+from fencepost.cli.commands.find_invariants import find_invariants
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import drop_declared_option
 from fencepost.cli.options.settings import properties_option
@@ -74,44 +74,32 @@ class InvariantsReport:
         return ExitCode.SUCCESS if done else ExitCode.UNDECIDED
 
 
+class InvariantsOptions(InstanceOptions):
+    """The options of `fencepost invariants`."""
+
+    names: tuple[str, ...] = properties_option
+    rounds: int | None = option(
+        "--rounds R",
+        f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
+        SEARCH,
+        ROUNDS,
+    )
+    drop_declared: bool = drop_declared_option
+    find: bool = option(
+        "--find", "Look for invariants that prove the properties, by IC3 at a small size.", SEARCH
+    )
+    grow: tuple[str, ...] = option(
+        "--grow NAME=A..B",
+        "With --find: sizes at which they are to prove the properties (repeatable).",
+        SEARCH,
+        multiple=True,
+    )
+    timeout: float = timeout_option()
+    output: str | None = output_option
+
+
 @grouped_command(example="fencepost invariants bookkeeper --property no-divergence")
-@instance_options
-@properties_option
-@option(
-    "--rounds",
-    type=ROUNDS,
-    metavar="R",
-    group=SEARCH,
-    help=f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
-)
-@drop_declared_option
-@option(
-    "--find",
-    is_flag=True,
-    group=SEARCH,
-    help="Look for invariants that prove the properties, by IC3 at a small size.",
-)
-@option(
-    "--grow",
-    multiple=True,
-    metavar="NAME=A..B",
-    group=SEARCH,
-    help="With --find: sizes at which they are to prove the properties (repeatable).",
-)
-@timeout_option()
-@output_option
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
-    rounds: int | None,
-    drop_declared: bool,
-    find: bool,
-    grow: tuple[str, ...],
-    output: str | None,
-    timeout: float,
-) -> int:
+def command(asked: InvariantsOptions) -> int:
     """Show which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive.
 
     An invariant is inductive if no action makes it false in a state in which all of them hold. If one is
@@ -123,25 +111,23 @@ def command(
     that has happened implies what its causes required. IC3 finds the others. They are lifted to invariants
     with quantifiers, and induction says at which sizes these prove the properties.
     """
-    if grow and not find:
-        raise BadInput(f"--grow {grow[0]}: goes with --find; add it")
-    if find:
+    if asked.grow and not asked.find:
+        raise BadInput(f"--grow {asked.grow[0]}: goes with --find; add it")
+    if asked.find:
         refuse("--find", "rounds")
-        wanted = FindOptions(protocol, settings, release, names, grow, drop_declared)
-        return find_invariants(wanted, output, timeout)
-    instance = asked_instance(protocol, settings, release, drop_declared)
-    system, properties = instance.system, instance.properties(*names)
-    if not system.invariants and not names:
-        raise BadInput(
-            f"{protocol}: {'its invariants are hidden' if drop_declared else 'declares no invariants'}; "
-            "say which property to start from with --property NAME"
-        )
-    most = rounds or system.default_rounds or ENOUGH
+        return find_invariants(asked)
+    instance = asked.instance(asked.drop_declared)
+    system, properties = instance.system, instance.properties(*asked.names)
+    if not system.invariants and not asked.names:
+        lacks = "its invariants are hidden" if asked.drop_declared else "declares no invariants"
+        hint = "say which property to start from with --property NAME"
+        raise BadInput(f"{asked.protocol}: {lacks}; {hint}")
+    most = asked.rounds or system.default_rounds or ENOUGH
     claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]
     report = InvariantsReport(tuple(claims))
     with CheckProgress() as progress:
         worker = Worker("invariants", examine, system, instance.subject, properties, most, gib=None)
-        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+        cut_short = listen(worker, asked.timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     shown = [*report.names, *([WELL_DEFINED] if WELL_DEFINED in report.breaks else [])]
     parts = [heading(instance, Limits()), *(_text(report, name, instance) for name in shown)]
@@ -149,7 +135,7 @@ def command(
         parts.append(f"undecided: {report.undecided}")
     if instance.unmodelled:
         parts.append(sentence(instance.unmodelled))
-    emit("\n".join(parts), output)
+    emit("\n".join(parts), asked.output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
 
 

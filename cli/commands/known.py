@@ -7,7 +7,6 @@ import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import click
 
@@ -16,7 +15,7 @@ from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
 from fencepost.cli.options.settings import settings_of
@@ -26,7 +25,7 @@ from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
 from fencepost.cli.rendering.check_text import sentence, text_width
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.mend_text import difference_of_rules, require_mends, shown
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
 from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.cli.requests import seconds_from_now
@@ -38,62 +37,53 @@ from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Expectation, Run, as_expected
 
 
+class KnownOptions(ResultOptions):
+    """The options of `fencepost known`."""
+
+    bugs: tuple[str, ...] = argument("[BUG]...", nargs=-1, shell_complete=bug_names)
+    only_list: bool = option("--list", "Describe the bugs and check none.", SEARCH)
+    mend: bool = option("--mend", "Show how the mend changes the rules, and check it.", SEARCH)
+    settings: tuple[str, ...] = option(
+        "--set NAME=VALUE",
+        "Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
+        SEARCH,
+        multiple=True,
+    )
+    jobs: int = jobs_option
+    timeout: float = timeout_option(default=None)
+    memory: float | None = memory_option
+    verbose: bool = verbose_option
+
+
 @grouped_command(example="fencepost known 2614 4701")
-@click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
-@option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
-@option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
-@option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    group=SEARCH,
-    help="Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
-)
-@jobs_option
-@timeout_option(default=None)
-@memory_option
-@form_option
-@output_option
-@verbose_option
-def command(
-    bugs: tuple[str, ...],
-    only_list: bool,
-    mend: bool,
-    settings: tuple[str, ...],
-    timeout: float,
-    form: str,
-    output: str | None,
-    verbose: bool,
-    **search: Any,
-) -> int:
+def command(asked: KnownOptions) -> int:
     """Check the known bugs named, or all of them, on small instances.
 
     Each bug must be found, and must be gone once the switch that mends it is changed. A public number that no
     model has, and a text from a log, are explained. `reproduce` drives the bugs on the real code. Exits with
     0 if all come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    told, bugs = explained(bugs, only_text=form == "text" and output is None)
+    told, bugs = explained(asked.bugs, only_text=asked.form == "text" and asked.output is None)
     for text in told:
         click.echo(
             "\n".join(textwrap.wrap(text, text_width(), break_on_hyphens=False, subsequent_indent="  "))
         )
     if told and not bugs:
         return int(ExitCode.SUCCESS)
-    if only_list:
-        refuse("--list", *search, "mend", "settings", "timeout", "form", "verbose")
-        emit(_descriptions(chosen(KNOWN, bugs)), output)
+    if asked.only_list:
+        refuse("--list", "jobs", "memory", "mend", "settings", "timeout", "form", "verbose")
+        emit(_descriptions(chosen(KNOWN, bugs)), asked.output)
         return int(ExitCode.SUCCESS)
-    if mend:
-        require_mends(chosen(KNOWN, bugs) if bugs else [], form)
-    if settings and not bugs:
+    if asked.mend:
+        require_mends(chosen(KNOWN, bugs) if bugs else [], asked.form)
+    if asked.settings and not bugs:
         raise BadInput("--set: needs the name of a bug; fencepost known --list lists them")
-    if settings and mend:
+    if asked.settings and asked.mend:
         raise BadInput("--mend: shows the rules on the bug's own instance; leave --set out")
-    given = dict(settings_of(settings))
+    given = dict(settings_of(asked.settings))
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
-    limits = Limits(timeout=timeout, gone=elapsed(), **search)
-    return check_known(table, limits, form, output, verbose, mend, bool(bugs), bool(given))
+    limits = Limits(gone=elapsed(), **asked.given("timeout", "jobs", "memory"))
+    return check_known(table, limits, asked)
 
 
 @dataclass(frozen=True)
@@ -125,35 +115,26 @@ class KnownReport:
         return sum(row.as_expected is as_expected for row in self.rows)
 
 
-def check_known(
-    asked: Sequence[Expectation],
-    limits: Limits,
-    form: str,
-    output: str | None,
-    verbose: bool,
-    mend: bool = False,
-    named: bool = False,
-    shows: bool = False,
-) -> int:
+def check_known(bugs: Sequence[Expectation], limits: Limits, asked: KnownOptions) -> int:
     """Check the bugs and print the report, which describes those that were named.
 
-    With `mend` it says how the rules differ. With `mend` or `shows` it has the counterexamples.
+    With `--mend` it says how the rules differ. With `--mend` or `--set` it has the counterexamples.
     """
 
     def conclusion(report: KnownReport) -> Conclusion:
-        text = _json(report) if form == "json" else _text(report, asked if named else (), mend, shows)
-        printed, files = placed(text, output)
+        text = _json(report) if asked.form == "json" else _text(report, bugs, asked)
+        printed, files = placed(text, asked.output)
         return Conclusion(int(_exit_code(report)), printed, files=files)
 
     def hand(report: KnownReport) -> None:
         cut_short = conclusion(replace(report, interrupted=True))
         hand_over(replace(cut_short, code=int(_exit_code(report))))
 
-    runs = [run for known in asked for run in known.runs()]
-    with CheckProgress(verbose) as progress:
+    runs = [run for known in bugs for run in known.runs()]
+    with CheckProgress(asked.verbose) as progress:
         report = _run(runs, limits, progress, hand)
     code = conclude(conclusion(report))
-    if verbose:
+    if asked.verbose:
         tell_spent(report.spent)
     return code
 
@@ -246,11 +227,11 @@ def _descriptions(bugs: Sequence[Expectation]) -> str:
     return "\n\n".join(f"{bug.name}: {bug.wrong}.\n  {bug.source}" for bug in bugs)
 
 
-def _text(report: KnownReport, described: Sequence[Expectation], mend: bool, shows: bool) -> str:
-    parts = [_descriptions(described)] if described else []
-    if mend:
-        parts += [difference_of_rules(known) for known in described]
-    if mend or shows:
+def _text(report: KnownReport, bugs: Sequence[Expectation], asked: KnownOptions) -> str:
+    parts = [_descriptions(bugs)] if asked.bugs else []
+    if asked.mend:
+        parts += [difference_of_rules(known) for known in bugs]
+    if asked.mend or asked.settings:
         parts += [shown(_title(row.run), row.result) for row in report.rows if row.reached]
     parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):

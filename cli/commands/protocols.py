@@ -6,7 +6,7 @@ from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
 from fencepost.cli.options.protocols import asked_instance, find_protocol, optional_protocol_argument
 from fencepost.cli.options.settings import release_option, settings_option
 from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import Result, emit, form_option, output_option
+from fencepost.cli.rendering.output import Result, ResultOptions, emit
 from fencepost.cli.rendering.spec_text import spec_document, spec_text
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
@@ -21,51 +21,43 @@ FORMULA = 300
 """Characters of a formula: enough for what it says, where all of it may take pages."""
 
 
+class ProtocolsOptions(ResultOptions):
+    """The options of `fencepost protocols`."""
+
+    protocol: str | None = optional_protocol_argument
+    prints_spec: bool = option(
+        "--spec", "Print each action of an instance: guard, updates, messages, methods of the code.", INSTANCE
+    )
+    settings: tuple[str, ...] = settings_option
+    release: str | None = release_option
+
+
 @grouped_command(example="fencepost protocols bookkeeper --spec --release 4.18.0")
-@optional_protocol_argument
-@option(
-    "--spec",
-    "prints_spec",
-    is_flag=True,
-    group=INSTANCE,
-    help="Print each action of an instance: guard, updates, messages, methods of the code.",
-)
-@settings_option
-@release_option
-@form_option
-@output_option
-def command(
-    protocol: str | None,
-    prints_spec: bool,
-    settings: tuple[str, ...],
-    release: str | None,
-    form: str,
-    output: str | None,
-) -> None:
+def command(asked: ProtocolsOptions) -> None:
     """List the protocols that can be checked, or describe one.
 
     A description has the parameters and switches with their defaults, the properties, the invariants that
     proofs use, the actions, the sources, and what is not modelled. With --spec it has the actions of the
     instance that --set and --release choose, after the switches are folded.
     """
-    if not prints_spec and (settings or release is not None):
-        given = f"--set {settings[0]}" if settings else f"--release {release}"
+    if not asked.prints_spec and (asked.settings or asked.release is not None):
+        given = f"--set {asked.settings[0]}" if asked.settings else f"--release {asked.release}"
         raise BadInput(f"{given}: a description is of the defaults; add --spec, or leave it out")
-    if prints_spec:
-        if protocol is None:
+    if asked.prints_spec:
+        if asked.protocol is None:
             raise BadInput("--spec: needs a protocol; add a name, such as bookkeeper, or a FILE.py")
-        emit(_spec(asked_instance(protocol, settings, release), form), output)
+        emit(_spec(asked_instance(asked.protocol, asked.settings, asked.release), asked.form), asked.output)
         return
-    if protocol is not None:
-        found = find_protocol(protocol)
-        emit(_described(found) if form == "json" else _text(found), output)
+    if asked.protocol is not None:
+        found = find_protocol(asked.protocol)
+        emit(_described(found) if asked.form == "json" else _text(found), asked.output)
         return
     from fencepost.properties.catalogue import FAMILIES, find
 
     shipped = [find(name) for name in FAMILIES]
     listed = k.headed(PROTOCOL_LIST, {"protocols": [k.from_record(LISTED, p) for p in shipped]})
     text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
-    emit(listed if form == "json" else text, output)
+    emit(listed if asked.form == "json" else text, asked.output)
 
 
 def _spec(instance: Instance, form: str) -> Result:

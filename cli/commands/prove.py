@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import elapsed, say, timeout_option
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
 
 if TYPE_CHECKING:
@@ -22,49 +22,30 @@ if TYPE_CHECKING:
 INDENT = " " * 11
 
 
+class ProveOptions(ResultOptions):
+    """The options of `fencepost prove`."""
+
+    lemma: tuple[str, ...] = argument("[LEMMA]...", nargs=-1)
+    only_list: bool = option("--list", "List the lemmas and decide none.", SEARCH)
+    up_to: int = option("--up-to E", "Largest ensemble in enumerations.", SEARCH, SIZE, default=10)
+    bookies: int | None = option(
+        "--most-bookies N",
+        "Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
+        SEARCH,
+        SIZE,
+    )
+    settings: tuple[str, ...] = option(
+        "--set NAME=VALUE",
+        "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
+        SEARCH,
+        multiple=True,
+    )
+    timeout: float = timeout_option(of_cpu=True)
+    smt2: str | None = option("--smt2 DIR", "Write each proof obligation to a file in SMT-LIB 2.")
+
+
 @grouped_command(example="fencepost prove fewest-answers")
-@click.argument("lemma", nargs=-1, metavar="[LEMMA]...")
-@option("--list", "only_list", is_flag=True, group=SEARCH, help="List the lemmas and decide none.")
-@option(
-    "--up-to",
-    type=SIZE,
-    default=10,
-    show_default=True,
-    metavar="E",
-    group=SEARCH,
-    help="Largest ensemble in enumerations.",
-)
-@option(
-    "--most-bookies",
-    "bookies",
-    type=SIZE,
-    metavar="N",
-    group=SEARCH,
-    help="Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
-)
-@option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    group=SEARCH,
-    help="Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
-)
-@timeout_option(of_cpu=True)
-@form_option
-@output_option
-@option("--smt2", metavar="DIR", help="Write each proof obligation to a file in SMT-LIB 2.")
-def command(
-    lemma: tuple[str, ...],
-    up_to: int,
-    bookies: int | None,
-    settings: tuple[str, ...],
-    form: str,
-    output: str | None,
-    smt2: str | None,
-    timeout: float,
-    only_list: bool,
-) -> int:
+def command(asked: ProveOptions) -> int:
     """Decide the lemmas named, or all of them, for configurations of all sizes.
 
     Each lemma has an expected outcome. Some are refutations, of rules that were once in the code or of
@@ -81,21 +62,21 @@ def command(
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import LemmaJob
 
-    catalogue.check_up_to(up_to)
-    lemmas = catalogue.chosen(lemma)
-    if only_list:
-        emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), output)
+    catalogue.check_up_to(asked.up_to)
+    lemmas = catalogue.chosen(asked.lemma)
+    if asked.only_list:
+        emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), asked.output)
         return int(ExitCode.SUCCESS)
 
-    instances = catalogue.tied_on(lemmas, bookies, settings_of(settings))
-    job = LemmaJob(arithmetic.BP46, up_to, Deadline(timeout - elapsed()), *instances)
-    if smt2 is not None:
-        count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
-        click.echo(f"{count} proof obligations written to {smt2}", err=True)
+    instances = catalogue.tied_on(lemmas, asked.bookies, settings_of(asked.settings))
+    job = LemmaJob(arithmetic.BP46, asked.up_to, Deadline(asked.timeout - elapsed()), *instances)
+    if asked.smt2 is not None:
+        count = catalogue.write_files(Path(asked.smt2), catalogue.files(lemmas, job.formulas))
+        click.echo(f"{count} proof obligations written to {asked.smt2}", err=True)
 
     started = time.monotonic()
-    streams = form == "text" and output is None
-    detailed = bool(lemma)
+    streams = asked.form == "text" and asked.output is None
+    detailed = bool(asked.lemma)
     results: list[LemmaResult] = []
 
     def hear(said: Ended | str | LemmaResult) -> None:
@@ -111,18 +92,18 @@ def command(
 
     with CheckProgress() as progress:
         worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
-        cut_short = listen(worker, timeout, hear, spare=SLOW, of_cpu=True)
+        cut_short = listen(worker, asked.timeout, hear, spare=SLOW, of_cpu=True)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results).value
     if len(results) < len(lemmas) and verdict == "proved":
         verdict = "undecided"
     last = summary(results, seconds, len(lemmas), cut_short)
-    if form == "json":
-        emit(object_of(results, verdict, up_to, seconds, cut_short), output)
+    if asked.form == "json":
+        emit(object_of(results, verdict, asked.up_to, seconds, cut_short), asked.output)
     elif streams:
         say(last + "\n")
     else:
-        emit("\n".join([*(text_of(r, detailed) for r in results), last]), output)
+        emit("\n".join([*(text_of(r, detailed) for r in results), last]), asked.output)
     return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict))
 
 

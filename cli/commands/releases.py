@@ -5,17 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-import click
-
 from fencepost.advice.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.advice.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
 from fencepost.advice.steps import action_of
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
-from fencepost.cli.options.grouped import grouped_command
+from fencepost.cli.options.grouped import argument, grouped_command
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.parameters import options
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -26,21 +24,24 @@ WAYS = next(o.values for o in options(BookKeeperParameters) if o.name == "way_to
 """The ways in which readers are given entries."""
 
 
+class ReleasesOptions(ResultOptions):
+    """The options of `fencepost releases`."""
+
+    release: str | None = argument("[RELEASE]", required=False, shell_complete=release_names)
+
+
 @grouped_command(example="fencepost releases 4.16.6")
-@click.argument("release", required=False, metavar="[RELEASE]", shell_complete=release_names)
-@form_option
-@output_option
-def command(release: str | None, form: str, output: str | None) -> int:
+def command(asked: ReleasesOptions) -> int:
     """List the known bugs by the releases that have them, or the bugs and switches of one RELEASE.
 
     A release is known if its public source was read. Where a bug was driven on real bookies the outcome is
     shown. Losses that public sources name and that no model has follow, each with its condition and source.
     """
-    if release is None:
-        emit(_all_as_json() if form == "json" else _all(), output)
+    if asked.release is None:
+        emit(_all_as_json() if asked.form == "json" else _all(), asked.output)
     else:
-        one = listed(release)
-        emit(_one_as_json(one) if form == "json" else _one(one), output)
+        one = listed(asked.release)
+        emit(_one_as_json(one) if asked.form == "json" else _one(one), asked.output)
     return int(ExitCode.SUCCESS)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +11,11 @@ import click
 from fencepost.cli.commands.export_trace import replays_in
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import CODE, Choice, grouped_command, option
+from fencepost.cli.options.grouped import CODE, Choice, argument, grouped_command, option
 from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT, file_of, log_option, release_option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.output import Result, emit, form_option_of, output_option, write_whole
+from fencepost.cli.rendering.output import Result, ResultOptions, emit, form_option_of, write_whole
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.cli.rendering.reproduction import as_json, as_text, with_observations
 from fencepost.encoding.errors import BadInput
@@ -49,48 +48,34 @@ EXITS = {
 }
 
 
+class ReproduceOptions(ResultOptions):
+    """The options of `fencepost reproduce`."""
+
+    names: tuple[str, ...] = argument("TRACE|[BUG]...", nargs=-1, type=click.Path(), shell_complete=bug_names)
+    folders: tuple[Path, ...] = option(
+        "--bookkeeper LIB",
+        "The lib folder of a BookKeeper distribution (repeatable for bugs).",
+        CODE,
+        click.Path(path_type=Path),
+        multiple=True,
+    )
+    release: str | None = release_option
+    storages: tuple[str, ...] = option(
+        "--storage",
+        "How bookies store entries (repeatable for bugs).",
+        CODE,
+        Choice(list(STORAGES)),
+        multiple=True,
+        default=[DEFAULT],
+    )
+    name: str | None = option("--property NAME", "The property of the trace, if the file has several.", CODE)
+    log: Path | None = log_option
+    timeout: float = timeout_option(default=None)
+    form: str = form_option_of(("text", "json", "html"))
+
+
 @grouped_command(example="fencepost reproduce found/bookkeeper-4.13.no-divergence.json --bookkeeper LIB")
-@click.argument("asked", metavar="TRACE|[BUG]...", nargs=-1, type=click.Path(), shell_complete=bug_names)
-@option(
-    "--bookkeeper",
-    "folders",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="LIB",
-    group=CODE,
-    help="The lib folder of a BookKeeper distribution (repeatable for bugs).",
-)
-@release_option
-@option(
-    "--storage",
-    "storages",
-    multiple=True,
-    type=Choice(list(STORAGES)),
-    group=CODE,
-    help="How bookies store entries (repeatable for bugs).  [default: sorted]",
-)
-@option(
-    "--property",
-    "name",
-    metavar="NAME",
-    group=CODE,
-    help="The property of the trace, if the file has several.",
-)
-@log_option
-@timeout_option(default=None)
-@form_option_of(("text", "json", "html"))
-@output_option
-def command(
-    asked: tuple[str, ...],
-    folders: tuple[Path, ...],
-    release: str | None,
-    storages: tuple[str, ...],
-    name: str | None,
-    log: Path | None,
-    timeout: float,
-    form: str,
-    output: str | None,
-) -> int:
+def command(asked: ReproduceOptions) -> int:
     """Drive the real BookKeeper in LIB through the counterexample in TRACE, or through known bugs.
 
     TRACE may be a script of your own. Real bookies and clients run in a temporary folder, and all of them
@@ -101,21 +86,20 @@ def command(
     must have a bug, or refuse it at the step at which it did so before. Exits with 0 if all come out as
     expected, 1 if one does not, 3 if one is undecided.
     """
-    played = file_of(PLAYBACK)
-    if len(asked) != 1 or not _is_file(asked[0]):
-        return _of_bugs(asked, folders, release, storages, log, timeout, form, output)
-    counterexample = _counterexample(Path(asked[0]), name)
-    if form == "html" and counterexample.prop is OF_PATH:
-        raise BadInput(f"--format html: {asked[0]} violates nothing; valid: text, json")
-    if played is not None:
+    if len(asked.names) != 1 or not _is_file(asked.names[0]):
+        return _of_bugs(asked)
+    counterexample = _counterexample(Path(asked.names[0]), asked.name)
+    if asked.form == "html" and counterexample.prop is OF_PATH:
+        raise BadInput(f"--format html: {asked.names[0]} violates nothing; valid: text, json")
+    if (played := file_of(PLAYBACK)) is not None:
         refuse(PLAYBACK, "folders", "release", "storages", "log")
         run = _played(counterexample, played)
-    elif len(folders) != 1 or len(storages) > 1:
+    elif len(asked.folders) != 1 or len(asked.storages) > 1:
         raise BadInput("--bookkeeper: give one lib folder of a BookKeeper distribution, and one --storage")
     else:
-        lib = with_rules(library(folders[0], release))
-        run = _driven(counterexample, lib, storages[0] if storages else DEFAULT, log)
-    emit(_written(run, counterexample, form), output)
+        lib = with_rules(library(asked.folders[0], asked.release))
+        run = _driven(counterexample, lib, asked.storages[0], asked.log)
+    emit(_written(run, counterexample, asked.form), asked.output)
     return int(EXITS[run.ending])
 
 
@@ -124,28 +108,19 @@ def _is_file(name: str) -> bool:
     return Path(name).exists() or "." in name or os.sep in name
 
 
-def _of_bugs(
-    names: Sequence[str],
-    folders: Sequence[Path],
-    release: str | None,
-    storages: Sequence[str],
-    log: Path | None,
-    timeout: float,
-    form: str,
-    output: str | None,
-) -> int:
+def _of_bugs(asked: ReproduceOptions) -> int:
     """Drive known bugs on each library and storage, and print the matrix; raises BadInput."""
     from fencepost.cli.commands.reproduce_known import matrix
 
     refuse("known bugs", "name")
-    if form == "html":
+    if asked.form == "html":
         raise BadInput("--format html: is for one trace; valid: text, json")
-    if not folders:
+    if not asked.folders:
         raise BadInput("--bookkeeper: missing; give the lib folder of a BookKeeper distribution")
-    if release is not None and len(folders) > 1:
-        raise BadInput(f"--release: not with {len(folders)} LIBs; give one --bookkeeper with it")
-    found = [with_rules(library(folder, release)) for folder in folders]
-    return int(matrix(found, storages or [DEFAULT], names, log, timeout, form, output))
+    if asked.release is not None and len(asked.folders) > 1:
+        raise BadInput(f"--release: not with {len(asked.folders)} LIBs; give one --bookkeeper with it")
+    libraries = [with_rules(library(folder, asked.release)) for folder in asked.folders]
+    return int(matrix(libraries, asked))
 
 
 def _counterexample(path: Path, name: str | None) -> Counterexample:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import elapsed
-from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.reproduction import SETTING, setting_object, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.engine.limits import Limits
@@ -22,29 +21,30 @@ from fencepost.realcode.library import Library
 from fencepost.realcode.matrix import Cell, Mark, bugs, cell, trace_of, without_running
 from fencepost.realcode.reproduction import reproduce, setting_of
 
+if TYPE_CHECKING:
+    from fencepost.cli.commands.reproduce import ReproduceOptions
+
 SECONDS = 600
 """The seconds that finding one counterexample may take."""
 
 
-def matrix(
-    libraries: Sequence[Library],
-    storages: Sequence[str],
-    names: Sequence[str],
-    log: Path | None,
-    timeout: float,
-    form: str,
-    output: str | None,
-) -> ExitCode:
+def matrix(libraries: Sequence[Library], asked: ReproduceOptions) -> ExitCode:
     """Drive each bug on each release and storage, as far as time allows, and print the matrix."""
-    asked = [(known, lib, storage) for known in bugs(names) for lib in libraries for storage in storages]
+    runs = [
+        (known, lib, storage)
+        for known in bugs(asked.names)
+        for lib in libraries
+        for storage in asked.storages
+    ]
     cells: list[Cell] = []
-    for known, lib, storage in asked:
-        if elapsed() < timeout:
+    for known, lib, storage in runs:
+        if elapsed() < asked.timeout:
             click.echo(f"{known.name} on {setting_of(lib, storage).code}, {storage}", err=True)
-            cells.append(_cell(known, lib, storage, log))
+            cells.append(_cell(known, lib, storage, asked.log))
         else:
-            cells.append(Cell(known.name, setting_of(lib, storage), Mark.NOT_REACHED, time_out(timeout)))
-    emit(_json(cells) if form == "json" else _text(cells), output)
+            why = time_out(asked.timeout)
+            cells.append(Cell(known.name, setting_of(lib, storage), Mark.NOT_REACHED, why))
+    asked.show(cells, _text, _json)
     return _exit_code(cells)
 
 

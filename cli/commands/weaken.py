@@ -13,13 +13,13 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import OUTPUT, grouped_command, option
-from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.options.search import jobs_option, memory_option
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.check import refuse_uncheckable
@@ -75,40 +75,26 @@ WEAKENED = k.document(
 )
 
 
+class WeakenOptions(ResultOptions, InstanceOptions):
+    """The options of `fencepost weaken`."""
+
+    names: tuple[str, ...] = properties_option
+    jobs: int = jobs_option
+    timeout: float = timeout_option()
+    memory: float | None = memory_option
+    require: int | None = option(
+        "--require PERCENT",
+        "Exit with 1 if fewer of the mutants that can matter are noticed.",
+        OUTPUT,
+        click.IntRange(0, 100),
+    )
+    accepted: str | None = option(
+        "--accepted FILE", "Take the survivors in this TOML file for accepted, each with its reason.", OUTPUT
+    )
+
+
 @grouped_command(example="fencepost weaken examples/lease_lock.py --set storage=checks")
-@instance_options
-@properties_option
-@jobs_option
-@timeout_option()
-@memory_option
-@form_option
-@output_option
-@option(
-    "--require",
-    type=click.IntRange(0, 100),
-    metavar="PERCENT",
-    group=OUTPUT,
-    help="Exit with 1 if fewer of the mutants that can matter are noticed.",
-)
-@option(
-    "--accepted",
-    metavar="FILE",
-    group=OUTPUT,
-    help="Take the survivors in this TOML file for accepted, each with its reason.",
-)
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
-    jobs: int,
-    timeout: float,
-    memory: float | None,
-    form: str,
-    output: str | None,
-    require: int | None,
-    accepted: str | None,
-) -> int:
+def command(asked: WeakenOptions) -> int:
     """Change PROTOCOL, or the one in FILE.py, in one place at a time, and say which property notices.
 
     A place is a conjunct, update, `when=`, comparison, constant, quantifier or field of a message in the
@@ -117,34 +103,34 @@ def command(
     Exits with 0 if every other mutant is noticed, 1 if one is not, 3 if one is undecided. With --require,
     only the percentage decides.
     """
-    instance = asked_instance(protocol, settings, release)
+    instance = asked.instance()
     with origins_recorded():
         made = mutants(instance.written)
-    properties = instance.properties(*names)
-    limits = Limits(minimize=Minimize.NONE, memory=memory, jobs=jobs, enumeration_first=True)
+    properties = instance.properties(*asked.names)
+    limits = Limits(minimize=Minimize.NONE, memory=asked.memory, jobs=asked.jobs, enumeration_first=True)
     refuse_uncheckable(instance.system, limits)
-    reasons = {} if accepted is None else read_accepted(accepted, made)
-    report = WeakenReport(instance, made, reasons, require, bool(names))
+    reasons = {} if asked.accepted is None else read_accepted(asked.accepted, made)
+    report = WeakenReport(instance, made, reasons, asked.require, bool(asked.names))
     with StatusLine("the instance without a change") as progress:
         try:
-            base = BASE_SHARE * timeout if timeout < float("inf") else timeout
+            base = BASE_SHARE * asked.timeout if asked.timeout < float("inf") else asked.timeout
             share = replace(limits, timeout=base, gone=elapsed())
             report.known = known = unchanged(instance, properties, share)
             violated = [r.property for r in known.results if r.verdict is Verdict.VIOLATED]
             if violated:
-                rest = min(base, max(timeout - elapsed(), 0.0))
+                rest = min(base, max(asked.timeout - elapsed(), 0.0))
                 report.proposal = proposal(instance, violated, replace(limits, timeout=rest, gone=0.0))
-            if known.seconds * len(made) > jobs * (timeout - elapsed()):
-                progress.show(_does_not_fit(len(made), known.seconds, jobs), plainly=True)
-            for found in weaken(known, replace(limits, timeout=timeout, gone=elapsed())):
+            if known.seconds * len(made) > asked.jobs * (asked.timeout - elapsed()):
+                progress.show(_does_not_fit(len(made), known.seconds, asked.jobs), plainly=True)
+            for found in weaken(known, replace(limits, timeout=asked.timeout, gone=elapsed())):
                 report.findings[found.mutant] = found
                 progress.show(f"{len(report.findings)} of {len(made)} mutants: {_counts(report.listed)}")
-            until = time.perf_counter() + timeout - elapsed()
+            until = time.perf_counter() + asked.timeout - elapsed()
             report.findings |= {f.mutant: f for f in at_larger_sizes(instance, report.listed, until)}
         except KeyboardInterrupt:
             report.interrupted = True
-    report.complete(INTERRUPTED if report.interrupted else time_out(timeout))
-    emit(report.as_json() if form == "json" else report.as_text(), output)
+    report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
+    emit(report.as_json() if asked.form == "json" else report.as_text(), asked.output)
     return int(report.code)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, get_type_hints
 
 import click
+from click.shell_completion import CompletionItem
 
 from fencepost.cli.options.old_names import new_option
 from fencepost.encoding.errors import did_you_mean
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 INSTANCE = "Instance"
 CONFIGURATION = "Configuration"
@@ -22,6 +23,8 @@ CODE = "Real code"
 OUTPUT = "Output"
 EXIT = "Exit code"
 HELP = "Help"
+LAST = (OUTPUT, EXIT, HELP)
+"""The groups that end the help. The others stand in the order in which the command declares them."""
 
 NAMES = 26
 """Columns for the names of options. A longer name has a line of its own."""
@@ -44,10 +47,60 @@ class Choice(click.Choice[str]):
 class GroupedOption(click.Option):
     """An option that stands under a heading in the help of its command."""
 
-    def __init__(self, *arguments: Any, group: str = OUTPUT, **rest: Any) -> None:
+    def __init__(self, *arguments: Any, group: str, **rest: Any) -> None:
         """Make an option of that group; all else is as click has it."""
         super().__init__(*arguments, **rest)
         self.group = group
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A parameter of a command, as the class of its options declares it."""
+
+    parameter: Callable[[str], click.Parameter]
+    """Return the parameter of that name."""
+
+
+def option(form: str, help: str, group: str = OUTPUT, type: Any = None, **rest: Any) -> Any:
+    """Return an option, written as in the help: `-o, --output FILE`. It is a flag if it takes no value.
+
+    The help shows the default, unless its text says it.
+    """
+    words = form.replace(",", "").split()
+    names = [word for word in words if word.startswith("-")]
+    values = words[len(names) :]
+    rest |= {"metavar": values[0]} if values else {"is_flag": type is None}
+    shown = "[default:" not in help
+
+    def parameter(name: str) -> click.Parameter:
+        return GroupedOption([*names, name], help=help, group=group, type=type, show_default=shown, **rest)
+
+    return Declared(parameter)
+
+
+def argument(form: str, **rest: Any) -> Any:
+    """Return an argument, written as in the help."""
+    return Declared(lambda name: click.Argument([name], metavar=form, **rest))
+
+
+class Options:
+    """The arguments and options of a command. A class declares them as attributes; an object has values."""
+
+    def __init__(self, **values: Any) -> None:
+        """Make the options with the values that the command line gives."""
+        vars(self).update(values)
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return the values of these options by name."""
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def parameters(cls) -> list[click.Parameter]:
+        """Return the parameters in the order of their declarations, those of base classes first."""
+        declared: dict[str, Declared] = {}
+        for base in reversed(cls.__mro__):
+            declared |= {name: one for name, one in vars(base).items() if isinstance(one, Declared)}
+        return [one.parameter(name) for name, one in declared.items()]
 
 
 class GroupedCommand(click.Command):
@@ -77,10 +130,24 @@ class GroupedCommand(click.Command):
                 groups.setdefault(getattr(parameter, "group", HELP), []).append(record)
         names = [name for records in groups.values() for name, _ in records]
         width = max(len(name) for name in names if len(name) <= NAMES)
-        for group, records in groups.items():
+        for group, records in sorted(
+            groups.items(), key=lambda one: LAST.index(one[0]) if one[0] in LAST else -1
+        ):
             with formatter.section(group):
                 formatter.write_dl([(f"{name:{width}}", text) for name, text in records], col_max=NAMES)
 
 
-option = partial(click.option, cls=GroupedOption)
-grouped_command = partial(click.command, cls=GroupedCommand)
+def grouped_command(example: str) -> Callable[[Callable[[Any], int | None]], GroupedCommand]:
+    """Return a decorator that makes a command of a function of its options; its docstring is the help."""
+
+    def made(function: Callable[[Any], int | None]) -> GroupedCommand:
+        options: type[Options] = get_type_hints(function)["asked"]
+        return GroupedCommand(
+            function.__name__,
+            example=example,
+            help=function.__doc__,
+            params=options.parameters(),
+            callback=lambda **values: function(options(**values)),
+        )
+
+    return made

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from fencepost.cli.options.completion import protocol_names
-from fencepost.cli.options.grouped import Command
+from fencepost.cli.options.grouped import Options, argument
 from fencepost.cli.options.saved import own_protocol
 from fencepost.cli.options.settings import release_option, settings_of, settings_option
 from fencepost.encoding.language.protocol import Instance, Protocol
 
-protocol_argument = click.argument("protocol", metavar="PROTOCOL|FILE.py", shell_complete=protocol_names)
-optional_protocol_argument = click.argument(
-    "protocol", required=False, metavar="[PROTOCOL|FILE.py]", shell_complete=protocol_names
-)
-
-
-def instance_options(command: Command) -> Command:
-    """Add the protocol to a command, and the options that choose one of its instances."""
-    return protocol_argument(settings_option(release_option(command)))
+optional_protocol_argument = argument("[PROTOCOL|FILE.py]", required=False, shell_complete=protocol_names)
 
 
 def find_protocol(name: str) -> Protocol:
@@ -28,6 +18,18 @@ def find_protocol(name: str) -> Protocol:
     from fencepost.cli.requests import find_protocol as find
 
     return find(name, own_protocol)
+
+
+class InstanceOptions(Options):
+    """The protocol of a command, and the options that choose one of its instances."""
+
+    protocol: str = argument("PROTOCOL|FILE.py", shell_complete=protocol_names)
+    settings: tuple[str, ...] = settings_option
+    release: str | None = release_option
+
+    def instance(self, drop_declared: bool = False) -> Instance:
+        """Return the instance that the options choose; raises BadInput and ModelError."""
+        return asked_instance(self.protocol, self.settings, self.release, drop_declared)
 
 
 def asked_instance(

@@ -11,11 +11,7 @@ from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 
 source_option = option(
-    "--protocol",
-    "source",
-    metavar="FILE.py",
-    group=INSTANCE,
-    help="The Python file that holds the protocol, if it is one of your own.",
+    "--protocol FILE.py", "The Python file that holds the protocol, if it is one of your own.", INSTANCE
 )
 
 

@@ -11,13 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import click
+
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import EXIT, Choice, option
+from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK, result_object
 from fencepost.cli.rendering.check_text import allowed, counterexample_text, heading, sentence, sizes
-from fencepost.cli.rendering.counterexamples import formatted
-from fencepost.cli.rendering.sarif import Problem, sarif
+from fencepost.cli.rendering.counterexamples import counterexample_form_option, formatted, traces_option
+from fencepost.cli.rendering.output import ResultOptions
+from fencepost.cli.rendering.sarif import Problem, sarif, sarif_option
 from fencepost.cli.rendering.verdict_text import (
     SIMULATION,
     hidden_line,
@@ -250,27 +255,35 @@ def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> 
     return ExitCode.SUCCESS
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(ResultOptions, InstanceOptions):
     """The options that decide on the report and the exit code."""
 
-    form: str
-    output: str | None
-    traces: str | None
-    require_proof: bool = False
-    known_as_expected: bool = False
-    expect: str | None = None
-    certify: bool = False
-    sarif: str | None = None
-    """The file for the problems as SARIF."""
-    source: str = ""
-    """The Python file that is checked."""
+    form: str = counterexample_form_option
+    traces: str | None = traces_option
+    sarif: str | None = sarif_option
+    certificates: str | None = option(
+        "--certificates DIR",
+        "Write a certificate of what is proved to this folder, new or empty.",
+        type=click.Path(),
+    )
+    expect: str | None = option(
+        "--expect VERDICT",
+        "Exit with 0 if this is the worst verdict, else with 1.",
+        EXIT,
+        Choice([v.value for v in Verdict]),
+    )
+    require_proof: bool = option(
+        "--require-proof", "Exit with 3 if a property only holds up to a bound.", EXIT
+    )
+    known_as_expected: bool = option(
+        "--known-as-expected", "Leave violations that a known bug explains out of the exit code.", EXIT
+    )
 
     def conclusion(self, report: CheckReport) -> Conclusion:
         """Return all that the command prints and writes, and its exit code."""
         files = dict(report.trace_files(Path(self.traces), self.form)) if self.traces is not None else {}
         if self.sarif is not None:
-            files[self.sarif] = report.sarif(self.source, self.require_proof)
+            files[self.sarif] = report.sarif(self.protocol, self.require_proof)
         told = [why for one in report.checked for why in reasons_of(one.uncertified or {})]
         result: str | dict[str, Any] | None = report.document() if self.form == "json" else None
         if self.form == "text":
@@ -289,4 +302,4 @@ class Wanted:
 
     def _code(self, report: CheckReport) -> int:
         outcome = report.outcome(self.known_as_expected)
-        return int(exit_code(outcome, self.require_proof, self.expect, self.certify))
+        return int(exit_code(outcome, self.require_proof, self.expect, self.certificates is not None))

@@ -13,7 +13,7 @@ from fencepost.encoding.forms.counterexample import Counterexample
 
 counterexample_form_option = form_option_of((*FORMATS, *FORMS))
 traces_option = option(
-    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
+    "--traces DIR", "Write each counterexample to a file in this folder.", type=click.Path()
 )
 
 
