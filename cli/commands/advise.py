@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import click
-
 from fencepost.advice.advice import Advice
 from fencepost.advice.asked_setup import asked_setup
 from fencepost.advice.losses import LEVELS
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import release_names
-from fencepost.cli.options.grouped import CONFIGURATION, EXIT, Choice, grouped_command, option
+from fencepost.cli.options.grouped import CONFIGURATION, EXIT, OUTPUT, grouped_command, option
 from fencepost.cli.options.sizes import SizesOptions, files_option
 from fencepost.cli.rendering.advice_text import as_text
 from fencepost.cli.rendering.check_text import WIDTH, text_width
@@ -28,7 +26,7 @@ FORMS = {
 """The functions that write the forms besides text, each imported when it is asked for."""
 
 
-ON_OFF = Choice(["on", "off"])
+ON_OFF = ("on", "off")
 
 
 class AdviseOptions(ResultOptions, SizesOptions):
@@ -51,22 +49,17 @@ class AdviseOptions(ResultOptions, SizesOptions):
         "--storage",
         "How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
         CONFIGURATION,
-        Choice(list(STORAGES)),
+        STORAGES,
     )
     form: str = form_option_of(("text", *FORMS))
-    whole: bool = option("--all", "Print the steps too, by who does them and when.")
+    whole: bool = option("--all", "Print the steps too, by who does them and when.", OUTPUT)
     fail_on: str = option(
-        "--fail-on LEVEL",
-        "Exit with 1 if a loss needs LEVEL or less.",
-        EXIT,
-        Choice(list(LEVELS)),
-        default="operation",
+        "--fail-on LEVEL", "Exit with 1 if a loss needs LEVEL or less.", EXIT, LEVELS, default="operation"
     )
     ignore: str | None = option(
         "--ignore FILE",
         "Leave out the losses that this TOML file names, each with a reason and a last day.",
         EXIT,
-        click.Path(),
     )
 
 

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from fencepost.cli.commands.check_certificates import (
     kept_of,
     prepare_certificates,
@@ -18,7 +16,7 @@ from fencepost.cli.commands.check_certificates import (
 )
 from fencepost.cli.commands.check_count import count
 from fencepost.cli.commands.check_simulation import RUNS, met_no_witness, simulated
-from fencepost.cli.options.grouped import SEARCH, Choice, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.options.refused import refuse
@@ -107,7 +105,7 @@ class CheckOptions(Wanted):
         "Make this small in a counterexample, to the end: steps, faults or none.  [default: steps, for a "
         "limited time]",
         SEARCH,
-        Choice([m.value for m in Minimize]),
+        Minimize,
     )
     count: int = option(
         "--count N", "Find N counterexamples that differ in actions or losses.", SEARCH, COUNT, default=1
@@ -116,14 +114,14 @@ class CheckOptions(Wanted):
         "--engine NAME",
         f"Engine (repeatable): {', '.join(ENGINES)}; or {' or '.join(ALONE)}, alone.",
         SEARCH,
-        Choice((*ENGINES, *ALONE)),
+        (*ENGINES, *ALONE),
         multiple=True,
     )
     runs: int = option(
         "--runs N", "With --engine simulation: simulate N random executions.", SEARCH, COUNT, default=RUNS
     )
     symmetry: bool = option(
-        "--symmetry", "With --engine states: visit one of the states that differ in a renaming only.", SEARCH
+        "--symmetry", "With --engine states: visit one of the states that differ in a renaming only."
     )
     drop_declared: bool = drop_declared_option
     solver: str = solver_option
@@ -131,9 +129,7 @@ class CheckOptions(Wanted):
     seed: int | None = seed_option
     timeout: float = timeout_option()
     memory: float | None = memory_option
-    since: str | None = option(
-        "--since DIR", "Ask the clauses of this earlier certificate first.", SEARCH, click.Path()
-    )
+    since: str | None = option("--since DIR", "Ask the clauses of this earlier certificate first.")
     verbose: bool = verbose_option
 
 

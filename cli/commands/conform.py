@@ -62,9 +62,7 @@ class ConformOptions(ResultOptions):
     log: Path | None = log_option
     runs: int = option("--runs N", "Number of conformance runs.", SEARCH, COUNT, default=RUNS)
     seed: int = option("--seed N", "Seed of the random choices.", SEARCH, SEED, default=1)
-    free: bool = option(
-        "--free", "Let the code run by chance, and ask whether the model has each execution.", SEARCH
-    )
+    free: bool = option("--free", "Let the code run by chance, and ask whether the model has each execution.")
     logs: Path | None = option(
         "--logs FOLDER",
         "Keep the logs of free runs there; without --bookkeeper, judge those that are there.",

@@ -32,7 +32,7 @@ HINT = "give a trace that `check --traces` or an exploration wrote"
 class ExploreOptions(InstanceOptions):
     """The options of `fencepost explore`."""
 
-    file: str | None = option("--trace FILE", "Begin with a saved trace.", START, click.Path())
+    file: str | None = option("--trace FILE", "Begin with a saved trace.", START)
     step: int | None = option(
         "--step N", "With --trace: begin after step N.  [default: its end]", START, STEPS
     )

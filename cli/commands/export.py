@@ -13,7 +13,7 @@ from fencepost.cli.commands.export_sweep import SWEEP_FORMS, write_row, write_sw
 from fencepost.cli.commands.export_trace import TRACE_FORMS, replays_in, write_replays
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import property_names, protocol_names
-from fencepost.cli.options.grouped import Choice, Options, argument, grouped_command, option
+from fencepost.cli.options.grouped import OUTPUT, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.old_names import new_option
 from fencepost.cli.options.protocols import asked_instance
@@ -38,12 +38,13 @@ class ExportOptions(Options):
 
     protocol: str = argument("PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
     form: str = option(
-        "--format FORM", "Form of the result, one of those above.", type=Choice(FORMS), default="text"
+        "--format FORM", "Form of the result, one of those above.", OUTPUT, type=FORMS, default="text"
     )
     output: str | None = output_option
     names: tuple[str, ...] = option(
         "--property NAME",
         "The property of the query, or of the traces (repeatable).",
+        OUTPUT,
         multiple=True,
         shell_complete=property_names,
     )
@@ -54,7 +55,7 @@ class ExportOptions(Options):
     release: str | None = release_option
     budget: tuple[str, ...] = budget_option
     what: str = option(
-        "--what QUERY", f"Query: {', '.join(QUERIES)}.", QUERY, Choice(QUERIES), default=Kind.PROPERTY.value
+        "--what QUERY", f"Query: {', '.join(QUERIES)}.", QUERY, QUERIES, default=Kind.PROPERTY.value
     )
     rounds: int | None = option("--rounds R", "The number of rounds of the query.", QUERY, ROUNDS)
     action: str | None = option("--action NAME", "With --what action: its name, such as 'handle add'.", QUERY)
@@ -62,7 +63,6 @@ class ExportOptions(Options):
         "--certificate DIR",
         "With --what beginning or action: the claims of this certificate, and its found clauses.",
         QUERY,
-        click.Path(),
     )
 
 

@@ -83,19 +83,16 @@ class FollowOptions(ResultOptions, InstanceOptions):
         "--names FILE.toml",
         "A table of names in the log, each with the value of the protocol that it means.",
         OF_LOG,
-        click.Path(),
     )
     reader: str | None = option(
         "--reader FILE.py",
         "A Python file whose function events(line) turns a line of text into events.",
         OF_LOG,
-        click.Path(),
     )
     acked: str | None = option(
         "--acked FILE",
         "Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
         OF_LOG,
-        click.Path(),
     )
     unread: bool = option("--unread", "List the lines that name no action.", OF_LOG)
     timeout: float = timeout_option()

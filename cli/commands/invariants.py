@@ -85,13 +85,10 @@ class InvariantsOptions(InstanceOptions):
         ROUNDS,
     )
     drop_declared: bool = drop_declared_option
-    find: bool = option(
-        "--find", "Look for invariants that prove the properties, by IC3 at a small size.", SEARCH
-    )
+    find: bool = option("--find", "Look for invariants that prove the properties, by IC3 at a small size.")
     grow: tuple[str, ...] = option(
         "--grow NAME=A..B",
         "With --find: sizes at which they are to prove the properties (repeatable).",
-        SEARCH,
         multiple=True,
     )
     timeout: float = timeout_option()

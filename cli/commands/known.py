@@ -15,7 +15,7 @@ from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option
+from fencepost.cli.options.grouped import argument, grouped_command, option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
 from fencepost.cli.options.settings import settings_of
@@ -41,12 +41,11 @@ class KnownOptions(ResultOptions):
     """The options of `fencepost known`."""
 
     bugs: tuple[str, ...] = argument("[BUG]...", nargs=-1, shell_complete=bug_names)
-    only_list: bool = option("--list", "Describe the bugs and check none.", SEARCH)
-    mend: bool = option("--mend", "Show how the mend changes the rules, and check it.", SEARCH)
+    only_list: bool = option("--list", "Describe the bugs and check none.")
+    mend: bool = option("--mend", "Show how the mend changes the rules, and check it.")
     settings: tuple[str, ...] = option(
         "--set NAME=VALUE",
         "Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
-        SEARCH,
         multiple=True,
     )
     jobs: int = jobs_option

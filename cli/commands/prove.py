@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option
+from fencepost.cli.options.grouped import OUTPUT, SEARCH, argument, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import elapsed, say, timeout_option
 from fencepost.cli.rendering.output import ResultOptions, emit
@@ -26,7 +26,7 @@ class ProveOptions(ResultOptions):
     """The options of `fencepost prove`."""
 
     lemma: tuple[str, ...] = argument("[LEMMA]...", nargs=-1)
-    only_list: bool = option("--list", "List the lemmas and decide none.", SEARCH)
+    only_list: bool = option("--list", "List the lemmas and decide none.")
     up_to: int = option("--up-to E", "Largest ensemble in enumerations.", SEARCH, SIZE, default=10)
     bookies: int | None = option(
         "--most-bookies N",
@@ -37,11 +37,10 @@ class ProveOptions(ResultOptions):
     settings: tuple[str, ...] = option(
         "--set NAME=VALUE",
         "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
-        SEARCH,
         multiple=True,
     )
     timeout: float = timeout_option(of_cpu=True)
-    smt2: str | None = option("--smt2 DIR", "Write each proof obligation to a file in SMT-LIB 2.")
+    smt2: str | None = option("--smt2 DIR", "Write each proof obligation to a file in SMT-LIB 2.", OUTPUT)
 
 
 @grouped_command(example="fencepost prove fewest-answers")

@@ -11,7 +11,7 @@ import click
 from fencepost.cli.commands.export_trace import replays_in
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import CODE, Choice, argument, grouped_command, option
+from fencepost.cli.options.grouped import CODE, argument, grouped_command, option
 from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT, file_of, log_option, release_option
 from fencepost.cli.options.refused import refuse
 from fencepost.cli.process.handover import timeout_option
@@ -64,7 +64,7 @@ class ReproduceOptions(ResultOptions):
         "--storage",
         "How bookies store entries (repeatable for bugs).",
         CODE,
-        Choice(list(STORAGES)),
+        STORAGES,
         multiple=True,
         default=[DEFAULT],
     )

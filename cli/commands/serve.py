@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import LIMITS, Options, grouped_command, option
 from fencepost.cli.options.numbers import SECONDS
@@ -17,9 +15,7 @@ START = "Start"
 class ServeOptions(Options):
     """The options of `fencepost serve`."""
 
-    folder: str | None = option(
-        "--folder DIR", "Read files in this folder only.  [default: no files]", START, click.Path()
-    )
+    folder: str | None = option("--folder DIR", "Read files in this folder only.  [default: no files]", START)
     allow_run: bool = option("--allow-run", "Run Python files of the folder as protocols.", START)
     seconds: float = option(
         "--timeout-per-question SECONDS",

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import LIMITS, SEARCH, Options, argument, grouped_command, option
+from fencepost.cli.options.grouped import LIMITS, OUTPUT, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
 from fencepost.cli.options.saved import own_protocol, source_option
 from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
@@ -29,9 +29,9 @@ class SweepOptions(Options):
     grid: str = argument("GRID.toml", type=click.Path())
     out: str = argument("DIR", type=click.Path())
     source: str | None = source_option
-    resume: bool = option("--resume", "Go on from what an earlier run left in DIR.", SEARCH)
+    resume: bool = option("--resume", "Go on from what an earlier run left in DIR.")
     master: str = option(
-        "--master URL", "Master of Spark: local[N], or that of a cluster.", SEARCH, default="local[*]"
+        "--master URL", "Master of Spark: local[N], or that of a cluster.", default="local[*]"
     )
     per_case: float = option(
         "--timeout-per-case SECONDS", "Time for each case.  [default: 300]", LIMITS, SECONDS, default=300.0
@@ -42,7 +42,7 @@ class SweepOptions(Options):
     drop_declared: bool = drop_declared_option
     memory: float | None = memory_option
     timeout: float = timeout_option(default=None)
-    certify: bool = option("--certify", "Keep a certificate of each proof in DIR/certificates.")
+    certify: bool = option("--certify", "Keep a certificate of each proof in DIR/certificates.", OUTPUT)
     verbose: bool = verbose_option
 
 

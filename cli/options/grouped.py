@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -61,16 +61,25 @@ class Declared:
     """Return the parameter of that name."""
 
 
-def option(form: str, help: str, group: str = OUTPUT, type: Any = None, **rest: Any) -> Any:
+PATHS = {"FILE", "FILE.py", "FILE.toml", "DIR", "LIB"}
+"""The names of values that are paths, which shells complete."""
+
+
+def option(form: str, help: str, group: str = SEARCH, type: Any = None, **rest: Any) -> Any:
     """Return an option, written as in the help: `-o, --output FILE`. It is a flag if it takes no value.
 
-    The help shows the default, unless its text says it.
+    A collection as its type has the values to choose from. The help shows the default, unless its text
+    says it.
     """
     words = form.replace(",", "").split()
     names = [word for word in words if word.startswith("-")]
     values = words[len(names) :]
     rest |= {"metavar": values[0]} if values else {"is_flag": type is None}
     shown = "[default:" not in help
+    if PATHS.intersection(values):
+        type = type or click.Path()
+    elif isinstance(type, Iterable):
+        type = Choice([str(value) for value in type])
 
     def parameter(name: str) -> click.Parameter:
         return GroupedOption([*names, name], help=help, group=group, type=type, show_default=shown, **rest)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fencepost.cli.options.completion import release_names
-from fencepost.cli.options.grouped import CODE, Choice, option
+from fencepost.cli.options.grouped import CODE, option
 from fencepost.quorums.storages import DEFAULT, STORAGES
 
 library_option = option(
@@ -20,9 +20,7 @@ release_option = option(
     CODE,
     shell_complete=release_names,
 )
-storage_option = option(
-    "--storage", "How bookies store entries.", CODE, Choice(list(STORAGES)), default=DEFAULT
-)
+storage_option = option("--storage", "How bookies store entries.", CODE, STORAGES, default=DEFAULT)
 log_option = option(
     "--log FILE", "Write BookKeeper's own log to this file.", CODE, click.Path(path_type=Path)
 )

@@ -11,11 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import click
-
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import EXIT, Choice, option
+from fencepost.cli.options.grouped import EXIT, OUTPUT, option
 from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK, result_object
@@ -262,15 +260,13 @@ class Wanted(ResultOptions, InstanceOptions):
     traces: str | None = traces_option
     sarif: str | None = sarif_option
     certificates: str | None = option(
-        "--certificates DIR",
-        "Write a certificate of what is proved to this folder, new or empty.",
-        type=click.Path(),
+        "--certificates DIR", "Write a certificate of what is proved to this folder, new or empty.", OUTPUT
     )
     expect: str | None = option(
         "--expect VERDICT",
         "Exit with 0 if this is the worst verdict, else with 1.",
         EXIT,
-        Choice([v.value for v in Verdict]),
+        [v.value for v in Verdict],
     )
     require_proof: bool = option(
         "--require-proof", "Exit with 3 if a property only holds up to a bound.", EXIT

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fencepost.cli.options.grouped import Choice, Options, option
+from fencepost.cli.options.grouped import OUTPUT, Options, option
 from fencepost.cli.process.handover import at_home, say
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import defused
@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 def form_option_of(names: Sequence[str]) -> Any:
     """Return the option `--format` of a command whose result has those forms."""
     return option(
-        "--format FORM", f"Form of the result: {', '.join(names)}.", type=Choice(names), default="text"
+        "--format FORM", f"Form of the result: {', '.join(names)}.", OUTPUT, type=names, default="text"
     )
 
 
@@ -58,7 +58,7 @@ class _NewFile(click.Path):
 
 def file_option(form: str, help: str) -> Any:
     """Return an option that takes a file to be written; one that cannot be written is refused at once."""
-    return option(form, help, type=_NewFile(), callback=_writable)
+    return option(form, help, OUTPUT, _NewFile(), callback=_writable)
 
 
 output_option = file_option("-o, --output FILE", "Write the result to a file instead of stdout.")
