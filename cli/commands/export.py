@@ -1,4 +1,4 @@
-"""`fencepost export`: a protocol as a query or a circuit, a saved trace, or the results of a sweep."""
+"""`fencepost export`: a protocol as its specification or a query, a saved trace, or a sweep's results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fencepost.cli.commands.export_sweep import SWEEP_FORMS, write_row, write_sw
 from fencepost.cli.commands.export_trace import TRACE_FORMS, replays_in, write_replays
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import property_names, protocol_names
-from fencepost.cli.options.grouped import OUTPUT, Options, argument, grouped_command, option
+from fencepost.cli.options.grouped import OUTPUT, argument, grouped_command, option
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.old_names import new_option
 from fencepost.cli.options.protocols import asked_instance
@@ -21,26 +21,31 @@ from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.saved import source_option
 from fencepost.cli.options.settings import budget_option, release_option, settings_option
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.output import output_option
+from fencepost.cli.rendering.output import FORMATS, ResultOptions
+from fencepost.cli.rendering.spec_text import instance_spec, spec_document
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import Kind
 
+PROTOCOL_FORMS = (*FORMATS, *QUERY_FORMS)
+
 FORMS = tuple(dict.fromkeys((*TRACE_FORMS, *SWEEP_FORMS, *QUERY_FORMS)))
 
-OF_QUERIES = ("settings", "release", "budget", "what", "rounds", "action", "folder")
+OF_QUERIES = ("budget", "what", "rounds", "folder")
+"""The parameters that mean something for a query alone."""
+
+OF_PROTOCOLS = ("settings", "release", *OF_QUERIES)
 """The parameters that mean something for a protocol alone."""
 
 QUERY, SWEEP = "Of a protocol", "Of a sweep"
 
 
-class ExportOptions(Options):
+class ExportOptions(ResultOptions):
     """The options of `fencepost export`."""
 
     protocol: str = argument("PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
     form: str = option(
         "--format FORM", "Form of the result, one of those above.", OUTPUT, type=FORMS, default="text"
     )
-    output: str | None = output_option
     names: tuple[str, ...] = option(
         "--property NAME",
         "The property of the query, or of the traces (repeatable).",
@@ -55,20 +60,19 @@ class ExportOptions(Options):
     release: str | None = release_option
     budget: tuple[str, ...] = budget_option
     what: str = option(
-        "--what QUERY", f"Query: {', '.join(QUERIES)}.", QUERY, QUERIES, default=Kind.PROPERTY.value
+        "--what QUERY", f"{', '.join(QUERIES)}, or the name of an action.", QUERY, default=Kind.PROPERTY.value
     )
     rounds: int | None = option("--rounds R", "The number of rounds of the query.", QUERY, ROUNDS)
-    action: str | None = option("--action NAME", "With --what action: its name, such as 'handle add'.", QUERY)
     folder: str | None = option(
         "--certificate DIR",
-        "With --what beginning or action: the claims of this certificate, and its found clauses.",
+        "For induction: the claims of this certificate, and the clauses found for it.",
         QUERY,
     )
 
 
 @grouped_command(example="fencepost export found/bookkeeper-4.13.no-divergence.json --format html -o it.html")
 def command(asked: ExportOptions) -> int:
-    """Write a saved trace, the results of a sweep, or a query about a protocol in another form.
+    """Write a saved trace, the results of a sweep, or a protocol in another form.
 
     FILE is a trace that `check --traces` wrote, or a result of `check --format json`, of which every trace
     is replayed, or a script of your own. It is replayed step by step on plain values. Exits with 1 if a step
@@ -78,19 +82,26 @@ def command(asked: ExportOptions) -> int:
     DIR is the folder or the address of a sweep. Its rows are shown by property, by E/WQ/AQ, and one by one.
     Exits with 3 if some cases have no row. The forms: text, csv, markdown.
 
-    PROTOCOL, or the one in FILE.py, is written as a query for SMT solvers (smt2), or as a circuit for
-    hardware model checkers (aiger: AIGER 1.9, binary, to a file). The file of a query says what the answers
-    sat and unsat mean. Queries about executions of up to R rounds: can the property be false after one
-    (property), can its witness be true after one (witness), is a step badly defined (well-defined).
-    Induction over one action: can an invariant be false at first (beginning), or after an action (action).
+    PROTOCOL, or the one in FILE.py, is written as its specification (text, json): each action with its
+    guard, updates, messages and methods of the code, after the switches are folded. Or it is written as a
+    query for SMT solvers (smt2), or as a circuit for hardware model checkers (aiger: AIGER 1.9, binary, to a
+    file). The file of a query says what the answers sat and unsat mean. Queries about executions of up to R
+    rounds: can the property be false after one (property), can its witness be true after one (witness), is a
+    step badly defined (well-defined). Induction over one action: can an invariant be false at first
+    (beginning), or after the action of that name.
     """
     if asked.form in QUERY_FORMS or _is_protocol(asked.protocol):
-        _require(asked.form, "a protocol", QUERY_FORMS)
+        _require(asked.form, "a protocol", PROTOCOL_FORMS)
         refuse("a protocol", "source", "row")
-        write_query(asked_instance(asked.protocol, asked.settings, asked.release), asked)
+        instance = asked_instance(asked.protocol, asked.settings, asked.release)
+        if asked.form in QUERY_FORMS:
+            write_query(instance, asked)
+        else:
+            refuse("a specification", *OF_QUERIES, "names")
+            asked.show(instance, instance_spec, spec_document)
         return int(ExitCode.SUCCESS)
     if os.path.isdir(asked.protocol) or "://" in asked.protocol:
-        refuse("the results of a sweep", *OF_QUERIES, "source", "names")
+        refuse("the results of a sweep", *OF_PROTOCOLS, "source", "names")
         if asked.row is not None:
             refuse("--row", "form")
             return int(write_row(asked.protocol, asked.row, asked.output))
@@ -98,7 +109,7 @@ def command(asked: ExportOptions) -> int:
             raise BadInput(new)
         _require(asked.form, "the results of a sweep", SWEEP_FORMS)
         return int(write_sweep(asked.protocol, asked.form, asked.output))
-    refuse("a saved trace", *OF_QUERIES, "row")
+    refuse("a saved trace", *OF_PROTOCOLS, "row")
     _require(asked.form, "a saved trace", TRACE_FORMS)
     replays = replays_in(Path(asked.protocol), asked.source, asked.names)
     return int(write_replays(replays, asked.protocol, asked.form, asked.output))

@@ -31,11 +31,11 @@ CIRCUIT = "aiger"
 
 QUERY_FORMS = ("smt2", CIRCUIT)
 
-ACTION = "action"
-"""The query about the actions of one name, which `--action` gives."""
+KINDS = tuple(kind.value for kind in Kind if kind is not Kind.COMPLETENESS)
+"""The queries about rounds. A certificate has the one of completeness."""
 
-QUERIES = (*(kind.value for kind in Kind if kind is not Kind.COMPLETENESS), BEGINNING, ACTION)
-"""The queries that can be exported. A certificate has the one of completeness."""
+QUERIES = (*KINDS, BEGINNING)
+"""The queries that can be exported, besides those about the actions of one name."""
 
 
 def write_query(instance: Instance, asked: ExportOptions) -> None:
@@ -46,19 +46,19 @@ def write_query(instance: Instance, asked: ExportOptions) -> None:
     if asked.form == CIRCUIT:
         if what != Kind.PROPERTY.value:
             raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
-        refuse(f"--format {CIRCUIT}", "rounds", "action", "budget", "folder")
+        refuse(f"--format {CIRCUIT}", "rounds", "budget", "folder")
         _write_circuit(instance, names, asked.output)
         return
-    if what in (BEGINNING, ACTION):
+    if what not in KINDS:
         refuse(f"--what {what}", "rounds", "budget")
         if asked.folder is not None:
             refuse("--certificate", "names")
             system, claims = _certified(Path(asked.folder), instance)
         else:
             claims = _declared(instance, what, names)
-        query: Question = _step(system, what, claims, asked.action)
+        query: Question = _step(system, what, claims)
     else:
-        refuse(f"--what {what}", "action", "folder")
+        refuse(f"--what {what}", "folder")
         query = _query(Kind(what), asked.rounds, names)
     sent_at_most_once(instance.system)
     asking = Asking(system, instance.properties(*names) if names else [], limits)
@@ -107,17 +107,13 @@ def _certified(folder: Path, instance: Instance) -> tuple[System, list[str]]:
     return system, claims
 
 
-def _step(system: System, what: str, claims: Iterable[str], action: str | None) -> ActionStep:
-    """Return the proof obligations of the initial state, or of an action, for these claims."""
-    by_action = {step.action: step for step in steps(system, claims)}
-    if what == BEGINNING:
-        refuse(f"--what {what}", "action")
-        return by_action[None]
-    if action is None or action not in by_action:
-        given = "is about the actions of one name" if action is None else f"{action}: no such action"
-        known = ", ".join(name for name in by_action if name is not None)
-        raise BadInput(f"--what {what}: {given}; valid for --action: {known}")
-    return by_action[action]
+def _step(system: System, what: str, claims: Iterable[str]) -> ActionStep:
+    """Return the proof obligations of the initial state, or of the actions of one name, for these claims."""
+    by_name = {step.action or BEGINNING: step for step in steps(system, claims)}
+    if what not in by_name:
+        valid = ", ".join(dict.fromkeys((*QUERIES, *by_name)))
+        raise BadInput(f"--what {what}: no such query, and no action of that name; valid: {valid}")
+    return by_name[what]
 
 
 def _query(kind: Kind, rounds: int | None, names: tuple[str, ...]) -> Query:

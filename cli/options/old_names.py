@@ -8,12 +8,17 @@ COMMANDS = {
     "trace": "export FILE",
     "count": "check PROTOCOL --engine states",
     "simulate": "check PROTOCOL --engine simulation",
+    "releases": "known --list` or `fencepost known --release R",
     "sweep run": "sweep GRID.toml DIR",
     "sweep report": "export DIR",
     "sweep trace": "export DIR --row ID",
 }
 OPTIONS = {
     "check --rounds": "check --bound rounds=R",
+    "protocols --spec": "export PROTOCOL",
+    "protocols --set": "export PROTOCOL --set NAME=VALUE",
+    "protocols --release": "export PROTOCOL --release R",
+    "export --action": "export PROTOCOL --what NAME",
     "known --bookkeeper": "reproduce [BUG]... --bookkeeper LIB",
     "quorum --format csv": "quorum --format json",
     "serve --mcp": "serve",

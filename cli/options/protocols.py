@@ -10,8 +10,6 @@ from fencepost.cli.options.saved import own_protocol
 from fencepost.cli.options.settings import release_option, settings_of, settings_option
 from fencepost.encoding.language.protocol import Instance, Protocol
 
-optional_protocol_argument = argument("[PROTOCOL|FILE.py]", required=False, shell_complete=protocol_names)
-
 
 def find_protocol(name: str) -> Protocol:
     """Return the protocol of that name, or the one in a Python file of that path; raises BadInput."""

@@ -1,4 +1,4 @@
-"""`fencepost protocols NAME --spec`: the actions of an instance as text, and the page that is kept."""
+"""`fencepost export NAME`: the actions of an instance as text, and the page that is kept."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kept() -> System:
 def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """If this fails, the model has changed. Read the difference, then write the page anew.
 
-    fencepost protocols bookkeeper --spec --release 4.18.0 --set entries=2 --set fragments=3
+    fencepost export bookkeeper --release 4.18.0 --set entries=2 --set fragments=3
     """
     assert PAGE.read_text(encoding="utf-8") == printed(capsys, *KEPT)
 

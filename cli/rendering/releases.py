@@ -1,4 +1,4 @@
-"""`fencepost releases`: known bugs and public losses by release of BookKeeper, and a release's switches."""
+"""Known bugs and public losses by release of BookKeeper, and a release's switches."""
 
 from __future__ import annotations
 
@@ -8,41 +8,16 @@ from collections.abc import Sequence
 from fencepost.advice.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.advice.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
 from fencepost.advice.steps import action_of
-from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.completion import release_names
-from fencepost.cli.options.grouped import argument, grouped_command
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.parameters import options
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
+from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule
 from fencepost.realcode.release_behaviour import driven, seen_of
 
 WAYS = next(o.values for o in options(BookKeeperParameters) if o.name == "way_to_read")[1:]
 """The ways in which readers are given entries."""
-
-
-class ReleasesOptions(ResultOptions):
-    """The options of `fencepost releases`."""
-
-    release: str | None = argument("[RELEASE]", required=False, shell_complete=release_names)
-
-
-@grouped_command(example="fencepost releases 4.16.6")
-def command(asked: ReleasesOptions) -> int:
-    """List the known bugs by the releases that have them, or the bugs and switches of one RELEASE.
-
-    A release is known if its public source was read. Where a bug was driven on real bookies the outcome is
-    shown. Losses that public sources name and that no model has follow, each with its condition and source.
-    """
-    if asked.release is None:
-        emit(_all_as_json() if asked.form == "json" else _all(), asked.output)
-    else:
-        one = listed(asked.release)
-        emit(_one_as_json(one) if asked.form == "json" else _one(one), asked.output)
-    return int(ExitCode.SUCCESS)
 
 
 def on_real_code(bug: Bug) -> dict[str, str]:
@@ -59,7 +34,8 @@ def needs(bug: Bug) -> list[str]:
 # All releases.
 
 
-def _all() -> str:
+def all_releases() -> str:
+    """Return the known bugs and public losses by release, as text."""
     rows = [("bug", "in", "needs", "mended in", "seen on real bookies")]
     rows += [
         (bug[0].name, span(affected(bug)), _either(needs(bug)), _mended(bug), _seen(bug))
@@ -67,7 +43,7 @@ def _all() -> str:
     ]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = (
-        "`fencepost known --list` describes each bug. The switches of a release: fencepost releases 4.16.6. "
+        "A bug in detail: fencepost known NAME --list. The switches of a release: fencepost known --release 4.16.6. "
         "To check a release: fencepost check bookkeeper --release 4.16.6"
     )
     public = [("loss", "in", "needs", "fixed in", "source")]
@@ -152,7 +128,8 @@ IN_RELEASES = k.document(
 )
 
 
-def _all_as_json() -> dict[str, object]:
+def all_releases_as_json() -> dict[str, object]:
+    """Return the same as a document."""
     content = {
         "releases": dict(TAGS),
         "bugs": [_bug(bug) for bug in bugs_of_releases()],
@@ -185,7 +162,8 @@ def _public(loss: Loss) -> dict[str, object]:
 # One release.
 
 
-def _one(release: str) -> str:
+def one_release(release: str) -> str:
+    """Return the bugs, losses and switches of a release, as text."""
     lines = [f"BookKeeper {release} (tag release-{release}, commit {TAGS[release]})", "", "Known bugs in it"]
     for bug in bugs_of_releases():
         if release in affected(bug):
@@ -247,7 +225,8 @@ RELEASE = k.document(
 )
 
 
-def _one_as_json(release: str) -> dict[str, object]:
+def one_release_as_json(release: str) -> dict[str, object]:
+    """Return the same as a document."""
     content = {
         "release": release,
         "commit": TAGS[release],
