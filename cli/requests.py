@@ -94,7 +94,7 @@ class CheckedRequest:
 
 def request_of(
     protocol: Protocol,
-    settings: Sequence[tuple[str, str]],
+    settings: Sequence[tuple[str, object]],
     names: Iterable[str],
     release: str | None,
     limits: Limits,

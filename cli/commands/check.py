@@ -67,11 +67,11 @@ ALONE = (SIMULATION, STATES)
 
 FOR_VERDICTS = (
     *("budget", "bound", "minimize", "count", "drop_declared", "solver", "jobs"),
-    *("certificates", "since", "require_proof"),
+    *("certificates", "since"),
 )
 NOT_OF = {
     SIMULATION: (*FOR_VERDICTS, "memory", "symmetry"),
-    STATES: (*FOR_VERDICTS, "seed", "traces", "sarif", "expect", "known_as_expected", "verbose", "runs"),
+    STATES: (*FOR_VERDICTS, "seed", "traces", "sarif", "expect", "verbose", "runs"),
 }
 """The parameters of the command that mean nothing to these engines."""
 
@@ -152,8 +152,6 @@ def command(asked: CheckOptions) -> int:
     alone = _alone(asked.engines)
     if alone == STATES:
         return count(asked)
-    if asked.known_as_expected and asked.expect is not None:
-        raise BadInput(f"--expect {asked.expect}: not with --known-as-expected; leave one of them out")
     made = settings_of(asked.settings)
     without_clauses = asked.certificates is None and asked.since is None
     limits = Limits(

@@ -12,11 +12,12 @@ from fencepost.cli.commands.follow_ledgers import answer, is_own_log, json_of, t
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import argument, grouped_command, option
 from fencepost.cli.options.protocols import InstanceOptions
+from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import ResultOptions, emit
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import PATH, SUBJECT
 from fencepost.encoding.documents import parse_toml, read_text
@@ -94,7 +95,6 @@ class FollowOptions(ResultOptions, InstanceOptions):
         "Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
         OF_LOG,
     )
-    unread: bool = option("--unread", "List the lines that name no action.", OF_LOG)
     timeout: float = timeout_option()
 
 
@@ -109,37 +109,22 @@ def command(asked: FollowOptions) -> int:
     """
     paths = [Path(file) for file in asked.files]
     if asked.reader is None and is_own_log(asked.protocol, paths):
-        refused = {
-            "--property": asked.names,
-            "--silent": asked.silent,
-            "--logged": asked.always,
-            "--names": asked.table,
-        }
-        for option_name, given in refused.items():
-            if given:
-                raise BadInput(f"{option_name}: is for logs whose lines are events; leave it out")
+        refuse("a log whose lines are no events", "names", "silent", "always", "table")
         ledgers = answer(paths, asked.settings, asked.release, asked.acked, asked.timeout)
-        emit(
-            json_of(ledgers) if asked.form == "json" else "\n".join(text_of(ledgers, asked.unread)),
-            asked.output,
-        )
+        asked.show(ledgers, text_of, json_of)
         return int(ledgers.exit_code)
     if asked.acked is not None:
         raise BadInput("--acked: is for logs of BookKeeper's clients and bookies; leave it out")
     instance = asked.instance()
     properties = instance.properties(*asked.names) if asked.names else []
-    logs = read_logs(
-        paths,
-        instance.system,
-        {} if asked.table is None else names_in(Path(asked.table)),
-        None if asked.reader is None else reader_in(Path(asked.reader)),
-    )
+    names = {} if asked.table is None else names_in(Path(asked.table))
+    reader = None if asked.reader is None else reader_in(Path(asked.reader))
+    logs = read_logs(paths, instance.system, names, reader)
     ledger = instance.system.state
     observed = observed_terms(ledger) if isinstance(ledger, Ledger) else {}
-    found = follow(
-        instance, logs, asked.silent, properties, asked.timeout - elapsed(), asked.always, observed
-    )
-    emit(_json(found) if asked.form == "json" else "\n".join(_text(found, asked.unread)), asked.output)
+    limits = asked.timeout - elapsed(), asked.always, observed
+    found = follow(instance, logs, asked.silent, properties, *limits)
+    asked.show(found, lambda found: "\n".join(_lines(found)), _json)
     return int(exit_code(found))
 
 
@@ -162,7 +147,7 @@ def exit_code(found: LogAnswer) -> ExitCode:
     return ExitCode.UNDECIDED if undecided else ExitCode.SUCCESS
 
 
-def _text(found: LogAnswer, unread: bool) -> Iterator[str]:
+def _lines(found: LogAnswer) -> Iterator[str]:
     yield heading(found.instance, Limits())
     yield ""
     match found.fit:
@@ -183,8 +168,7 @@ def _text(found: LogAnswer, unread: bool) -> Iterator[str]:
     if found.logs.unread:
         yield ""
         told = amount(len(found.logs.unread), "line")
-        listed = f": {', '.join(found.logs.unread)}" if unread else "; --unread lists them"
-        yield f"{told} named no action{listed}"
+        yield f"{told} named no action; --format json lists them"
 
 
 def _execution_text(found: LogAnswer) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import click
@@ -122,19 +122,57 @@ class KnownRow:
         return as_expected(self.run, self.result)
 
 
-@dataclass(frozen=True)
-class KnownReport:
-    """The rows of all runs, also of those that were not reached."""
+EACH = 300.0
+"""The seconds of a run if there is no limit, as in `check`."""
 
-    rows: tuple[KnownRow, ...]
-    interrupted: bool
-    seconds: float
-    spent: dict[str, float]
+
+@dataclass
+class KnownReport:
+    """The runs of the command, and the results of those that were reached so far."""
+
+    runs: Sequence[Run]
+    limits: Limits
+    reached: dict[int, Result] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
     """Seconds by part of the work."""
+    now: int = 0
+    """The number of the run that is under way."""
+    interrupted: bool = False
+    reason: str = "not reached"
+    """The reason why the other runs were not reached."""
+    elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds so far."""
+        return self.elapsed()
+
+    @property
+    def rows(self) -> list[KnownRow]:
+        """A row for each run, also of those that were not reached."""
+        none = Result("", Verdict.UNDECIDED, seconds=0.0, solver=self.limits.solver, reason=self.reason)
+        return [
+            KnownRow(
+                run, self.reached.get(n) or replace(none, property=run.known.property), n in self.reached
+            )
+            for n, run in enumerate(self.runs)
+        ]
 
     def count(self, as_expected: bool | None) -> int:
         """Return the number of rows that came out so."""
         return sum(row.as_expected is as_expected for row in self.rows)
+
+    def share(self) -> float:
+        """Return the seconds of the run that begins now; without a time limit those of a `check`."""
+        left = self.limits.timeout - self.limits.gone - self.elapsed()
+        return EACH if left == math.inf else max(0.0, round(left / (len(self.runs) - self.now), 2))
+
+    def take(self, outcome: Outcome) -> None:
+        """Keep the outcome of the run that is over."""
+        self.reached[self.now] = outcome.decisive
+        self.interrupted = outcome.interrupted
+        for part, took in outcome.spent.items():
+            self.spent[part] = self.spent.get(part, 0.0) + took
 
 
 def check_known(bugs: Sequence[Expectation], limits: Limits, asked: KnownOptions) -> int:
@@ -152,85 +190,40 @@ def check_known(bugs: Sequence[Expectation], limits: Limits, asked: KnownOptions
         cut_short = conclusion(replace(report, interrupted=True))
         hand_over(replace(cut_short, code=int(_exit_code(report))))
 
-    runs = [run for known in bugs for run in known.runs()]
+    report = KnownReport([run for known in bugs for run in known.runs()], limits)
     with CheckProgress(asked.verbose) as progress:
-        report = _run(runs, limits, progress, hand)
+        _run(report, progress, hand)
     code = conclude(conclusion(report))
     if asked.verbose:
         tell_spent(report.spent)
     return code
 
 
-EACH = 300.0
-"""The seconds of a run if there is no limit, as in `check`."""
-
-
-@dataclass
-class KnownRuns:
-    """The runs of the command, with the rows of those that were reached."""
-
-    runs: Sequence[Run]
-    limits: Limits
-    rows: dict[int, KnownRow] = field(default_factory=dict)
-    spent: dict[str, float] = field(default_factory=dict)
-    now: int = 0
-    """The number of the run that is under way."""
-    interrupted: bool = False
-    elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
-
-    def report(self, reason: str = "not reached", under_way: Mapping[int, KnownRow] = {}) -> KnownReport:
-        """Return the report so far; `reason` says why the other rows were not reached."""
-        known, solver = {**self.rows, **under_way}, self.limits.solver
-        found = [known.get(n) or _not_reached(run, solver, reason) for n, run in enumerate(self.runs)]
-        return KnownReport(tuple(found), self.interrupted, self.elapsed(), self.spent)
-
-    def share(self) -> float:
-        """Return the seconds of the run that begins now; without a time limit those of a `check`."""
-        left = self.limits.timeout - self.limits.gone - self.elapsed()
-        return EACH if left == math.inf else max(0.0, round(left / (len(self.runs) - self.now), 2))
-
-    def take(self, outcome: Outcome) -> None:
-        """Keep the outcome of the run that is over."""
-        self.rows[self.now] = KnownRow(self.runs[self.now], outcome.decisive, reached=True)
-        self.interrupted = outcome.interrupted
-        for part, took in outcome.spent.items():
-            self.spent[part] = self.spent.get(part, 0.0) + took
-
-
-def _run(
-    runs: Sequence[Run], limits: Limits, progress: CheckProgress, hand: Callable[[KnownReport], None]
-) -> KnownReport:
+def _run(report: KnownReport, progress: CheckProgress, hand: Callable[[KnownReport], None]) -> None:
     """Check the runs one after another, each with a fair share of the time that is left.
 
     The report so far goes to `hand` after each run, and before a violation is announced.
     """
-    made = KnownRuns(runs, limits)
 
     def announcing() -> None:
         assert progress.under_way is not None
-        result = progress.under_way().decisive
-        hand(made.report(under_way={made.now: KnownRow(runs[made.now], result, reached=True)}))
+        hand(replace(report, reached={**report.reached, report.now: progress.under_way().decisive}))
 
     progress.announcing = announcing
     try:
-        for made.now, run in enumerate(runs):
-            if not (seconds := made.share()):
+        for number, run in enumerate(report.runs):
+            report.now = number
+            if not (seconds := report.share()):
                 break
-            progress.begin(f"{made.now + 1} of {len(runs)}: {_title(run)}")
-            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
-            made.take(outcome)
-            hand(made.report())
-            if made.interrupted:
+            progress.begin(f"{number + 1} of {len(report.runs)}: {_title(run)}")
+            report.take(decide(run, replace(report.limits, timeout=seconds, gone=0.0), progress.hear))
+            hand(report)
+            if report.interrupted:
                 break
     except KeyboardInterrupt:
-        made.interrupted = True
-    within = f"not reached within {limits.timeout:g} s"
-    return made.report("not reached before Ctrl-C" if made.interrupted else within)
-
-
-def _not_reached(run: Run, solver: str, reason: str) -> KnownRow:
-    result = Result(run.known.property, Verdict.UNDECIDED, seconds=0.0, solver=solver, reason=reason)
-    return KnownRow(run, result, reached=False)
+        report.interrupted = True
+    within = f"not reached within {report.limits.timeout:g} s"
+    report.reason = "not reached before Ctrl-C" if report.interrupted else within
 
 
 def _exit_code(report: KnownReport) -> ExitCode:

@@ -59,13 +59,10 @@ def command(asked: QuorumOptions) -> int:
     found = AskedValues(said)
     configuration = found.sizes(asked.ensemble, asked.write_quorum, asked.ack_quorum, "-e, -w and -a")
     bookies, set_by = found.value("bookies", "-n", asked.bookies), found.set_by
-    options = {
-        "delay_ensemble_change": ("--delay-ensemble-change", asked.delay_ensemble_change, False),
-        "opportunistic_striping": ("--opportunistic-striping", asked.opportunistic_striping, False),
-        "min_racks": ("--min-racks", asked.min_racks, None),
-        "enforce_min_racks": ("--enforce-min-racks", asked.enforce_min_racks, False),
+    values = {
+        name: found.value(name, f"--{name.replace('_', '-')}", getattr(asked, name), usual)
+        for name, usual in asdict(Client()).items()
     }
-    values = {name: found.value(name, *given) for name, given in options.items()}
     policy_off = said.enforcing_policy
     unenforced = policy_off is not None and set_by["enforce_min_racks"].kind == "file"
     if policy_off is not None:
@@ -79,19 +76,10 @@ def command(asked: QuorumOptions) -> int:
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
         set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
-    deployment = Deployment(
-        configuration,
-        bookies,
-        client,
-        placed,
-        said.pulsar,
-        said.autorecovery,
-        said.recovery_racks,
-        unenforced,
-    )
-    emit(
-        (_json if asked.form == "json" else as_text)(deployment, set_by if asked.files else {}), asked.output
-    )
+    of_files = said.pulsar, said.autorecovery, said.recovery_racks, unenforced
+    deployment = Deployment(configuration, bookies, client, placed, *of_files)
+    written = _json if asked.form == "json" else as_text
+    emit(written(deployment, set_by if asked.files else {}), asked.output)
     return int(ExitCode.SUCCESS)
 
 

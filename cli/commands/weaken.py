@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import ResultOptions, emit
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.check import refuse_uncheckable
@@ -130,7 +129,7 @@ def command(asked: WeakenOptions) -> int:
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
-    emit(report.as_json() if asked.form == "json" else report.as_text(), asked.output)
+    asked.show(report, WeakenReport.as_text, WeakenReport.as_json)
     return int(report.code)
 
 
@@ -276,20 +275,20 @@ class WeakenReport:
             yield f"    accepted: {self.accepted[mutant]}"
         yield from (f"      {line}" for line in found.shown)
 
-    def as_json(self) -> str:
+    def as_json(self) -> dict[str, object]:
         """Return the document."""
-        content = k.from_record(
+        results = self.known.results if self.known is not None else ()
+        return k.from_record(
             WEAKENED,
             self,
             **self.instance.subject.to_json(),
-            unchanged={r.property: r.verdict.value for r in self.known.results} if self.known else {},
+            unchanged={result.property: result.verdict.value for result in results},
             mutants=[
                 k.from_record(MUTANT, found, **_part(found.mutant), accepted=self.accepted.get(found.mutant))
                 for found in self.listed
             ],
             seconds=elapsed(),
         )
-        return json.dumps(content, indent=2)
 
 
 def _part(mutant: Mutant) -> dict[str, object]:

@@ -143,21 +143,16 @@ def elapsed() -> float:
     return 0.0 if _supervised.begun is None else time.perf_counter() - _supervised.begun
 
 
-def timeout_option(default: float | None = 300.0, of_cpu: bool = False, at_once: bool = True) -> Any:
+def timeout_option(default: float | None = 300.0, of_cpu: bool = False) -> Any:
     """Return the option `--timeout`, which bounds all that a command does.
 
-    A command with `at_once` false calls `bound_time` itself, once it has handed over what it knows without a
-    search. So it has something to print however busy the machine is.
-
     With `of_cpu` it counts CPU seconds, which the command has to watch itself: nobody waits for it.
-
     The default None stands for no limit, which is infinitely many seconds.
     """
 
     def bound(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
         seconds = math.inf if value is None else value
-        if at_once:
-            bound_time(math.inf if of_cpu and sys.platform == "linux" else seconds)
+        report(limit=math.inf if of_cpu and sys.platform == "linux" else seconds)
         return seconds
 
     usual = "no limit" if default is None else f"{default:g}"
@@ -170,8 +165,3 @@ def timeout_option(default: float | None = 300.0, of_cpu: bool = False, at_once:
         default=default,
         callback=bound,
     )
-
-
-def bound_time(seconds: float) -> None:
-    """Have the command ended so many seconds after it began, and a little more for its report."""
-    report(limit=seconds)

@@ -229,28 +229,30 @@ def _caps(one: CheckedRequest) -> Mapping[str, object]:
 # The conclusion.
 
 
-def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
+def exit_code(outcome: Outcome, expected: Verdict | None, certify: bool) -> ExitCode:
     """Return the code of the worst verdict; a proof that lacks its certificate is undecided at best."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
-    code = _verdict_code(outcome, require_proof, expect)
+    code = _verdict_code(outcome, expected)
     lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
     return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.SUCCESS else code
 
 
-def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+def _verdict_code(outcome: Outcome, expected: Verdict | None) -> ExitCode:
     if not outcome.results:
         return ExitCode.SUCCESS
     verdict = worst(result.verdict for result in outcome.results)
-    if expect is not None:
-        if verdict is Verdict(expect):
-            return ExitCode.SUCCESS
+    if verdict is expected:
+        return ExitCode.SUCCESS
+    if expected is not None:
         return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
     if verdict is Verdict.VIOLATED:
         return ExitCode.VIOLATED
-    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
-        return ExitCode.UNDECIDED
-    return ExitCode.SUCCESS
+    return ExitCode.UNDECIDED if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) else ExitCode.SUCCESS
+
+
+KNOWN = "known"
+"""The value of `--expect` for violations that known bugs explain."""
 
 
 class Wanted(ResultOptions, InstanceOptions):
@@ -264,22 +266,17 @@ class Wanted(ResultOptions, InstanceOptions):
     )
     expect: str | None = option(
         "--expect VERDICT",
-        "Exit with 0 if this is the worst verdict, else with 1.",
+        "Exit with 0 if this is the worst verdict, else with 1. With known, leave violations that a known "
+        "bug explains out of the exit code.",
         EXIT,
-        [v.value for v in Verdict],
-    )
-    require_proof: bool = option(
-        "--require-proof", "Exit with 3 if a property only holds up to a bound.", EXIT
-    )
-    known_as_expected: bool = option(
-        "--known-as-expected", "Leave violations that a known bug explains out of the exit code.", EXIT
+        [*(v.value for v in Verdict), KNOWN],
     )
 
     def conclusion(self, report: CheckReport) -> Conclusion:
         """Return all that the command prints and writes, and its exit code."""
         files = dict(report.trace_files(Path(self.traces), self.form)) if self.traces is not None else {}
         if self.sarif is not None:
-            files[self.sarif] = report.sarif(self.protocol, self.require_proof)
+            files[self.sarif] = report.sarif(self.protocol, self.expect == Verdict.PROVED.value)
         told = [why for one in report.checked for why in reasons_of(one.uncertified or {})]
         result: str | dict[str, Any] | None = report.document() if self.form == "json" else None
         if self.form == "text":
@@ -297,5 +294,6 @@ class Wanted(ResultOptions, InstanceOptions):
         return replace(self.conclusion(CheckReport(cut_short)), code=self._code(report))
 
     def _code(self, report: CheckReport) -> int:
-        outcome = report.outcome(self.known_as_expected)
-        return int(exit_code(outcome, self.require_proof, self.expect, self.certificates is not None))
+        outcome = report.outcome(without_known=self.expect == KNOWN)
+        expected = None if self.expect in (None, KNOWN) else Verdict(self.expect)
+        return int(exit_code(outcome, expected, certify=self.certificates is not None))

@@ -43,8 +43,8 @@ def all_releases() -> str:
     ]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = (
-        "A bug in detail: fencepost known NAME --list. The switches of a release: fencepost known --release 4.16.6. "
-        "To check a release: fencepost check bookkeeper --release 4.16.6"
+        "A bug in detail: fencepost known NAME --list. The switches of a release: fencepost known --release "
+        "4.16.6. To check a release: fencepost check bookkeeper --release 4.16.6"
     )
     public = [("loss", "in", "needs", "fixed in", "source")]
     public += [

@@ -68,7 +68,7 @@ def test_options_of_events_are_refused_for_bookkeepers_own_log(
     fencepost: Command, option: str, given: str
 ) -> None:
     code, _, err = fencepost("follow", "bookkeeper", *OWN, option, given)
-    assert code == 2 and f"{option}: is for logs whose lines are events; leave it out" in err
+    assert code == 2 and f"{option}: not with a log whose lines are no events; leave it out" in err
 
 
 @pytest.mark.parametrize(
