@@ -266,8 +266,7 @@ class Wanted(ResultOptions, InstanceOptions):
     )
     expect: str | None = option(
         "--expect VERDICT",
-        "Exit with 0 if this is the worst verdict, else with 1. With known, leave violations that a known "
-        "bug explains out of the exit code.",
+        "Exit with 0 if this is the worst verdict, else 1. known: leave violations by known bugs out.",
         EXIT,
         [*(v.value for v in Verdict), KNOWN],
     )
