@@ -125,7 +125,7 @@ def command(asked: CertifyOptions) -> int:
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun
     asked.show(report, _text, _json)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code
 
 
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:

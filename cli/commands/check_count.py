@@ -61,7 +61,7 @@ def count(asked: CheckOptions) -> int:
         reason = reason_of(progress.ended, "count", asked.memory)
     asked.show((instance, progress.counted, reason), _text, _json)
     code = ExitCode.SUCCESS if reason is None else ExitCode.UNDECIDED
-    return int(ExitCode.INTERRUPTED if reason == INTERRUPTED else code)
+    return ExitCode.INTERRUPTED if reason == INTERRUPTED else code
 
 
 class CountProgress(StatusLine):

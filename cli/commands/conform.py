@@ -92,7 +92,7 @@ def command(asked: ConformOptions) -> int:
             raise BadInput("PROTOCOL: missing; give a protocol, such as bookkeeper")
         judged = run_freely(asked, asked.protocol, given)
         asked.show(judged, text_of_free_runs, json_of_free_runs)
-        return int(judged.exit_code)
+        return judged.exit_code
     elif asked.protocol is None or asked.folder is None:
         what = "PROTOCOL" if asked.protocol is None else "--bookkeeper"
         raise BadInput(f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB")
@@ -104,7 +104,7 @@ def command(asked: ConformOptions) -> int:
         found = Conformance(setting_here, asked.protocol, asked.seed, asked.runs, fired=none_fired(ground))
         _taken(found, ground, lib, asked.timeout, asked.log)
     asked.show(found, as_text, as_json)
-    return int(_exit_code(found))
+    return _exit_code(found)
 
 
 def _taken(

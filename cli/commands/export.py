@@ -42,6 +42,8 @@ QUERY, SWEEP = "Of a protocol", "Of a sweep"
 class ExportOptions(ResultOptions):
     """The options of `fencepost export`."""
 
+    group = QUERY
+
     protocol: str = argument("PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
     form: str = option(
         "--format FORM", "Form of the result, one of those above.", OUTPUT, type=FORMS, default="text"
@@ -60,13 +62,11 @@ class ExportOptions(ResultOptions):
     release: str | None = release_option
     budget: tuple[str, ...] = budget_option
     what: str = option(
-        "--what QUERY", f"{', '.join(QUERIES)}, or the name of an action.", QUERY, default=Kind.PROPERTY.value
+        "--what QUERY", f"{', '.join(QUERIES)}, or the name of an action.", default=Kind.PROPERTY.value
     )
-    rounds: int | None = option("--rounds R", "The number of rounds of the query.", QUERY, ROUNDS)
+    rounds: int | None = option("--rounds R", "The number of rounds of the query.", type=ROUNDS)
     folder: str | None = option(
-        "--certificate DIR",
-        "For induction: the claims of this certificate, and the clauses found for it.",
-        QUERY,
+        "--certificate DIR", "For induction: the claims of this certificate, and the clauses found for it."
     )
 
 
@@ -99,20 +99,20 @@ def command(asked: ExportOptions) -> int:
         else:
             refuse("a specification", *OF_QUERIES, "names")
             asked.show(instance, instance_spec, spec_document)
-        return int(ExitCode.SUCCESS)
+        return ExitCode.SUCCESS
     if os.path.isdir(asked.protocol) or "://" in asked.protocol:
         refuse("the results of a sweep", *OF_PROTOCOLS, "source", "names")
         if asked.row is not None:
             refuse("--row", "form")
-            return int(write_row(asked.protocol, asked.row, asked.output))
+            return write_row(asked.protocol, asked.row, asked.output)
         if new := new_option("export DIR", f"--format {asked.form}"):
             raise BadInput(new)
         _require(asked.form, "the results of a sweep", SWEEP_FORMS)
-        return int(write_sweep(asked.protocol, asked.form, asked.output))
+        return write_sweep(asked.protocol, asked.form, asked.output)
     refuse("a saved trace", *OF_PROTOCOLS, "row")
     _require(asked.form, "a saved trace", TRACE_FORMS)
     replays = replays_in(Path(asked.protocol), asked.source, asked.names)
-    return int(write_replays(replays, asked.protocol, asked.form, asked.output))
+    return write_replays(replays, asked.protocol, asked.form, asked.output)
 
 
 def _is_protocol(name: str) -> bool:

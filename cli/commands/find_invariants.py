@@ -42,7 +42,7 @@ def find_invariants(asked: InvariantsOptions) -> int:
     if left_out := chosen[0].instance.unmodelled:
         parts.append(sentence(left_out))
     emit("\n\n".join(parts), asked.output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code
 
 
 @dataclass

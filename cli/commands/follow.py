@@ -66,34 +66,29 @@ OF_LOG = "The log"
 class FollowOptions(ResultOptions, InstanceOptions):
     """The options of `fencepost follow`."""
 
+    group = OF_LOG
+
     files: tuple[str, ...] = argument("LOG...", nargs=-1, required=True, type=click.Path())
     names: tuple[str, ...] = properties_option
     silent: tuple[str, ...] = option(
         "--silent ACTION",
         "An action that may leave no line (repeatable).  [default: those that no line names]",
-        OF_LOG,
         multiple=True,
     )
     always: tuple[str, ...] = option(
         "--logged ACTION",
         "An action that leaves a line each time, though no line may name it (repeatable).",
-        OF_LOG,
         multiple=True,
     )
     table: str | None = option(
-        "--names FILE.toml",
-        "A table of names in the log, each with the value of the protocol that it means.",
-        OF_LOG,
+        "--names FILE.toml", "A table of names in the log, each with the value of the protocol that it means."
     )
     reader: str | None = option(
-        "--reader FILE.py",
-        "A Python file whose function events(line) turns a line of text into events.",
-        OF_LOG,
+        "--reader FILE.py", "A Python file whose function events(line) turns a line of text into events."
     )
     acked: str | None = option(
         "--acked FILE",
         "Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
-        OF_LOG,
     )
     timeout: float = timeout_option()
 
@@ -112,7 +107,7 @@ def command(asked: FollowOptions) -> int:
         refuse("a log whose lines are no events", "names", "silent", "always", "table")
         ledgers = answer(paths, asked.settings, asked.release, asked.acked, asked.timeout)
         asked.show(ledgers, text_of, json_of)
-        return int(ledgers.exit_code)
+        return ledgers.exit_code
     if asked.acked is not None:
         raise BadInput("--acked: is for logs of BookKeeper's clients and bookies; leave it out")
     instance = asked.instance()
@@ -125,7 +120,7 @@ def command(asked: FollowOptions) -> int:
     limits = asked.timeout - elapsed(), asked.always, observed
     found = follow(instance, logs, asked.silent, properties, *limits)
     asked.show(found, lambda found: "\n".join(_lines(found)), _json)
-    return int(exit_code(found))
+    return exit_code(found)
 
 
 def names_in(file: Path) -> dict[str, str]:

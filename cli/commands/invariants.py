@@ -133,7 +133,7 @@ def command(asked: InvariantsOptions) -> int:
     if instance.unmodelled:
         parts.append(sentence(instance.unmodelled))
     emit("\n".join(parts), asked.output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code
 
 
 def _text(report: InvariantsReport, name: str, instance: Instance) -> str:

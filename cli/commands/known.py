@@ -82,20 +82,20 @@ def command(asked: KnownOptions) -> int:
             "\n".join(textwrap.wrap(text, text_width(), break_on_hyphens=False, subsequent_indent="  "))
         )
     if told and not bugs:
-        return int(ExitCode.SUCCESS)
+        return ExitCode.SUCCESS
     unused = ("jobs", "memory", "mend", "settings", "timeout", "verbose")
     if asked.release is not None:
         refuse("--release", *unused, "bugs", "only_list")
         asked.show(listed(asked.release), one_release, one_release_as_json)
-        return int(ExitCode.SUCCESS)
+        return ExitCode.SUCCESS
     if asked.only_list and not bugs:
         refuse("--list", *unused)
         asked.show(None, lambda _: all_releases(), lambda _: all_releases_as_json())
-        return int(ExitCode.SUCCESS)
+        return ExitCode.SUCCESS
     if asked.only_list:
         refuse("--list", *unused, "form")
         emit(_descriptions(chosen(KNOWN, bugs)), asked.output)
-        return int(ExitCode.SUCCESS)
+        return ExitCode.SUCCESS
     if asked.mend:
         require_mends(chosen(KNOWN, bugs) if bugs else [], asked.form)
     if asked.settings and not bugs:

@@ -65,7 +65,7 @@ def command(asked: ProveOptions) -> int:
     lemmas = catalogue.chosen(asked.lemma)
     if asked.only_list:
         emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), asked.output)
-        return int(ExitCode.SUCCESS)
+        return ExitCode.SUCCESS
 
     instances = catalogue.tied_on(lemmas, asked.bookies, settings_of(asked.settings))
     job = LemmaJob(arithmetic.BP46, asked.up_to, Deadline(asked.timeout - elapsed()), *instances)
@@ -103,7 +103,7 @@ def command(asked: ProveOptions) -> int:
         say(last + "\n")
     else:
         emit("\n".join([*(text_of(r, detailed) for r in results), last]), asked.output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict))
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict)
 
 
 SLOW = 1.0

@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 class QuorumOptions(ResultOptions, SizesOptions):
     """The options of `fencepost quorum`."""
 
+    group = PLACEMENT
+
     files: tuple[str, ...] = files_option("a broker.conf or Helm values")
     racks: str | None = option(
-        "--racks RACKS", "Bookies in each rack (2,1,1), or the rack of each position (a,b,a).", PLACEMENT
+        "--racks RACKS", "Bookies in each rack (2,1,1), or the rack of each position (a,b,a)."
     )
-    min_racks: int | None = option("--min-racks N", "minNumRacksPerWriteQuorum.", PLACEMENT, SIZE)
+    min_racks: int | None = option("--min-racks N", "minNumRacksPerWriteQuorum.", type=SIZE)
     enforce_min_racks: bool | None = option(
-        "--enforce-min-racks", "enforceMinNumRacksPerWriteQuorum is on.", PLACEMENT, default=None
+        "--enforce-min-racks", "enforceMinNumRacksPerWriteQuorum is on.", default=None
     )
     delay_ensemble_change: bool | None = option(
-        "--delay-ensemble-change", "delayEnsembleChange is on.", PLACEMENT, default=None
+        "--delay-ensemble-change", "delayEnsembleChange is on.", default=None
     )
     opportunistic_striping: bool | None = option(
-        "--opportunistic-striping", "opportunisticStriping is on.", PLACEMENT, default=None
+        "--opportunistic-striping", "opportunisticStriping is on.", default=None
     )
 
 
@@ -80,7 +82,7 @@ def command(asked: QuorumOptions) -> int:
     deployment = Deployment(configuration, bookies, client, placed, *of_files)
     written = _json if asked.form == "json" else as_text
     emit(written(deployment, set_by if asked.files else {}), asked.output)
-    return int(ExitCode.SUCCESS)
+    return ExitCode.SUCCESS
 
 
 def as_text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:

@@ -51,24 +51,24 @@ EXITS = {
 class ReproduceOptions(ResultOptions):
     """The options of `fencepost reproduce`."""
 
+    group = CODE
+
     names: tuple[str, ...] = argument("TRACE|[BUG]...", nargs=-1, type=click.Path(), shell_complete=bug_names)
     folders: tuple[Path, ...] = option(
         "--bookkeeper LIB",
         "The lib folder of a BookKeeper distribution (repeatable for bugs).",
-        CODE,
-        click.Path(path_type=Path),
+        type=click.Path(path_type=Path),
         multiple=True,
     )
     release: str | None = release_option
     storages: tuple[str, ...] = option(
         "--storage",
         "How bookies store entries (repeatable for bugs).",
-        CODE,
-        STORAGES,
+        type=STORAGES,
         multiple=True,
         default=[DEFAULT],
     )
-    name: str | None = option("--property NAME", "The property of the trace, if the file has several.", CODE)
+    name: str | None = option("--property NAME", "The property of the trace, if the file has several.")
     log: Path | None = log_option
     timeout: float = timeout_option(default=None)
     form: str = form_option_of(("text", "json", "html"))
@@ -100,7 +100,7 @@ def command(asked: ReproduceOptions) -> int:
         lib = with_rules(library(asked.folders[0], asked.release))
         run = _driven(counterexample, lib, asked.storages[0], asked.log)
     emit(_written(run, counterexample, asked.form), asked.output)
-    return int(EXITS[run.ending])
+    return EXITS[run.ending]
 
 
 def _is_file(name: str) -> bool:
@@ -120,7 +120,7 @@ def _of_bugs(asked: ReproduceOptions) -> int:
     if asked.release is not None and len(asked.folders) > 1:
         raise BadInput(f"--release: not with {len(asked.folders)} LIBs; give one --bookkeeper with it")
     libraries = [with_rules(library(folder, asked.release)) for folder in asked.folders]
-    return int(matrix(libraries, asked))
+    return matrix(libraries, asked)
 
 
 def _counterexample(path: Path, name: str | None) -> Counterexample:

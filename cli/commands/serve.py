@@ -15,8 +15,10 @@ START = "Start"
 class ServeOptions(Options):
     """The options of `fencepost serve`."""
 
-    folder: str | None = option("--folder DIR", "Read files in this folder only.  [default: no files]", START)
-    allow_run: bool = option("--allow-run", "Run Python files of the folder as protocols.", START)
+    group = START
+
+    folder: str | None = option("--folder DIR", "Read files in this folder only.  [default: no files]")
+    allow_run: bool = option("--allow-run", "Run Python files of the folder as protocols.")
     seconds: float = option(
         "--timeout-per-question SECONDS",
         "Time for each command of a question.  [default: 120]",
@@ -45,4 +47,4 @@ def command(asked: ServeOptions) -> int:
     mcp_server(
         Door(None if asked.folder is None else Path(asked.folder).resolve(), asked.allow_run, asked.seconds)
     ).run()
-    return int(ExitCode.SUCCESS)
+    return ExitCode.SUCCESS

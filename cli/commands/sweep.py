@@ -79,9 +79,9 @@ def command(asked: SweepOptions) -> int:
             rows = run(sweep, progress.hear, progress.see, progress.leave)
     except KeyboardInterrupt:
         progress.leave()
-        return int(ExitCode.INTERRUPTED)
+        return ExitCode.INTERRUPTED
     emit(_told(plan, rows, asked.out), None)
-    return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS)
+    return ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS
 
 
 EVERY = 10.0

@@ -130,7 +130,7 @@ def command(asked: WeakenOptions) -> int:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
     asked.show(report, WeakenReport.as_text, WeakenReport.as_json)
-    return int(report.code)
+    return report.code
 
 
 def _does_not_fit(number: int, seconds: float, jobs: int) -> str:

@@ -57,18 +57,18 @@ class GroupedOption(click.Option):
 class Declared:
     """A parameter of a command, as the class of its options declares it."""
 
-    parameter: Callable[[str], click.Parameter]
-    """Return the parameter of that name."""
+    parameter: Callable[[str, str], click.Parameter]
+    """Return the parameter of that name, in that group unless it names another one."""
 
 
 PATHS = {"FILE", "FILE.py", "FILE.toml", "DIR", "LIB"}
 """The names of values that are paths, which shells complete."""
 
 
-def option(form: str, help: str, group: str = SEARCH, type: Any = None, **rest: Any) -> Any:
+def option(form: str, help: str, group: str | None = None, type: Any = None, **rest: Any) -> Any:
     """Return an option, written as in the help: `-o, --output FILE`. It is a flag if it takes no value.
 
-    A collection as its type has the values to choose from. The help shows the default, unless its text
+    Without a group it is in the one of its class. A collection as its type has the values to choose from. The help shows the default, unless its text
     says it.
     """
     words = form.replace(",", "").split()
@@ -81,19 +81,24 @@ def option(form: str, help: str, group: str = SEARCH, type: Any = None, **rest: 
     elif isinstance(type, Iterable):
         type = Choice([str(value) for value in type])
 
-    def parameter(name: str) -> click.Parameter:
-        return GroupedOption([*names, name], help=help, group=group, type=type, show_default=shown, **rest)
+    def parameter(name: str, usual: str) -> click.Parameter:
+        return GroupedOption(
+            [*names, name], help=help, group=group or usual, type=type, show_default=shown, **rest
+        )
 
     return Declared(parameter)
 
 
 def argument(form: str, **rest: Any) -> Any:
     """Return an argument, written as in the help."""
-    return Declared(lambda name: click.Argument([name], metavar=form, **rest))
+    return Declared(lambda name, _: click.Argument([name], metavar=form, **rest))
 
 
 class Options:
     """The arguments and options of a command. A class declares them as attributes; an object has values."""
+
+    group = SEARCH
+    """The heading of the options that name no group."""
 
     def __init__(self, **values: Any) -> None:
         """Make the options with the values that the command line gives."""
@@ -106,10 +111,13 @@ class Options:
     @classmethod
     def parameters(cls) -> list[click.Parameter]:
         """Return the parameters in the order of their declarations, those of base classes first."""
-        declared: dict[str, Declared] = {}
+        found: dict[str, click.Parameter] = {}
         for base in reversed(cls.__mro__):
-            declared |= {name: one for name, one in vars(base).items() if isinstance(one, Declared)}
-        return [one.parameter(name) for name, one in declared.items()]
+            declared = {name: one for name, one in vars(base).items() if isinstance(one, Declared)}
+            found |= {
+                name: one.parameter(name, getattr(base, "group", SEARCH)) for name, one in declared.items()
+            }
+        return list(found.values())
 
 
 class GroupedCommand(click.Command):
