@@ -32,22 +32,24 @@ ON_OFF = ("on", "off")
 class AdviseOptions(ResultOptions, SizesOptions):
     """The options of `fencepost advise`."""
 
-    group = CONFIGURATION
-
     release: str | None = option(
         "--release R",
         f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
+        CONFIGURATION,
         shell_complete=release_names,
     )
-    pulsar: str | None = option("--pulsar R", "Release of Pulsar, which has one of BookKeeper.")
+    pulsar: str | None = option(
+        "--pulsar R", "Release of Pulsar, which has one of BookKeeper.", CONFIGURATION
+    )
     files: tuple[str, ...] = files_option(".conf files, Helm values, compose or Kubernetes files")
-    journal: str | None = option("--journal", "journalWriteData.  [default: on]", type=ON_OFF)
-    sync: str | None = option("--sync", "journalSyncData.  [default: on]", type=ON_OFF)
-    checks: str | None = option("--checks", "dataIntegrityChecking.  [default: off]", type=ON_OFF)
+    journal: str | None = option("--journal", "journalWriteData.  [default: on]", CONFIGURATION, ON_OFF)
+    sync: str | None = option("--sync", "journalSyncData.  [default: on]", CONFIGURATION, ON_OFF)
+    checks: str | None = option("--checks", "dataIntegrityChecking.  [default: off]", CONFIGURATION, ON_OFF)
     storage: str | None = option(
         "--storage",
         "How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
-        type=STORAGES,
+        CONFIGURATION,
+        STORAGES,
     )
     form: str = form_option_of(("text", *FORMS))
     whole: bool = option("--all", "Print the steps too, by who does them and when.", OUTPUT)

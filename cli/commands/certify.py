@@ -10,7 +10,7 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import argument, grouped_command
-from fencepost.cli.options.saved import saved_instance, source_option
+from fencepost.cli.options.protocols import saved_instance, source_option
 from fencepost.cli.options.search import verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen

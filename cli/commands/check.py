@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,11 +16,9 @@ from fencepost.cli.commands.check_certificates import (
     with_certificates,
 )
 from fencepost.cli.commands.check_count import count
-from fencepost.cli.commands.check_simulation import RUNS, met_no_witness, simulated
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import (
     drop_declared_option,
     jobs_option,
@@ -50,16 +49,19 @@ from fencepost.cli.requests import (
     request_of,
     says_nothing,
     small_instances,
+    with_hints,
 )
-from fencepost.cli.witness_hints import with_hints
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
-from fencepost.encoding.engine.verdicts import Outcome
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.liveness.live_check import check_all
+
+RUNS = 1000
+"""The simulations, unless the command has a number."""
 
 STATES = "states"
 ALONE = (SIMULATION, STATES)
@@ -241,3 +243,47 @@ def _ask(
 def _so_far(asked: AskedRequests, progress: CheckProgress) -> list[CheckedRequest]:
     """Return each request with its outcome if the command ended now."""
     return asked.checked(progress.under_way() if progress.under_way is not None else None)
+
+
+def met_no_witness(result: Result) -> bool:
+    """Return whether no simulation violated the property or met its witness."""
+    return result.verdict is not Verdict.VIOLATED and not result.witness
+
+
+def simulated(request: Request, limits: Limits, runs: int) -> Outcome:
+    """Return the outcome of so many random executions, or of those that the time allows."""
+    from fencepost.encoding.concrete.simulation import simulate
+    from fencepost.encoding.formulas.traps import check_traps_of
+
+    begun = time.perf_counter()
+    check_traps_of(request.system, request.properties)
+    found = simulate(
+        request.system,
+        request.subject,
+        request.properties,
+        runs,
+        1 if limits.seed is None else limits.seed,
+        keep_on=lambda: time.perf_counter() - begun < limits.timeout - limits.gone,
+    )
+    seconds = time.perf_counter() - begun
+    results = []
+    for prop in request.properties:
+        trace, met = found.traces.get(prop.name), found.witnessing.get(prop.name, 0)
+        witnessed = f"{met or 'none'} met its witness"
+        violating = found.violating.get(prop.name, 0)
+        results.append(
+            Result(
+                prop.name,
+                Verdict.VIOLATED if trace else Verdict.UNDECIDED,
+                seconds=seconds,
+                solver=SIMULATION,
+                witness=met > 0,
+                steps=len(trace.steps) if trace else None,
+                faults=dict(trace.faults) if trace else None,
+                reason=f"{violating} of {found.count} simulations violate it; {witnessed}"
+                if trace
+                else f"{found.count} simulations of up to {found.longest} steps prove nothing; {witnessed}",
+                trace=trace,
+            )
+        )
+    return Outcome(tuple(results), seconds, False, {"simulation": seconds})

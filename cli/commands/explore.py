@@ -32,12 +32,12 @@ HINT = "give a trace that `check --traces` or an exploration wrote"
 class ExploreOptions(InstanceOptions):
     """The options of `fencepost explore`."""
 
-    group = START
-
-    file: str | None = option("--trace FILE", "Begin with a saved trace.")
-    step: int | None = option("--step N", "With --trace: begin after step N.  [default: its end]", type=STEPS)
-    port: int = option("--port N", "Port of the page.  [default: a free one]", type=PORT, default=0)
-    no_browser: bool = option("--no-browser", "Print the address of the page and open no browser.")
+    file: str | None = option("--trace FILE", "Begin with a saved trace.", START)
+    step: int | None = option(
+        "--step N", "With --trace: begin after step N.  [default: its end]", START, STEPS
+    )
+    port: int = option("--port N", "Port of the page.  [default: a free one]", START, PORT, default=0)
+    no_browser: bool = option("--no-browser", "Print the address of the page and open no browser.", START)
     timeout: float = option(
         "--timeout-per-question SECONDS",
         "Time for each question to the solver.  [default: 60]",

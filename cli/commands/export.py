@@ -5,28 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fencepost.cli.commands.export_query import QUERIES, QUERY_FORMS, write_query
-from fencepost.cli.commands.export_sweep import SWEEP_FORMS, write_row, write_sweep
 from fencepost.cli.commands.export_trace import TRACE_FORMS, replays_in, write_replays
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import property_names, protocol_names
-from fencepost.cli.options.grouped import OUTPUT, argument, grouped_command, option
+from fencepost.cli.options.grouped import OUTPUT, argument, grouped_command, option, refuse
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.old_names import new_option
-from fencepost.cli.options.protocols import asked_instance
-from fencepost.cli.options.refused import refuse
-from fencepost.cli.options.saved import source_option
+from fencepost.cli.options.protocols import asked_instance, source_option
 from fencepost.cli.options.settings import budget_option, release_option, settings_option
 from fencepost.cli.process.handover import timeout_option
-from fencepost.cli.rendering.output import FORMATS, ResultOptions
+from fencepost.cli.rendering.output import FORMATS, ResultOptions, emit
 from fencepost.cli.rendering.spec_text import instance_spec, spec_document
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.queries import Kind
 
 PROTOCOL_FORMS = (*FORMATS, *QUERY_FORMS)
+
+SWEEP_FORMS = ("text", "csv", "markdown")
+"""The forms of the results of a sweep."""
 
 FORMS = tuple(dict.fromkeys((*TRACE_FORMS, *SWEEP_FORMS, *QUERY_FORMS)))
 
@@ -42,11 +43,9 @@ QUERY, SWEEP = "Of a protocol", "Of a sweep"
 class ExportOptions(ResultOptions):
     """The options of `fencepost export`."""
 
-    group = QUERY
-
     protocol: str = argument("PROTOCOL|FILE|DIR", type=click.Path(), shell_complete=protocol_names)
     form: str = option(
-        "--format FORM", "Form of the result, one of those above.", OUTPUT, type=FORMS, default="text"
+        "--format FORM", "Form of the result, one of those above.", OUTPUT, FORMS, default="text"
     )
     names: tuple[str, ...] = option(
         "--property NAME",
@@ -62,11 +61,13 @@ class ExportOptions(ResultOptions):
     release: str | None = release_option
     budget: tuple[str, ...] = budget_option
     what: str = option(
-        "--what QUERY", f"{', '.join(QUERIES)}, or the name of an action.", default=Kind.PROPERTY.value
+        "--what QUERY", f"{', '.join(QUERIES)}, or the name of an action.", QUERY, default=Kind.PROPERTY.value
     )
-    rounds: int | None = option("--rounds R", "The number of rounds of the query.", type=ROUNDS)
+    rounds: int | None = option("--rounds R", "The number of rounds of the query.", QUERY, ROUNDS)
     folder: str | None = option(
-        "--certificate DIR", "For induction: the claims of this certificate, and the clauses found for it."
+        "--certificate DIR",
+        "For induction: the claims of this certificate, and the clauses found for it.",
+        QUERY,
     )
 
 
@@ -125,3 +126,45 @@ def _require(form: str, what: str, valid: Sequence[str]) -> None:
     """Raise BadInput for a form that this does not have."""
     if form not in valid:
         raise BadInput(f"--format {form}: {what} has no such form; valid: {', '.join(valid)}")
+
+
+if TYPE_CHECKING:
+    from fencepost.sweeps.object_store import ObjectStore
+    from fencepost.sweeps.store import Store
+
+
+def write_sweep(folder: str, form: str, output: str | None) -> ExitCode:
+    """Write the rows of a sweep in a form; undecided if some cases have no row."""
+    from fencepost.cli.rendering.sweep_matrices import SweepReport
+    from fencepost.cli.rendering.sweep_text import csv_table, markdown, text
+    from fencepost.sweeps.summary import ordered
+
+    store = _store(folder)
+    rows = store.rows()
+    missing = store.missing(rows)
+    report = SweepReport(store.manifest(), ordered(rows))
+    emit({"text": text, "csv": csv_table, "markdown": markdown}[form](report), output)
+    if missing:
+        click.echo(report.unfinished, err=True)
+    return ExitCode.UNDECIDED if missing else ExitCode.SUCCESS
+
+
+def write_row(folder: str, name: str, output: str | None) -> ExitCode:
+    """Write the counterexample of the row of that name as it was saved; raises BadInput."""
+    found = {row["id"]: row["trace"] for row in _store(folder).rows()}
+    if found.get(name) is None:
+        why = "its row has no counterexample" if name in found else "no such row"
+        raise BadInput(f"{name}: {why} in {folder}; fencepost export {folder} names them")
+    emit(found[name], output)
+    return ExitCode.SUCCESS
+
+
+def _store(folder: str) -> Store | ObjectStore:
+    from fencepost.sweeps.object_store import ObjectStore, is_address
+    from fencepost.sweeps.spark import require_arrow
+    from fencepost.sweeps.store import Store
+
+    require_arrow()
+    store = ObjectStore(folder.rstrip("/")) if is_address(folder) else Store(Path(folder))
+    store.manifest()
+    return store

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.cli.options.refused import refuse
+from fencepost.cli.options.grouped import refuse
 from fencepost.cli.options.settings import budgets
 from fencepost.cli.rendering.output import emit, write_whole
 from fencepost.encoding.engine.clauses import with_found

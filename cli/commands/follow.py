@@ -10,9 +10,8 @@ import click
 
 from fencepost.cli.commands.follow_ledgers import answer, is_own_log, json_of, text_of
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import argument, grouped_command, option
+from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
 from fencepost.cli.options.protocols import InstanceOptions
-from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_text import heading
@@ -66,29 +65,34 @@ OF_LOG = "The log"
 class FollowOptions(ResultOptions, InstanceOptions):
     """The options of `fencepost follow`."""
 
-    group = OF_LOG
-
     files: tuple[str, ...] = argument("LOG...", nargs=-1, required=True, type=click.Path())
     names: tuple[str, ...] = properties_option
     silent: tuple[str, ...] = option(
         "--silent ACTION",
         "An action that may leave no line (repeatable).  [default: those that no line names]",
+        OF_LOG,
         multiple=True,
     )
     always: tuple[str, ...] = option(
         "--logged ACTION",
         "An action that leaves a line each time, though no line may name it (repeatable).",
+        OF_LOG,
         multiple=True,
     )
     table: str | None = option(
-        "--names FILE.toml", "A table of names in the log, each with the value of the protocol that it means."
+        "--names FILE.toml",
+        "A table of names in the log, each with the value of the protocol that it means.",
+        OF_LOG,
     )
     reader: str | None = option(
-        "--reader FILE.py", "A Python file whose function events(line) turns a line of text into events."
+        "--reader FILE.py",
+        "A Python file whose function events(line) turns a line of text into events.",
+        OF_LOG,
     )
     acked: str | None = option(
         "--acked FILE",
         "Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
+        OF_LOG,
     )
     timeout: float = timeout_option()
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fencepost.cli.commands.find_invariants import find_invariants
+from fencepost.cli.commands.find_invariants import broken, find_invariants
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import InstanceOptions
-from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.search import drop_declared_option
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
-from fencepost.cli.rendering.found_invariants import broken
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.limits import Limits

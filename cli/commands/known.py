@@ -15,8 +15,7 @@ from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names, release_names
-from fencepost.cli.options.grouped import argument, grouped_command, option
-from fencepost.cli.options.refused import refuse
+from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
 from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
 from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed

@@ -22,21 +22,19 @@ if TYPE_CHECKING:
 class QuorumOptions(ResultOptions, SizesOptions):
     """The options of `fencepost quorum`."""
 
-    group = PLACEMENT
-
     files: tuple[str, ...] = files_option("a broker.conf or Helm values")
     racks: str | None = option(
-        "--racks RACKS", "Bookies in each rack (2,1,1), or the rack of each position (a,b,a)."
+        "--racks RACKS", "Bookies in each rack (2,1,1), or the rack of each position (a,b,a).", PLACEMENT
     )
-    min_racks: int | None = option("--min-racks N", "minNumRacksPerWriteQuorum.", type=SIZE)
+    min_racks: int | None = option("--min-racks N", "minNumRacksPerWriteQuorum.", PLACEMENT, SIZE)
     enforce_min_racks: bool | None = option(
-        "--enforce-min-racks", "enforceMinNumRacksPerWriteQuorum is on.", default=None
+        "--enforce-min-racks", "enforceMinNumRacksPerWriteQuorum is on.", PLACEMENT, default=None
     )
     delay_ensemble_change: bool | None = option(
-        "--delay-ensemble-change", "delayEnsembleChange is on.", default=None
+        "--delay-ensemble-change", "delayEnsembleChange is on.", PLACEMENT, default=None
     )
     opportunistic_striping: bool | None = option(
-        "--opportunistic-striping", "opportunisticStriping is on.", default=None
+        "--opportunistic-striping", "opportunisticStriping is on.", PLACEMENT, default=None
     )
 
 

@@ -15,10 +15,8 @@ START = "Start"
 class ServeOptions(Options):
     """The options of `fencepost serve`."""
 
-    group = START
-
-    folder: str | None = option("--folder DIR", "Read files in this folder only.  [default: no files]")
-    allow_run: bool = option("--allow-run", "Run Python files of the folder as protocols.")
+    folder: str | None = option("--folder DIR", "Read files in this folder only.  [default: no files]", START)
+    allow_run: bool = option("--allow-run", "Run Python files of the folder as protocols.", START)
     seconds: float = option(
         "--timeout-per-question SECONDS",
         "Time for each command of a question.  [default: 120]",

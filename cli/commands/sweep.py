@@ -12,7 +12,7 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import LIMITS, OUTPUT, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
-from fencepost.cli.options.saved import own_protocol, source_option
+from fencepost.cli.options.protocols import own_protocol, source_option
 from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit

@@ -1,4 +1,4 @@
-"""Help in parts: an example for each command, and its options under headings."""
+"""The options of a command: their declaration, the help in parts, and those that mean nothing together."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from fencepost.cli.options.old_names import new_option
-from fencepost.encoding.errors import did_you_mean
+from fencepost.encoding.errors import BadInput, did_you_mean
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -57,18 +58,18 @@ class GroupedOption(click.Option):
 class Declared:
     """A parameter of a command, as the class of its options declares it."""
 
-    parameter: Callable[[str, str], click.Parameter]
-    """Return the parameter of that name, in that group unless it names another one."""
+    parameter: Callable[[str], click.Parameter]
+    """Return the parameter of that name."""
 
 
 PATHS = {"FILE", "FILE.py", "FILE.toml", "DIR", "LIB"}
 """The names of values that are paths, which shells complete."""
 
 
-def option(form: str, help: str, group: str | None = None, type: Any = None, **rest: Any) -> Any:
+def option(form: str, help: str, group: str = SEARCH, type: Any = None, **rest: Any) -> Any:
     """Return an option, written as in the help: `-o, --output FILE`. It is a flag if it takes no value.
 
-    Without a group it is in the one of its class. A collection as its type has the values to choose from. The help shows the default, unless its text
+    A collection as its type has the values to choose from. The help shows the default, unless its text
     says it.
     """
     words = form.replace(",", "").split()
@@ -81,24 +82,19 @@ def option(form: str, help: str, group: str | None = None, type: Any = None, **r
     elif isinstance(type, Iterable):
         type = Choice([str(value) for value in type])
 
-    def parameter(name: str, usual: str) -> click.Parameter:
-        return GroupedOption(
-            [*names, name], help=help, group=group or usual, type=type, show_default=shown, **rest
-        )
+    def parameter(name: str) -> click.Parameter:
+        return GroupedOption([*names, name], help=help, group=group, type=type, show_default=shown, **rest)
 
     return Declared(parameter)
 
 
 def argument(form: str, **rest: Any) -> Any:
     """Return an argument, written as in the help."""
-    return Declared(lambda name, _: click.Argument([name], metavar=form, **rest))
+    return Declared(lambda name: click.Argument([name], metavar=form, **rest))
 
 
 class Options:
     """The arguments and options of a command. A class declares them as attributes; an object has values."""
-
-    group = SEARCH
-    """The heading of the options that name no group."""
 
     def __init__(self, **values: Any) -> None:
         """Make the options with the values that the command line gives."""
@@ -111,13 +107,10 @@ class Options:
     @classmethod
     def parameters(cls) -> list[click.Parameter]:
         """Return the parameters in the order of their declarations, those of base classes first."""
-        found: dict[str, click.Parameter] = {}
+        declared: dict[str, Declared] = {}
         for base in reversed(cls.__mro__):
-            declared = {name: one for name, one in vars(base).items() if isinstance(one, Declared)}
-            found |= {
-                name: one.parameter(name, getattr(base, "group", SEARCH)) for name, one in declared.items()
-            }
-        return list(found.values())
+            declared |= {name: one for name, one in vars(base).items() if isinstance(one, Declared)}
+        return [one.parameter(name) for name, one in declared.items()]
 
 
 class GroupedCommand(click.Command):
@@ -168,3 +161,19 @@ def grouped_command(example: str) -> Callable[[Callable[[Any], int | None]], Gro
         )
 
     return made
+
+
+def refuse(what: str, *names: str) -> None:
+    """Raise BadInput if one of these parameters of the command was given; none means anything with `what`."""
+    context = click.get_current_context()
+    parameters = {parameter.name: parameter for parameter in context.command.params}
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise BadInput(f"{_as_written(parameters[name])}: not with {what}; leave it out")
+
+
+def _as_written(parameter: click.Parameter) -> str:
+    """Return an option or an argument as the help writes it."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.human_readable_name

@@ -11,18 +11,19 @@ from fencepost.cli.options.numbers import SIZE
 class SizesOptions(Options):
     """The options of a command about a configuration."""
 
-    group = CONFIGURATION
-
     ensemble: int | None = option(
-        "-e, --ensemble, --bookkeeper-ensemble E", "Bookies in an ensemble.", type=SIZE
+        "-e, --ensemble, --bookkeeper-ensemble E", "Bookies in an ensemble.", CONFIGURATION, SIZE
     )
     write_quorum: int | None = option(
-        "-w, --write-quorum, --bookkeeper-write-quorum WQ", "Bookies that an entry is sent to.", type=SIZE
+        "-w, --write-quorum, --bookkeeper-write-quorum WQ",
+        "Bookies that an entry is sent to.",
+        CONFIGURATION,
+        SIZE,
     )
     ack_quorum: int | None = option(
-        "-a, --ack-quorum, --bookkeeper-ack-quorum AQ", "Acks that complete an add.", type=SIZE
+        "-a, --ack-quorum, --bookkeeper-ack-quorum AQ", "Acks that complete an add.", CONFIGURATION, SIZE
     )
-    bookies: int | None = option("-n, --bookies N", "Writable bookies.", type=SIZE)
+    bookies: int | None = option("-n, --bookies N", "Writable bookies.", CONFIGURATION, SIZE)
 
 
 def files_option(what: str) -> Any:

@@ -258,13 +258,11 @@ KNOWN = "known"
 class Wanted(ResultOptions, InstanceOptions):
     """The options that decide on the report and the exit code."""
 
-    group = OUTPUT
-
     form: str = counterexample_form_option
     traces: str | None = traces_option
     sarif: str | None = sarif_option
     certificates: str | None = option(
-        "--certificates DIR", "Write a certificate of what is proved to this folder, new or empty."
+        "--certificates DIR", "Write a certificate of what is proved to this folder, new or empty.", OUTPUT
     )
     expect: str | None = option(
         "--expect VERDICT",
