@@ -20,7 +20,7 @@ from fencepost.cli.options.search import jobs_option, memory_option, verbose_opt
 from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
+from fencepost.cli.rendering.check_documents import KNOWN_BUGS
 from fencepost.cli.rendering.check_text import sentence, text_width
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.mend_text import difference_of_rules, require_mends, shown
@@ -328,25 +328,5 @@ NUMBERS = ("steps", "seconds")
 """The columns that are aligned to the right."""
 
 
-# JSON.
-
-
 def _json(report: KnownReport) -> dict[str, object]:
-    results = [_object(row) for row in report.rows]
-    return k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
-
-
-def _object(row: KnownRow) -> dict[str, object]:
-    known, run, result = row.run.known, row.run, row.result
-    return k.from_record(
-        RUN,
-        known,
-        bug=known.name,
-        sentence=known.wrong,
-        value=run.value,
-        with_bug=run.with_bug,
-        expected=run,
-        found=result,
-        as_expected=row.as_expected,
-        seconds=result.seconds,
-    )
+    return k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=report.rows)

@@ -173,14 +173,15 @@ def summary(results: list[LemmaResult], seconds: float, asked: int, cut_short: s
 
 
 VERDICT = k.among(("proved", "holds", "refuted", "vacuous", "undecided"), "the verdict")
+REASON = replace(k.null(k.text("why it is undecided")), written=lambda reason: reason or None)
 OBLIGATION = k.keys(
     name=k.text("the name of the proof obligation"),
     sentence=k.text("what it says"),
-    verdict=VERDICT,
+    verdict=VERDICT.of("answer"),
     solver=k.text("the solver that decided it"),
     confirmed=k.text("how another solver confirmed it"),
     seconds=k.seconds("seconds for the proof obligation"),
-    reason=k.null(k.text("why it is undecided")),
+    reason=REASON,
 )
 EXAMPLE = k.keys(
     configuration=k.text("the configuration"),
@@ -189,7 +190,7 @@ EXAMPLE = k.keys(
     steps=k.texts("the steps, if it is an execution"),
 )
 LEMMA = k.keys(
-    lemma=k.text("the name of the lemma"),
+    lemma=k.text("the name of the lemma").of("name"),
     sentence=k.text("what it says"),
     statement=k.text("the same as a formula"),
     expected=replace(VERDICT, meaning="the verdict that the theory says"),
@@ -197,9 +198,9 @@ LEMMA = k.keys(
     basis=k.text("how it was decided"),
     confirmed=k.text("how that was confirmed"),
     seconds=k.seconds("seconds for the lemma"),
-    reason=k.null(k.text("why it is undecided")),
-    counterexample=k.null(k.one(EXAMPLE, "the counterexample"), "unless it is refuted"),
-    proof_obligations=k.many(OBLIGATION, "the proof obligations for all sizes"),
+    reason=REASON,
+    counterexample=k.null(k.one(EXAMPLE, "the counterexample"), "unless it is refuted").of("example"),
+    proof_obligations=k.many(OBLIGATION, "the proof obligations for all sizes").of("obligations"),
 )
 LEMMAS = k.document(
     "fencepost.prove/2",
@@ -215,25 +216,12 @@ def object_of(
     results: list[LemmaResult], verdict: str, up_to: int, seconds: float, cut_short: str | None
 ) -> dict[str, Any]:
     """Return the JSON object, of the schema `fencepost.prove/2`."""
-    content = {
-        "up_to": up_to,
-        "as_expected": verdict == "proved",
-        "results": [_lemma_object(result) for result in results],
-        "reason": cut_short,
-        "seconds": round(seconds, 3),
-    }
-    return k.headed(LEMMAS, content)
-
-
-def _lemma_object(result: LemmaResult) -> dict[str, Any]:
     return k.from_record(
-        LEMMA,
-        result,
-        lemma=result.name,
-        reason=result.reason or None,
-        counterexample=result.example,
-        proof_obligations=[
-            k.from_record(OBLIGATION, settled, verdict=settled.answer, reason=settled.reason or None)
-            for settled in result.obligations
-        ],
+        LEMMAS,
+        None,
+        up_to=up_to,
+        as_expected=verdict == "proved",
+        results=results,
+        reason=cut_short,
+        seconds=seconds,
     )

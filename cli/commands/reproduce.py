@@ -22,7 +22,6 @@ from fencepost.cli.rendering.reproduction import (
     SETTING,
     as_json,
     as_text,
-    setting_object,
     spoken,
     with_observations,
 )
@@ -263,20 +262,16 @@ def _text(cells: Sequence[Cell]) -> str:
 CELL = k.keys(
     bug=k.text("the name of the bug"),
     **SETTING,
-    cell=k.among((mark.value for mark in Mark), "what became of the bug on this release"),
+    cell=k.among((mark.value for mark in Mark), "what became of the bug on this release").of("mark"),
     why=k.text("where, or why not"),
-    has_it=k.flag("the release has the bug, by the table of releases"),
+    has_it=k.flag("the release has the bug, by the table of releases").of("expected"),
     as_expected=k.null(k.flag("the cell is as it was seen before"), "if it could not be run"),
 )
 MATRIX = k.document("fencepost.releases/1", cells=k.many(CELL, "a cell for each bug and release"))
 
 
 def _json(cells: Sequence[Cell]) -> dict[str, Any]:
-    rows = [
-        k.from_record(CELL, c, **setting_object(c.setting), cell=c.mark.value, has_it=c.expected)
-        for c in cells
-    ]
-    return k.from_record(MATRIX, None, cells=rows)
+    return k.from_record(MATRIX, None, cells=cells)
 
 
 def _exit_code(cells: Sequence[Cell]) -> ExitCode:

@@ -47,13 +47,17 @@ NOTICE = k.keys(
     steps=k.null(k.whole("steps of the counterexample, which was replayed", 0), "unless violated"),
 )
 MUTANT = k.keys(
-    action=k.text("the name of the action, with an index set if another one has that name"),
-    part=k.among(PARTS, "the part of the text that is changed"),
-    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1),
-    of=k.whole("how many there are", 1),
-    text=k.text("the part as its author wrote it"),
-    change=k.text("the change: left out, skipped, always applies, or what becomes what"),
-    place=k.text("the file and the line of the text; empty if they are not known"),
+    action=k.text("the name of the action, with an index set if another one has that name").of(
+        "mutant.action"
+    ),
+    part=k.among(PARTS, "the part of the text that is changed").of("mutant.part"),
+    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1).of(
+        "mutant.position"
+    ),
+    of=k.whole("how many there are", 1).of("mutant.of"),
+    text=k.text("the part as its author wrote it").of("mutant.text"),
+    change=k.text("the change: left out, skipped, always applies, or what becomes what").of("mutant.change"),
+    place=k.text("the file and the line of the text; empty if they are not known").of("mutant.place"),
     outcome=k.among((o.value for o in MutantOutcome), "whether something notices the change"),
     noticed_by=k.many(NOTICE, "the properties that notice it; none if the engine refuses the system"),
     reason=k.null(k.text("why, if no property notices it")),
@@ -284,15 +288,11 @@ class WeakenReport:
             **self.instance.subject.to_json(),
             unchanged={result.property: result.verdict.value for result in results},
             mutants=[
-                k.from_record(MUTANT, found, **_part(found.mutant), accepted=self.accepted.get(found.mutant))
+                k.from_record(MUTANT, found, accepted=self.accepted.get(found.mutant))
                 for found in self.listed
             ],
             seconds=elapsed(),
         )
-
-
-def _part(mutant: Mutant) -> dict[str, object]:
-    return {name: value for name, value in vars(mutant).items() if name != "schema"}
 
 
 def _counts(findings: Sequence[MutantFinding]) -> str:

@@ -100,8 +100,8 @@ def _seen(bug: Bug) -> str:
 
 UNLESS = k.keys(since=k.text("a release"), set=k.text("what must be set for the bug to be gone since then"))
 BUG = k.keys(
-    bug=k.text("the name of the bug, as known takes it"),
-    sentence=k.text("what goes wrong"),
+    bug=k.text("the name of the bug, as known takes it").of("name"),
+    sentence=k.text("what goes wrong").of("wrong"),
     source=k.text("where it was reported and mended"),
     affected=k.texts("the releases that have it, or may have it, depending on what is set up"),
     needs=k.texts("what it needs of a setup, in words such as: journal off"),
@@ -110,14 +110,14 @@ BUG = k.keys(
     seen=k.table(str, "by release, what became of it on real bookies, where it could be driven"),
 )
 LOSS = k.keys(
-    loss=k.text("the issue or pull request that names the loss"),
-    sentence=k.text("what is lost, and when"),
-    needs=k.texts("what it needs of a setup, in words such as: several journalDirectories"),
+    loss=k.text("the issue or pull request that names the loss").of("name"),
+    sentence=k.text("what is lost, and when").of("loses"),
+    needs=k.texts("what it needs of a setup, in words such as: several journalDirectories").of("conditions"),
     level=k.among(LEVELS, "the events that it needs"),
     action=k.text("what can be done and checked in production"),
     source=k.text("the public address"),
     read=k.among(("code", "notes"), "the origin of the range of releases: the public source, or a report"),
-    affected=k.texts("the releases that have it"),
+    affected=k.texts("the releases that have it").of("releases"),
     fixed=k.texts("the first release of each line with the fix; none if the newest has the fault"),
 )
 IN_RELEASES = k.document(
@@ -143,8 +143,6 @@ def _bug(bug: Bug) -> dict[str, object]:
     return k.from_record(
         BUG,
         bug[0],
-        bug=bug[0].name,
-        sentence=bug[0].wrong,
         affected=affected(bug),
         needs=needs(bug),
         mended=mended(bug),
@@ -154,9 +152,7 @@ def _bug(bug: Bug) -> dict[str, object]:
 
 
 def _public(loss: Loss) -> dict[str, object]:
-    named = {"loss": loss.name, "sentence": loss.loses, "needs": loss.conditions}
-    named["action"] = action_of(loss, loss.releases[-1])
-    return k.from_record(LOSS, loss, **named, affected=loss.releases, fixed=_fixed(loss))
+    return k.from_record(LOSS, loss, action=action_of(loss, loss.releases[-1]), fixed=_fixed(loss))
 
 
 # One release.
