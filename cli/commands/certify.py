@@ -202,18 +202,18 @@ FOUND = "the clauses that were found and are proved together with the claims"
 CERTIFIED = k.document(
     "fencepost.certified/3",
     **SUBJECT,
-    unmodelled=k.UNMODELLED,
-    budgets=MANIFEST_KEYS["budgets"],
-    claims=MANIFEST_KEYS["claims"],
+    unmodelled=k.UNMODELLED.of("instance.unmodelled"),
+    budgets=MANIFEST_KEYS["budgets"].of("manifest.budgets"),
+    claims=MANIFEST_KEYS["claims"].of("manifest.claims"),
     found=k.many(CLAUSE_WITH_TEXT, FOUND),
     liveness=k.many(
         LIVE_CLAIM | k.keys(found=k.many(CLAUSE_WITH_TEXT, FOUND)),
         "what is claimed of liveness: by which monitored system, and its claim",
     ),
-    drop_declared=MANIFEST_KEYS["drop_declared"],
+    drop_declared=MANIFEST_KEYS["drop_declared"].of("manifest.drop_declared"),
     certified=k.null(k.flag("everything that the claims need stands"), "if that is not known"),
     reason=k.null(k.text("which part was rejected, and where; or why it is not known")),
-    parts=k.many(CHECKED, "the parts that stand, in the order in which they were checked"),
+    parts=k.many(CHECKED, "the parts that stand, in the order in which they were checked").of("checked"),
     seconds=k.seconds("seconds for everything"),
 )
 
@@ -222,13 +222,10 @@ def _json(report: CertifyReport) -> dict[str, object]:
     found = report.manifest
     return k.from_record(
         CERTIFIED,
-        found,
+        report,
         **found.subject.to_json(),
-        unmodelled=report.instance.unmodelled,
         found=found_json(found.found),
         liveness=[{**live.to_json(), "found": found_json(live.found)} for live in found.liveness],
         certified=None if report.undecided is not None else report.rejected is None,
         reason=report.undecided or report.rejected,
-        parts=report.checked,
-        seconds=report.seconds,
     )

@@ -252,12 +252,8 @@ def run_freely(asked: ConformOptions, protocol: str, settings: Mapping[str, Any]
     return JudgedRuns(found, asked.runs)
 
 
-def _free_text(judged: JudgedRuns) -> str:
-    """Return the result as lines."""
-    return "\n".join(_lines(judged.found, judged.failed))
-
-
-def _lines(found: FreeRuns, failed: str | None) -> Iterator[str]:
+def _free_text(judged: JudgedRuns) -> Iterator[str]:
+    found, failed = judged.found, judged.failed
     runs, fit, undecided = len(found.answers), found.named(Fit.EXECUTION), found.named(Fit.UNDECIDED)
     departures = found.named(Fit.NONE)
     yield (

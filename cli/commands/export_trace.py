@@ -126,7 +126,9 @@ def _text(replay: Replay) -> str:
 
 
 REPLAY = k.keys(
-    property=k.text("the property that the trace violates, or path for a path from the explorer"),
+    property=k.text("the property that the trace violates, or path for a path from the explorer").of(
+        "prop.name"
+    ),
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
     trace=k.either(
@@ -147,7 +149,7 @@ def _object(replay: Replay) -> dict[str, Any]:
         trace = found.trace.to_path_json() if replay.is_path else found.trace.to_json()
         false_because = None if replay.is_path else found.false_because.to_json()
     seen = {"replays": found is not None, "trace": trace, "false_because": false_because}
-    return k.from_record(REPLAY, replay, property=replay.prop.name, **seen)
+    return k.from_record(REPLAY, replay, **seen)
 
 
 def _say_failed(replays: Sequence[Replay]) -> None:

@@ -123,7 +123,7 @@ def command(asked: FollowOptions) -> int:
     observed = observed_terms(ledger) if isinstance(ledger, Ledger) else {}
     limits = asked.timeout - elapsed(), asked.always, observed
     found = follow(instance, logs, asked.silent, properties, *limits)
-    asked.show(found, lambda found: "\n".join(_lines(found)), _json)
+    asked.show(found, _lines, _json)
     return exit_code(found)
 
 

@@ -103,12 +103,8 @@ def answer(
     return LedgerAnswers(log, instance, fitting, model, release)
 
 
-def text_of(found: LedgerAnswers) -> str:
-    """Return the answer as lines."""
-    return "\n".join(_lines(found))
-
-
-def _lines(found: LedgerAnswers) -> Iterator[str]:
+def text_of(found: LedgerAnswers) -> Iterator[str]:
+    """Yield the answer as lines."""
     quiet = [one for one, findings in found.ledgers if findings[0].kind is FindingKind.NOTHING]
     for one, findings in found.ledgers:
         if one not in quiet[MOST_LISTED:]:

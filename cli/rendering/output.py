@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,10 +71,17 @@ class ResultOptions(Options):
     output: str | None = output_option
 
     def show(
-        self, result: Found, text: Callable[[Found], str], document: Callable[[Found], Mapping[str, Any]]
+        self,
+        result: Found,
+        text: Callable[[Found], str | Iterable[str]],
+        document: Callable[[Found], Mapping[str, Any]],
     ) -> None:
-        """Print a result, or write it to the file, as text or as a document."""
-        emit(document(result) if self.form == "json" else text(result), self.output)
+        """Print a result, or write it to the file, as a document or as text, which may be made of lines."""
+        if self.form == "json":
+            emit(document(result), self.output)
+        else:
+            told = text(result)
+            emit(told if isinstance(told, str) else "\n".join(told), self.output)
 
 
 Result = str | Mapping[str, Any]
