@@ -109,18 +109,12 @@ def command(asked: ConformOptions) -> int:
         ground = grounds(asked.protocol, given, asked.storage, lib.release)
         setting_here = setting_of(lib, asked.storage)
         found = Conformance(setting_here, asked.protocol, asked.seed, asked.runs, fired=none_fired(ground))
-        _taken(found, ground, lib, asked.timeout, asked.log)
+        _taken(found, ground, lib, asked)
     asked.show(found, as_text, as_json)
     return _exit_code(found)
 
 
-def _taken(
-    found: Conformance,
-    ground: Sequence[Ground],
-    lib: Library,
-    timeout: float,
-    log: Path | None,
-) -> None:
+def _taken(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
     """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
     transcript = file_of(TRANSCRIPT)
@@ -129,10 +123,10 @@ def _taken(
         if transcript is not None:
             kept.append(RecordedRun(ground, run, tuple(lines)))
 
-    ends = time.monotonic() + timeout - elapsed()
+    ends = time.monotonic() + asked.timeout - elapsed()
     with (
         StatusLine(f"BookKeeper {found.setting.release} starts") as status,
-        driven(found, ground, lib, log) as session,
+        driven(found, ground, lib, asked.log) as session,
     ):
         begun = time.monotonic()
         try:

@@ -103,20 +103,15 @@ def command(asked: ProveOptions) -> int:
         say(last + "\n")
     else:
         emit("\n".join([*(text_of(r, detailed) for r in results), last]), asked.output)
-    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else EXITS[verdict]
 
 
 SLOW = 1.0
 """The seconds after the time-out in which a solver may still report it, before it is ended."""
 
 
-def exit_code(verdict: str) -> ExitCode:
-    """Return the exit code of the worst outcome."""
-    return {
-        "proved": ExitCode.SUCCESS,
-        "refuted": ExitCode.VIOLATED,
-        "undecided": ExitCode.UNDECIDED,
-    }[verdict]
+EXITS = {"proved": ExitCode.SUCCESS, "refuted": ExitCode.VIOLATED, "undecided": ExitCode.UNDECIDED}
+"""The exit code of the worst outcome."""
 
 
 def text_of(result: LemmaResult, detailed: bool) -> str:
