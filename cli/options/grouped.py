@@ -8,12 +8,9 @@ from typing import Any, get_type_hints
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from fencepost.cli.options.old_names import new_option
 from fencepost.encoding.errors import BadInput, did_you_mean
-
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 INSTANCE = "Instance"
 CONFIGURATION = "Configuration"
@@ -140,11 +137,10 @@ class GroupedCommand(click.Command):
                 groups.setdefault(getattr(parameter, "group", HELP), []).append(record)
         names = [name for records in groups.values() for name, _ in records]
         width = max(len(name) for name in names if len(name) <= NAMES)
-        for group, records in sorted(
-            groups.items(), key=lambda one: LAST.index(one[0]) if one[0] in LAST else -1
-        ):
+        for group in sorted(groups, key=lambda group: LAST.index(group) if group in LAST else -1):
+            rows = [(f"{name:{width}}", text) for name, text in groups[group]]
             with formatter.section(group):
-                formatter.write_dl([(f"{name:{width}}", text) for name, text in records], col_max=NAMES)
+                formatter.write_dl(rows, col_max=NAMES)
 
 
 def grouped_command(example: str) -> Callable[[Callable[[Any], int | None]], GroupedCommand]:
