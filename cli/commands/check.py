@@ -153,7 +153,7 @@ def command(asked: CheckOptions) -> int:
     """
     alone = _alone(asked.engines)
     if alone == STATES:
-        return count(asked)
+        return count(asked, asked.names, asked.symmetry, asked.timeout, asked.memory)
     made = settings_of(asked.settings)
     without_clauses = asked.certificates is None and asked.since is None
     limits = Limits(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import elapsed
 from fencepost.cli.process.listener import INTERRUPTED, listen
+from fencepost.cli.rendering.check_report import Wanted
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.output import FORMATS
@@ -22,9 +23,6 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
-
-if TYPE_CHECKING:
-    from fencepost.cli.commands.check import CheckOptions
 
 Counted = tuple[Instance, StateCount, str | None]
 """An instance, what was counted, and why not all was, if it was not."""
@@ -45,20 +43,20 @@ COUNT_OF_STATES = k.document(
 )
 
 
-def count(asked: CheckOptions) -> int:
+def count(asked: Wanted, names: Sequence[str], symmetry: bool, timeout: float, memory: float | None) -> int:
     """Count states, actions and witnesses, and print them. Return 0 if all states were counted, else 3."""
     if asked.form not in FORMATS:
         raise BadInput(f"--format {asked.form}: --engine states finds none; valid: {', '.join(FORMATS)}")
     instance = asked.instance()
-    properties = instance.properties(*asked.names)
+    properties = instance.properties(*names)
     sent_at_most_once(instance.system)
-    given = instance.system, properties, asked.symmetry, None
-    worker = Worker("count", count_states, *given, gib=asked.memory)
+    given = instance.system, properties, symmetry, None
+    worker = Worker("count", count_states, *given, gib=memory)
     progress = CountProgress()
     with progress:
-        reason = listen(worker, asked.timeout, progress.hear)
+        reason = listen(worker, timeout, progress.hear)
     if reason is None and progress.ended is not None:
-        reason = reason_of(progress.ended, "count", asked.memory)
+        reason = reason_of(progress.ended, "count", memory)
     asked.show((instance, progress.counted, reason), _text, _json)
     code = ExitCode.SUCCESS if reason is None else ExitCode.UNDECIDED
     return ExitCode.INTERRUPTED if reason == INTERRUPTED else code

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.cli.commands.find_invariants import discovered_text
+from fencepost.cli.commands.invariants import discovered_text
 from fencepost.cli.main import run
 from fencepost.encoding.lifting.report import Discovered
 from support import lost_mail
