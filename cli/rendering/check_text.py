@@ -104,6 +104,7 @@ FAULTS = {
     "restarts": ("restart", "restarts"),
     "power_losses": ("loss of power", "losses of power"),
     "failed_flushes": ("failed flush", "failed flushes"),
+    "full_disks": ("full disk", "full disks"),
     "disks": ("lost disk", "lost disks"),
     "stops": ("stop", "stops"),
     "sessions": ("lost session", "lost sessions"),

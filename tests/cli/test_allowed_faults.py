@@ -13,7 +13,7 @@ from fencepost.encoding.language.protocol import load
 from fencepost.properties.catalogue import find
 
 LACKING = (
-    "without silent bookies, crashes, restarts, losses of power, failed flushes, lost disks "
+    "without silent bookies, crashes, restarts, losses of power, failed flushes, full disks, lost disks "
     "or re-imaged bookies"
 )
 
@@ -26,7 +26,7 @@ LACKING = (
             "bookkeeper-no-journal",
             {"crashes": "2"},
             "with any number of lost or late messages and at most 2 crashes; without silent bookies, "
-            + "restarts, losses of power, failed flushes, lost disks or re-imaged bookies",
+            + "restarts, losses of power, failed flushes, full disks, lost disks or re-imaged bookies",
         ),
         ("verified-log-02", {}, "with any number of lost or late messages and at most 1 crash"),
         ("verified-log-01", {}, "without crashes"),

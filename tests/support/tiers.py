@@ -125,12 +125,21 @@ def cpu_seconds() -> float:
 
 
 class Recorder:
-    """A plugin of a run in one process: it measures each case that passes, and writes the file at the end."""
+    """A plugin of a run in one process: it measures each case that passes, and writes the file at the end.
+
+    The seconds of a case are those of its call and of its setup. A fixture that the cases of a file share
+    is set up once. It counts in each of these cases if it alone takes over the limit of the tier `long`, as
+    none of them can run without it. A fixture of the whole run, such as Spark, counts in no case.
+    """
 
     def __init__(self, file: Path, clock: Callable[[], float] = cpu_seconds) -> None:
         self.file = file
         self.clock = clock
         self.measured: dict[str, float] = {}
+        self.shared: dict[tuple[str, str], float] = {}
+        """The most seconds of each shared fixture that counts, by the place and the name of its definition."""
+        self.setup = self.uncounted = 0.0
+        """Of this case: the seconds of its setup that count, and those spent on shared fixtures."""
         self.collected: set[str] | None = None
         """All cases of the suite; None if this process has not collected all of them."""
 
@@ -141,11 +150,38 @@ class Recorder:
             self.collected = {name(item.nodeid) for item in items}
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        """Note the seconds of a fixture that cases share."""
+        began, uncounted = self.clock(), self.uncounted
+        result = yield
+        if fixturedef.scope != "function":
+            seconds = self.clock() - began
+            self.uncounted = uncounted + seconds
+            if fixturedef.scope != "session" and seconds > LIMITS["long"]:
+                place = (fixturedef.baseid, fixturedef.argname)
+                self.shared[place] = max(seconds, self.shared.get(place, 0))
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Note the seconds of the fixtures of a case, and those of a shared one that takes long."""
+        began, self.uncounted = self.clock(), 0.0
+        result = yield
+        names = getattr(item, "fixturenames", ())
+        long = (
+            seconds
+            for (place, fixture), seconds in self.shared.items()
+            if fixture in names and item.nodeid.startswith(place)
+        )
+        self.setup = self.clock() - began - self.uncounted + sum(long)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Note the seconds of a case that passes, without those of its fixtures."""
+        """Note the seconds of a case that passes."""
         began = self.clock()
         result = yield  # raises what the case raises
-        self.measured[name(item.nodeid)] = self.clock() - began
+        self.measured[name(item.nodeid)] = self.setup + self.clock() - began
         return result
 
     def pytest_sessionfinish(self) -> None:

@@ -225,6 +225,42 @@ def test_a_recording_of_one_case_changes_no_other_line(suite: Path, pytester: py
     assert read(suite) == DURATIONS | {"test_a.py::test_quick": 60}
 
 
+FIXTURES = """
+import conftest
+import pytest
+
+def spend(seconds):
+    conftest.passed += seconds
+
+@pytest.fixture(scope="session")
+def machine(): spend(40)
+
+@pytest.fixture(scope="module")
+def answers(machine): spend(7)
+
+@pytest.fixture(scope="module")
+def grid(): spend(1.5)
+
+@pytest.fixture
+def own(): spend(0.4)
+
+def test_first(answers, grid): pass
+def test_second(answers, own): pass
+def test_third(grid): pass
+def test_fourth(machine, own): pass
+def test_quick(): pass
+"""
+
+
+def test_a_record_counts_the_setup_of_its_case(suite: Path, pytester: pytest.Pytester) -> None:
+    """Over 2 s, a fixture that cases share counts in each of them. Spark and the browser count in none."""
+    pytester.makepyfile(test_a=FIXTURES)
+    write(suite, {})
+    assert len(cases_run(pytester, "--record-durations")) == 5
+    recorded = {"first": 10, "second": 10, "fourth": 0.5, "quick": 60}
+    assert read(suite) == {f"test_a.py::test_{case}": seconds for case, seconds in recorded.items()}
+
+
 MOST = 550
 """The most CPU seconds that the records of `make test` may come to: under eight minutes on two cores."""
 

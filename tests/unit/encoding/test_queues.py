@@ -280,7 +280,14 @@ def test_there_are_as_many_states(options: Options) -> None:
 @pytest.mark.parametrize("engine", ["rounds", "ic3"])
 @pytest.mark.parametrize("options", ALL[::5], ids=str)
 def test_every_engine_says_what_the_queues_say(options: Options, engine: str) -> None:
-    assert found_by(options, engine) == truth(options)[1]
+    """IC3 finds an execution for each claim that fails, though not always the shortest one."""
+    found, fewest = found_by(options, engine), truth(options)[1]
+    assert isinstance(found, dict), found
+    if engine == "ic3":
+        assert [name for name in found if found[name] is None] == [name for name in fewest if fewest[name] is None]
+        assert all((found[name] or 0) >= (fewest[name] or 0) for name in fewest)
+    else:
+        assert found == fewest
 
 
 # Planted mistakes.
