@@ -9,8 +9,8 @@ import math
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -201,16 +201,24 @@ def of_sweep(folder: Path) -> Iterator[Document]:
 # The documents that the commands write.
 
 
+@contextmanager
+def _in_folder(folder: Path) -> Iterator[pytest.MonkeyPatch]:
+    """Let the commands write to a folder, and know two bugs, of which one has no mend."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
+        patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
+        yield patch
+
+
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     """Yield documents of every format, as the commands write them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("formats"))
-        unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
-        patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
+    with _in_folder(tmp_path_factory.mktemp("formats")) as patch:
         yield [
             *_checks(),
-            *_traces(),
+            *_more_checks(),
+            *_long_checks(),
             *_logs(),
             *_certificates(),
             *_lists(),
@@ -252,37 +260,40 @@ def _checks() -> Found:
         output("check", EXAMPLE, "--set", "fence=yes"),
         output("check", ENDLESS),
         output("check", EXAMPLE, "--bound", "3"),
-        output("check", *SHIPPED, "--release", "4.13.0"),
         output("check", EXAMPLE, "--engine", "simulation", "--runs", "5", "--set", "fence=yes"),
         output("check", EXAMPLE, "--certificates", "none"),
         output(*lossy[:2], *lossy[4:], "--engine", "ic3", "--budget", "lost=0", "--jobs", "1"),
-        output(
-            "check",
-            "bookkeeper-4.13",
-            "--engine",
-            "simulation",
-            "--property",
-            "valid-fragments",
-            "--runs",
-            "5",
-        ),
-        output("check", COMMIT, "--engine", "enumeration", "--set", "participants=6"),
-        output("check", COMMIT, "--engine", "states", "--symmetry"),
-        output("check", COMMIT, "--engine", "states", "--set", "participants=9", "--timeout", "0.5"),
-        output("weaken", LOCK, "--set", "storage=checks", "--accepted", _survivors()),
-        output("weaken", LOCK),
-        output("known"),
-        output("known", "--timeout", "0.01"),
-        output("check", _flips(), "--engine", "ic3"),
-        output("check", DEKKER, "--property", "nobody-starves", "--set", "both=insist"),
     ]
-    name, stopped = found[8]
+    name, stopped = found[-1]
     assert stopped["results"][0]["verdict"] == "undecided"
     for reached in (Reached(), Reached(longer=2, frames=3, clauses=5, states=9, steps=2, memory=2**20)):
         document = copy.deepcopy(stopped)
         document["results"][0] |= {"reached": keys.from_record(REACHED, reached)}
         found.append((name, document))
-    return found
+    return [*found, *_traces()]
+
+
+def _more_checks() -> Found:
+    """Return the documents of other engines, of other examples and of presets."""
+    simulated = ["check", "bookkeeper-4.13", "--property", "valid-fragments"]
+    return [
+        output(*simulated, "--engine", "simulation", "--runs", "5"),
+        output("check", COMMIT, "--engine", "states", "--symmetry"),
+        output("weaken", LOCK, "--set", "storage=checks", "--accepted", _survivors()),
+        output("check", _flips(), "--engine", "ic3"),
+        output("check", DEKKER, "--property", "nobody-starves", "--set", "both=insist"),
+        output("check", *SHIPPED, "--release", "4.13.0"),
+    ]
+
+
+def _long_checks() -> Found:
+    return [
+        output("check", COMMIT, "--engine", "enumeration", "--set", "participants=6"),
+        output("check", COMMIT, "--engine", "states", "--set", "participants=9", "--timeout", "0.5"),
+        output("weaken", LOCK),
+        output("known"),
+        output("known", "--timeout", "0.01"),
+    ]
 
 
 def _survivors() -> str:
@@ -450,6 +461,7 @@ def _real_code(patch: pytest.MonkeyPatch) -> Found:
     found.append(output("reproduce", "4701", "2614", "--bookkeeper", "."))
     found += [*lines(RUNS), output("conform", "--playback", str(RUNS)), _failed_runs()]
     free = ("conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs")
+    patch.setattr("fencepost.realcode.free_runs.EXPLAINED", 0)
     found += [
         output(*free, str(RUNS.parents[1] / "free")),
         output(*free, str(RUNS.parents[1] / "free" / "departs")),
@@ -486,28 +498,41 @@ def _sweep() -> Found:
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("formats")
-def test_what_the_commands_write_has_the_form_of_its_schema(
-    everything: Found, request: pytest.FixtureRequest
-) -> None:
-    """The keys are in the order of the schema, except in grids, which people write, and in made-up rows.
-
-    Each format has at least one document.
-    """
-    if request.config.getoption("--refresh-goldens"):
-        for name, document in reversed(everything):
-            text = text_of(shortened(document, SCHEMAS[name]))
-            text = text.replace(f"{ROOT}/", "").replace(str(Path.cwd()), ".")
-            file_of(name, "example").write_text(text, encoding="utf-8")
-    assert {name for name, _ in everything} == set(FORMATS)
-    for name, document in everything:
+def have_the_form_of_their_schema(documents: Found) -> None:
+    """Check that keys are in the order of the schema, except in grids, which people write, and in rows."""
+    for name, document in documents:
         validator(name).validate(document)
         for value, schema in objects(document, SCHEMAS[name]) if name not in ("grid", "row") else ():
             assert list(value) == [key for key in schema["properties"] if key in value], name
 
 
 @pytest.mark.slow
+@pytest.mark.each
+@pytest.mark.parametrize("documents", [_checks, _more_checks, _logs, _lists, _quorums, _sweep])
+def test_documents_of_the_shorter_commands_have_the_form_of_their_schema(
+    documents: Callable[[], Found], tmp_path: Path
+) -> None:
+    """The next test has documents of every format."""
+    with _in_folder(tmp_path):
+        have_the_form_of_their_schema(documents())
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("formats")
+def test_what_the_commands_write_has_the_form_of_its_schema(
+    everything: Found, request: pytest.FixtureRequest
+) -> None:
+    """Each format has at least one document."""
+    if request.config.getoption("--refresh-goldens"):
+        for name, document in reversed(everything):
+            text = text_of(shortened(document, SCHEMAS[name]))
+            text = text.replace(f"{ROOT}/", "").replace(str(Path.cwd()), ".")
+            file_of(name, "example").write_text(text, encoding="utf-8")
+    assert {name for name, _ in everything} == set(FORMATS)
+    have_the_form_of_their_schema(everything)
+
+
+@pytest.mark.long
 @pytest.mark.xdist_group("formats")
 def test_what_may_be_null_is_sometimes_null_and_sometimes_not(everything: Found) -> None:
     """The key is the same, wherever it stands. Rows do not count: those here are made up."""

@@ -137,7 +137,7 @@ class Recorder:
         self.clock = clock
         self.measured: dict[str, float] = {}
         self.shared: dict[tuple[str, str], float] = {}
-        """The most seconds of each shared fixture that counts, by the place and the name of its definition."""
+        """The seconds of each shared fixture that counts, by the place and the name of its definition."""
         self.setup = self.uncounted = 0.0
         """Of this case: the seconds of its setup that count, and those spent on shared fixtures."""
         self.collected: set[str] | None = None

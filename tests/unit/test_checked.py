@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -31,12 +32,16 @@ from fencepost.sweeps.rows import COLUMNS
 from fencepost.sweeps.solve import Allowance, solve
 
 IN_MANIFEST = {place[1:3] for place in shipped()}
-GRID = {size: cells(*size) for size in sizes() if (str(size[0]), str(size[1])) in IN_MANIFEST}
-"""The cells of the sizes that the manifest has."""
+
+
+@cache
+def grid() -> dict[tuple[Configuration, int], list[LossCell]]:
+    """Return the cells of the sizes that the manifest has."""
+    return {size: cells(*size) for size in sizes() if (str(size[0]), str(size[1])) in IN_MANIFEST}
 
 
 def cell(name: str, configuration: Configuration, bookies: int) -> LossCell:
-    return next(one for one in GRID[configuration, bookies] if one.name == name)
+    return next(one for one in cells(configuration, bookies) if one.name == name)
 
 
 ONE = Configuration(1, 1, 1)
@@ -44,7 +49,7 @@ ONE = Configuration(1, 1, 1)
 
 def test_every_condition_agrees_with_its_search() -> None:
     """Planted: in the next test."""
-    asked = [one for found in GRID.values() for one in found]
+    asked = [one for found in grid().values() for one in found]
     assert differences(asked, shipped()) == []
     assert {one.place for one in asked} >= set(shipped())
     done = finished(shipped())
@@ -64,7 +69,7 @@ def without_a_size() -> Iterator[tuple[Loss, str]]:
 def test_a_condition_on_sizes_that_is_left_out_is_noticed(loss: Loss, word: str) -> None:
     """Planted: each condition on sizes is left out of its row in turn."""
     planted = [replace(one, needs=one.needs - {word}) if one is loss else one for one in LOSSES]
-    found = [text for size in GRID for text in differences(cells(*size, planted), shipped())]
+    found = [text for size in grid() for text in differences(cells(*size, planted), shipped())]
     assert found and all(text.startswith(f"{loss.name} ") for text in found)
 
 
@@ -96,7 +101,7 @@ def test_a_sample_is_answered_again_as_the_manifest_says(name: str, bookies: int
 
 def test_a_sweep_asks_each_cell_once_and_its_rows_have_all_columns() -> None:
     made = plan({"grid": [{"advice": 1}]})
-    assert len(made.cases) == sum(len(GRID[ONE, bookies]) for bookies in (1, 2))
+    assert len(made.cases) == sum(len(cells(ONE, bookies)) for bookies in (1, 2))
     asked = case_of(cell("reused-collector", ONE, 1))
     assert asked in made.cases
     row = solve(asked, "engine", Allowance())
