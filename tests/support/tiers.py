@@ -20,7 +20,7 @@ import pytest
 FILE = Path(__file__).parents[1] / "durations.json"
 LIMITS = {"long": 2, "slow": 0.2}
 """By tier, the seconds over which a recorded case belongs to it."""
-SHARE = 1
+SHARE = 0.5
 """Seconds that the cases of one test may take together before its other cases are long."""
 LEAST = 0.2
 """Seconds up to which a case needs no record."""
