@@ -26,7 +26,7 @@ Document = dict[str, Any]
 Checked = Callable[..., tuple[int, Document]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a certificate for each of two files."""
     folder = tmp_path_factory.mktemp("made")

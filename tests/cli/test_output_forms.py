@@ -22,7 +22,7 @@ BEGIN = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a result with two counterexamples."""
     file = tmp_path_factory.mktemp("both") / "both.json"

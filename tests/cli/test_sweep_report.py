@@ -17,7 +17,7 @@ from support.reports import LISTED, fabricated, stored_as
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sweep report")]  # one worker makes the rows
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     return fabricated(tmp_path_factory.mktemp("rows"))
 
@@ -87,7 +87,7 @@ def test_a_grid_of_scattered_instances_is_listed_and_not_drawn(rows: list[Row]) 
 # Reports written into a folder.
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return stored_as(tmp_path_factory.mktemp("sweep"), rows)
 

@@ -15,7 +15,7 @@ from support.instances import TWO_BOOKIES
 pytestmark = pytest.mark.xdist_group("saved trace")  # one worker makes the trace
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a saved trace; `result.json` beside it is the whole result of the check."""
     folder = tmp_path_factory.mktemp("traces")

@@ -96,7 +96,7 @@ def counterexample(folder: Path) -> Counterexample:
     return _counterexample(saved_trace(folder), None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Counterexample:
     return counterexample(tmp_path_factory.mktemp("trace"))
 

@@ -47,7 +47,7 @@ PROTOCOL = dataclasses.replace(four, build=build, ships=True)
 Change = Callable[[dict[str, Any]], None]
 
 
-@pytest.fixture(scope="module", name="certificate")
+@pytest.fixture(scope="session", name="certificate")
 def fixture_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate of a user's own protocol; no test writes to it."""
     folder = tmp_path_factory.mktemp("made") / "certificate"
@@ -252,7 +252,7 @@ def test_the_digest_depends_on_every_parameter_and_switch() -> None:
 # Sweeps.
 
 
-@pytest.fixture(scope="module", name="rows")
+@pytest.fixture(scope="session", name="rows")
 def fixture_rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     return fabricated(tmp_path_factory.mktemp("grid"))
 

@@ -35,13 +35,13 @@ def certificate(folder: Path, about: Instance, clauses: Sequence[NamedClause]) -
     return folder
 
 
-@pytest.fixture(scope="module", name="made")
+@pytest.fixture(scope="session", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate with four clauses and a declared invariant; no test writes to it."""
     return certificate(tmp_path_factory.mktemp("made") / "certificate", mail(), FOUND)
 
 
-@pytest.fixture(scope="module", name="bare")
+@pytest.fixture(scope="session", name="bare")
 def fixture_bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate with six clauses, the declared invariant hidden; no test writes to it."""
     return certificate(tmp_path_factory.mktemp("bare") / "certificate", mail(True), (*FOUND, *READ))

@@ -21,7 +21,7 @@ INSTANCE = find(NAME).instance(TWO_BOOKIES.items())
 CHECK = ["check", NAME, "--property=no-divergence", *(f"--set={n}={v}" for n, v in TWO_BOOKIES.items())]
 
 
-@pytest.fixture(scope="module", name="made")
+@pytest.fixture(scope="session", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate of BookKeeper on two bookies; no test writes to it."""
     folder = tmp_path_factory.mktemp("made") / "certificate"

@@ -104,7 +104,7 @@ def certificate(folder: Path, about: Instance, result: Result) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", name="made")
+@pytest.fixture(scope="session", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the file and a certificate of each kind; no test writes to it."""
     folder = tmp_path_factory.mktemp("made")

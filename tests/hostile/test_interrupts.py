@@ -59,7 +59,7 @@ def held(process: subprocess.Popen[str], seconds: float) -> None:
         time.sleep(wait)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate of a proof by rounds, which takes seconds to check."""
     folder = tmp_path_factory.mktemp("certificates") / "made"

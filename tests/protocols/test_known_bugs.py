@@ -116,7 +116,7 @@ UNDECIDED = Result(BUG.property, Verdict.UNDECIDED, seconds=0.0, solver="none")
 PROVED = replace(UNDECIDED, verdict=Verdict.PROVED, basis=Basis.ROUNDS, covering=1, witness=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def violated() -> Result:
     """Return the real result of the first bug: no shorter trace exists."""
     return found(Run(BUG, True))

@@ -58,6 +58,9 @@ bounds = "1..12"
 """
 """Twelve more cases of half a second each. With `TINY` they are more than two waves on two cores."""
 
+FEW = SHORT + BOUNDED.replace("12", "5")
+"""Cases of half a second each, in more than two waves on one core."""
+
 CONFLICTS = 500
 """A limit that some of `TINY` run into."""
 

@@ -128,8 +128,8 @@ class Recorder:
     """A plugin of a run in one process: it measures each case that passes, and writes the file at the end.
 
     The seconds of a case are those of its call and of its setup. A fixture that the cases of a file share
-    is set up once. It counts in each of these cases if it alone takes over the limit of the tier `long`, as
-    none of them can run without it. A fixture of the whole run, such as Spark, counts in no case.
+    counts in each of them if it alone takes over the limit of the tier `long`: none can run without it. A
+    shared fixture of a `conftest.py`, such as the browser, belongs to the run and counts in no case.
     """
 
     def __init__(self, file: Path, clock: Callable[[], float] = cpu_seconds) -> None:
@@ -157,7 +157,7 @@ class Recorder:
         if fixturedef.scope != "function":
             seconds = self.clock() - began
             self.uncounted = uncounted + seconds
-            if fixturedef.scope != "session" and seconds > LIMITS["long"]:
+            if fixturedef.baseid.endswith(".py") and seconds > LIMITS["long"]:
                 place = (fixturedef.baseid, fixturedef.argname)
                 self.shared[place] = max(seconds, self.shared.get(place, 0))
         return result

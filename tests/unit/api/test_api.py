@@ -18,7 +18,7 @@ PRESET = "bookkeeper-4.13"
 MANY = [(name, getattr(fencepost, name)) for name in vars(fencepost)["__all__"]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def lost() -> fencepost.Checked:
     return fencepost.check(FILE, jobs=1)
 

@@ -36,7 +36,7 @@ ON_TWO = tuple(f"--set={name}={value}" for name, value in TWO_BOOKIES.items())
 SMALL = ("bookkeeper-4.13", "--engine=rounds", *FENCED, *ON_TWO)
 
 
-@pytest.fixture(scope="module", name="made")
+@pytest.fixture(scope="session", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate of BookKeeper on two bookies, by rounds; no test writes to it."""
     folder = tmp_path_factory.mktemp("certificates") / "made"

@@ -200,7 +200,7 @@ def symbolic() -> Symbolic:
     return Symbolic(protocol.instance(small.items()).system)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made() -> Symbolic:
     return symbolic()
 

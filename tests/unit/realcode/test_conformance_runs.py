@@ -36,7 +36,7 @@ SOME = 3
 KEPT_RUNS = Path(__file__).parents[2] / "realcode" / "runs" / "4.17.4.interleaved.jsonl"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def taken() -> tuple[RecordedRun, ...]:
     return read_run_file(KEPT_RUNS).runs
 
@@ -305,7 +305,7 @@ def test_a_harness_that_looks_too_early_is_found(taken: tuple[RecordedRun, ...])
 # Departures that real releases have shown, and the runs that show them again.
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def refused() -> RecordedRun:
     """Return a run in which an add that has its AQ acks is refused.
 

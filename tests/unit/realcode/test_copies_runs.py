@@ -23,7 +23,7 @@ WITH_WORKER = KEPT_RUNS.with_name("copies-workers.4.18.0.sorted.jsonl")
 REUSED = tuple(KEPT_RUNS.with_name(f"copies-reused.4.17.4.{storage}.jsonl") for storage in ("sorted", "db"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def taken() -> tuple[RecordedRun, ...]:
     return read_run_file(KEPT_RUNS).runs
 

@@ -17,7 +17,7 @@ from fencepost.realcode.situations import SITUATIONS, Situation
 OF_CHAINS = ("a failure during a change", "a change that replaces nothing")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chained() -> Ground:
     (ground,) = grounds("bookkeeper", CHAINED, "sorted", "4.18.0")
     return ground

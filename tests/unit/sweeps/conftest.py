@@ -1,11 +1,33 @@
-"""A bucket of S3 on a server of this process."""
+"""The sweep on Spark of this run, and a bucket of S3 on a server of this process."""
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from support.sweeps import FEW, Spark, planned, swept
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a sweep of `FEW`, the one on Spark in `make test`; the grid is beside it.
+
+    Spark starts its workers as `python -m pyspark.daemon` in the folder of the command, which has a file of
+    that name.
+    """
+    folder = tmp_path_factory.mktemp("sweep")
+    grid = planned(folder, FEW)[0]
+    (folder / "pyspark.py").write_text("open('ran', 'w')\n", encoding="utf-8")
+    code, stdout, stderr = swept(Path(grid.name), "out", spark=Spark("local[1]"), cwd=folder)
+    assert (code, "12 cases: " in stdout) == (0, True), stderr
+    assert "left out: 1 combinations that break a rule" in stdout
+    assert re.search(r"12 of 12 done, 1 violated, \d+ undecided, ", stderr)
+    assert "WARN" not in stderr
+    return folder / "out"
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import signal
 import sys
@@ -22,7 +21,7 @@ from support.processes import awaited, busy_executors, busy_workers, children, c
 from support.sweeps import (
     BOUNDED,
     CONFLICTS,
-    SHORT,
+    FEW,
     TINY,
     Spark,
     agree,
@@ -48,40 +47,18 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return planned(tmp_path_factory.mktemp("grid"), TINY + BOUNDED)[0]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     """Return the rows that a plain loop makes of the grid."""
     rows = looped(planned(tmp_path_factory.mktemp("loop"), TINY + BOUNDED)[1], CONFLICTS)
     reasons = Counter(row["reason"] for row in rows.values())
     assert reasons[f"{CONFLICTS} conflicts spent"] >= 3, reasons
     return rows
-
-
-FEW = SHORT + BOUNDED.replace("12", "5")
-"""Cases of half a second each, in more than two waves on one core."""
-
-
-@pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a sweep of `FEW`, the one on Spark in `make test`; the grid is beside it.
-
-    Spark starts its workers as `python -m pyspark.daemon` in the folder of the command, which has a file of
-    that name.
-    """
-    folder = tmp_path_factory.mktemp("sweep")
-    grid = planned(folder, FEW)[0]
-    (folder / "pyspark.py").write_text("open('ran', 'w')\n", encoding="utf-8")
-    code, stdout, stderr = swept(Path(grid.name), "out", spark=Spark("local[1]"), cwd=folder)
-    assert (code, "12 cases: " in stdout) == (0, True), stderr
-    assert "left out: 1 combinations that break a rule" in stdout
-    assert re.search(r"12 of 12 done, 1 violated, \d+ undecided, ", stderr)
-    assert "WARN" not in stderr
-    return folder / "out"
 
 
 def test_rows_are_those_of_a_plain_loop(undisturbed: Path) -> None:

@@ -47,7 +47,7 @@ FIRST = SweepCase("verified-log-01", (("nodes", "2"),), "durability")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     return planned(tmp_path_factory.mktemp("grid"))[1]
 
@@ -55,7 +55,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 SMALL = cases_of(SHORT)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rows() -> dict[str, Row]:
     return looped(SMALL)
 
