@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import FORCED, TOLD_LAC, UNANSWERED, Observations
+from fencepost.realcode.observations import FORCED, GIVEN, GIVEN_OPEN, TOLD_LAC, UNANSWERED, Observations
 
 
 def violated(
@@ -153,6 +154,18 @@ def _low_end(observations: Observations, told: Sequence[str], parameters: BookKe
     return last is not None and any(isinstance(lac, int) and lac < last for lac in lacs)
 
 
+def _given_beyond(
+    given: str, observations: Observations, told: Sequence[str], parameters: BookKeeperParameters
+) -> bool:
+    """Return whether a reader was given an entry that is not acknowledged and behind the closed ledger's end."""
+    last, acknowledged = _closed_at(observations), _acknowledged(observations)
+    start = f"{given}["
+    entries = [
+        int(n[:-1].split(", ")[1]) for n, is_so in observations.items() if n.startswith(start) and is_so
+    ]
+    return last is not None and any(e > last and e not in acknowledged for e in entries)
+
+
 JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters], bool]] = {
     "no-divergence": _no_divergence,
     "acked-entries-readable": _acked_readable,
@@ -166,5 +179,7 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "valid-fragments": _invalid_fragment,
     "reads-find-entries": _absent,
     "readers-see-the-end": _low_end,
+    "read-entries-stay": partial(_given_beyond, GIVEN),
+    "open-reads-stay": partial(_given_beyond, GIVEN_OPEN),
 }
 """The judges by property. The model alone judges other properties, while the code agrees with it."""

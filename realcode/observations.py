@@ -59,6 +59,13 @@ FORCED = "forced"
 ABSENT = ("NoSuchEntryException", "NoSuchLedgerExistsException")
 """The results of a read for which no bookie of the write set has the entry."""
 
+GIVEN = "given"
+"""An entry that a reader's application was given."""
+
+GIVEN_OPEN = "given before the end was known"
+"""An entry that a reader's application was given by a handle that did not know the end of the ledger."""
+
+_READ = re.compile(r"(?P<reader>\w+): read \d+: OK, (?P<end>closed|open):(?P<entries>[ \d]+)")
 _FORCE = re.compile(rf"{WRITER}: force (?P<number>\d+): (?P<result>\w+)")
 _TOLD = re.compile(r"(?P<client>\w+): (?P<what>add \d+|opened|closed): (?P<code>\w+)(?: at (?P<lac>-?\d+))?")
 
@@ -102,6 +109,8 @@ def code_observations(
         found |= _forced(look["told"], entries)
     for number in range(1, parameters.readers + 1):
         found |= _of_reader(f"rd{number}", look, entries)
+        if parameters.way_to_read != "none":
+            found |= _given(f"rd{number}", look["told"], entries)
     for told in look["told"]:
         match = _TOLD.fullmatch(told)
         if match is None or match["client"] in look.get("readers", {}):
@@ -143,6 +152,19 @@ def _of_reader(name: str, look: Mapping[str, Any], entries: int) -> dict[str, Js
             f"from {f['first'] + 1}: {', '.join(f['ensemble'])}" for f in known["fragments"]
         )
     return found
+
+
+def _given(reader: str, told: Sequence[str], entries: int) -> dict[str, Json]:
+    """Return whether the reader was given each entry, at all and before it knew the end."""
+    reads = [match for one in told if (match := _READ.fullmatch(one)) and match["reader"] == reader]
+    given = {int(e) for match in reads for e in match["entries"].split()}
+    before = {int(e) for match in reads if match["end"] == "open" for e in match["entries"].split()}
+    several = range(1, max([entries, *given]) + 1)
+    return {
+        f"{name}[{reader}, {e}]": e in those
+        for name, those in ((GIVEN, given), (GIVEN_OPEN, before))
+        for e in several
+    }
 
 
 def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Json]:
@@ -261,6 +283,9 @@ def _known_to(ledger: Ledger, reader: Value, value: Any) -> dict[str, Json]:
     found: dict[str, Json] = {
         f"absent[{reader}, {e}]": value(ledger.reported_absent[reader, e]) for e in ledger.entry
     }
+    if ledger.parameters.way_to_read != "none":
+        found |= {f"{GIVEN}[{reader}, {e}]": value(ledger.given[reader, e]) for e in ledger.entry}
+        found |= {f"{GIVEN_OPEN}[{reader}, {e}]": value(ledger.given_open[reader, e]) for e in ledger.entry}
     is_open = found[f"open[{reader}]"] = value(ledger.handle[reader]) == Opening.OPEN.value
     if is_open:
         found[f"lac[{reader}]"] = value(ledger.reader_lac[reader])

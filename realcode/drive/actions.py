@@ -300,9 +300,15 @@ DRIVEN: Mapping[str, Drive] = {
         readers.end_opening,
     ),
     "report absent": Drive(
-        "LedgerHandle.asyncReadEntries; each bookie of the write set answers, and the answers are handed on",
+        "LedgerHandle.readAsync; each bookie of the write set answers, and the answers are handed on",
         "the result for the reader's application",
         readers.report_absent,
+    ),
+    "read entries": Drive(
+        "LedgerHandle.readAsync or batchReadAsync, of a client with the v2 protocol. The bookie's answer is "
+        "handed to the reader, and the other bookies of the write set do not answer",
+        "the entries that the reader's application is given, and whether the reader knew the end then",
+        readers.read_entries,
     ),
     **dict.fromkeys(
         ("look for marker", "accept cookies", "fix cookies", "stamp store", "stamp disks", *PHASE_ONE),
@@ -325,7 +331,7 @@ UNDRIVABLE: Mapping[str, str] = {
         "only clients before 4.8.0 use an ensemble before the metadata has it",
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
-    **dict.fromkeys(("read entries", "poll entry"), "the harness has no batch reads and no long polls"),
+    "poll entry": "the harness has no long polls",
     **dict.fromkeys(("queue second add", "handle second add", "receive second ack"), NO_GIVEN_IDS),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(

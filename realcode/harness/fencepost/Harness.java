@@ -28,6 +28,7 @@ import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.client.LedgerHandle;
 import org.apache.bookkeeper.client.LedgerHandleAdv;
 import org.apache.bookkeeper.client.Racks;
+import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.conf.ServerConfiguration;
@@ -99,7 +100,9 @@ public final class Harness {
                 int at = word.indexOf('=');
                 given.put(word.substring(0, at), word.substring(at + 1));
             }
-            return Json.write(Map.of("ok", run(words[0], given)));
+            Object found = run(words[0], given);
+            String thrown = post.failure();
+            return Json.write(thrown == null ? Map.of("ok", found) : Map.of("failed", line + ": " + thrown));
         } catch (Throwable failure) {
             failure.printStackTrace();
             Throwable cause = failure;
@@ -339,9 +342,13 @@ public final class Harness {
     }
 
     private HeldClient client(String name) throws Exception {
+        return client(name, false);
+    }
+
+    private HeldClient client(String name, boolean usesV2) throws Exception {
         HeldClient found = clients.get(name);
         if (found == null) {
-            found = new HeldClient(name, clientConfiguration(), post);
+            found = new HeldClient(name, clientConfiguration().setUseV2WireProtocol(usesV2), post);
             clients.put(name, found);
         }
         return found;
@@ -409,12 +416,20 @@ public final class Harness {
             post.tell(force + name(failure == null ? BKException.Code.OK : BKException.getExceptionCode(failure))));
     }
 
-    /** Reads an entry; its number is the model's, one above the code's. */
-    private void read(Map<String, String> given) {
+    /** Reads an entry, whose number is the model's, one above the code's; or `batch` entries from it on. */
+    private void read(Map<String, String> given) throws Exception {
         long entry = Long.parseLong(given.get("entry"));
         String read = given.get("client") + ": read " + entry + ": ";
-        handles.get(given.get("client")).asyncReadEntries(entry - 1, entry - 1,
-            (rc, handle, entries, ctx) -> post.tell(read + name(rc)), null);
+        LedgerHandle handle = handles.get(given.get("client"));
+        (given.containsKey("batch") ? HeldClient.readBatch(handle, entry - 1, Integer.parseInt(given.get("batch")))
+            : handle.readAsync(entry - 1, entry - 1)).whenComplete((entries, failure) -> post.tell(read + (failure == null
+                ? "OK, " + (handle.isClosed() ? "closed:" : "open:") + contents(entries) : name(BKException.getExceptionCode(failure)))));
+    }
+
+    private static String contents(LedgerEntries entries) {
+        StringBuilder found = new StringBuilder();
+        entries.forEach(entry -> found.append(" ").append(new String(entry.getEntryBytes(), StandardCharsets.UTF_8)));
+        return found.toString();
     }
 
     /** Leaves the ledger and its held requests; the next ledger is created on the same bookies. */
@@ -470,7 +485,7 @@ public final class Harness {
 
     private void open(Map<String, String> given) throws Exception {
         String name = given.get("client");
-        HeldClient client = client(name);
+        HeldClient client = client(name, "v2".equals(given.get("protocol")));
         client.holdsChanges = "held".equals(given.get("changes"));
         org.apache.bookkeeper.client.AsyncCallback.OpenCallback opened = (rc, handle, ctx) -> {
             if (handle != null) {

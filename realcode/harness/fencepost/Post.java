@@ -12,6 +12,7 @@ public final class Post {
     private int underWay;
     private long activity;
     private int shown;
+    private String failure;
 
     /** Forgets all requests and results, before another ledger is used. */
     synchronized void clear() {
@@ -45,6 +46,19 @@ public final class Post {
             }
             Thread.sleep(5);
         }
+    }
+
+    /** Notes that a client's callback threw. */
+    public synchronized void fail(Held held, Throwable why) {
+        why.printStackTrace();
+        failure = "the callback of a request (" + held.kind + ") throws " + why;
+    }
+
+    /** Returns what a callback threw since the last call; null if none did. */
+    synchronized String failure() {
+        String found = failure;
+        failure = null;
+        return found;
     }
 
     synchronized void tell(String what) {
