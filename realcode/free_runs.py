@@ -32,7 +32,17 @@ PAIR: Settings = {
 }
 """The instance of free runs, unless settings are given: 2/2/2 on three bookies, one of them spare."""
 
-NOT_DRIVEN = ("silent", "crashes", "restarts", "forces", "readers", "deletions", "journals", "racks")
+NOT_DRIVEN = (
+    "silent",
+    "crashes",
+    "restarts",
+    "forces",
+    "readers",
+    "deletions",
+    "journals",
+    "racks",
+    "given_ids",
+)
 """The sizes that must be 0: the scheduler causes nothing of this kind."""
 
 SHORTEST, LONGEST = 15, 45

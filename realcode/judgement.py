@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import FORCED, GIVEN, GIVEN_OPEN, TOLD_LAC, UNANSWERED, Observations
+from fencepost.realcode.observations import (
+    FORCED,
+    GIVEN,
+    GIVEN_OPEN,
+    LENGTH,
+    TOLD_LAC,
+    UNANSWERED,
+    UNANSWERED_AGAIN,
+    Observations,
+)
 
 
 def violated(
@@ -32,10 +41,8 @@ def _closed_at(observations: Observations) -> int | None:
 
 def _no_divergence(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
     last = _closed_at(observations)
-    if last is None:
-        return False
     reported = [n for name, n in observations.items() if name.startswith("closed at[")]
-    return any(entry > last for entry in _acknowledged(observations)) or any(n != last for n in reported)
+    return last is not None and (_cut_off(observations, told, parameters) or any(n != last for n in reported))
 
 
 def _write_set(entry: int, observations: Observations, parameters: BookKeeperParameters) -> list[str]:
@@ -130,8 +137,10 @@ def _stuck(observations: Observations, told: Sequence[str], parameters: BookKeep
 
 def unanswered(observations: Observations) -> list[int]:
     """Return the entries that the writer's application waits for."""
-    start = len(UNANSWERED) + 1
-    return [int(n[start:-1]) for n, waits in observations.items() if n.startswith(f"{UNANSWERED}[") and waits]
+    names = (f"{UNANSWERED}[", f"{UNANSWERED_AGAIN}[")
+    return sorted(
+        {int(n[:-1].split("[")[1]) for n, waits in observations.items() if n.startswith(names) and waits}
+    )
 
 
 def _add_hangs(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
@@ -154,10 +163,22 @@ def _low_end(observations: Observations, told: Sequence[str], parameters: BookKe
     return last is not None and any(isinstance(lac, int) and lac < last for lac in lacs)
 
 
+def _cut_off(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
+    """Return whether the ledger is closed without an entry that was acknowledged."""
+    last = _closed_at(observations)
+    return last is not None and any(entry > last for entry in _acknowledged(observations))
+
+
+def _length_differs(
+    observations: Observations, told: Sequence[str], parameters: BookKeeperParameters
+) -> bool:
+    return observations.get(LENGTH) != observations.get("last entry")
+
+
 def _given_beyond(
     given: str, observations: Observations, told: Sequence[str], parameters: BookKeeperParameters
 ) -> bool:
-    """Return whether a reader was given an entry that is not acknowledged and behind the closed ledger's end."""
+    """Return whether a reader was given an entry that the closed ledger lacks and that has no ack."""
     last, acknowledged = _closed_at(observations), _acknowledged(observations)
     start = f"{given}["
     entries = [
@@ -179,6 +200,8 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "valid-fragments": _invalid_fragment,
     "reads-find-entries": _absent,
     "readers-see-the-end": _low_end,
+    "acknowledged-adds-stay": _cut_off,
+    "length-is-the-sum": _length_differs,
     "read-entries-stay": partial(_given_beyond, GIVEN),
     "open-reads-stay": partial(_given_beyond, GIVEN_OPEN),
 }

@@ -33,6 +33,9 @@ TOLD_LAC = "lac told"
 UNANSWERED = "unanswered"
 """An entry that the writer's application has pushed and that no result has come for yet."""
 
+UNANSWERED_AGAIN = "unanswered again"
+"""An entry whose second add has no result yet: an observation of the code alone."""
+
 UP = "up"
 """Whether a bookie serves. It is compared if the journal's mark is modelled, and its boot may fail."""
 
@@ -49,6 +52,9 @@ It is not compared once the writer has given up. The code may then have read tha
 uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it. Nor is it
 compared once the writer has closed the ledger below it: a force moved the LAC, before or after the close.
 """
+
+LENGTH = "length"
+"""The length of the closed ledger in bytes. Each entry has one byte, as in the model."""
 
 PLACED = "placed"
 """Whether an entry belongs on a bookie, by the metadata."""
@@ -92,6 +98,8 @@ def code_observations(
         found["status"] = STATES[metadata["state"]]
         if found["status"] == "closed":
             found["last entry"] = metadata["last"] + 1
+            if parameters.lengths:
+                found[LENGTH] = metadata["length"]
         for fragment in metadata["fragments"]:
             found[f"ensemble from {fragment['first'] + 1}"] = ", ".join(fragment["ensemble"])
     for name, inside in look["bookies"].items():
@@ -105,6 +113,9 @@ def code_observations(
         }
         found[f"acknowledged[{entry}]"] = "OK" in results
         found[f"{UNANSWERED}[{entry}]"] = entry in pushed and not results
+        if f"again {entry}" in pushed:
+            waits = not any(told.startswith(f"{WRITER}: add again {entry}:") for told in look["told"])
+            found[f"{UNANSWERED_AGAIN}[{entry}]"] = waits
     if parameters.forces:
         found |= _forced(look["told"], entries)
     for number in range(1, parameters.readers + 1):
@@ -217,6 +228,8 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     found: dict[str, Json] = {"status": value(ledger.status)}
     if found["status"] == Status.CLOSED.value:
         found["last entry"] = value(ledger.last_entry)
+        if ledger.parameters.lengths:
+            found[LENGTH] = value(ledger.length)
     if found["status"] != Status.NONE.value:
         found |= _fragments(ledger, value, value(ledger.last_fragment))
     for bookie in ledger.bookie:
@@ -236,7 +249,8 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
         found[f"reading[{client}]"] = begun and value(ledger.covered(client))
         found[f"closing[{client}]"] = client in closing
     lac = value(ledger.lac(WRITER))
-    acknowledged = value(ledger.acknowledged(WRITER)) if ledger.parameters.forces else lac
+    moves = ledger.parameters.forces or ledger.parameters.given_ids
+    acknowledged = value(ledger.acknowledged(WRITER)) if moves else lac
     for entry in ledger.entry:
         assert isinstance(lac, int) and isinstance(acknowledged, int) and isinstance(entry, int)
         found[f"acknowledged[{entry}]"] = entry <= acknowledged
@@ -341,7 +355,9 @@ def differences(model: Observations, code: Observations) -> dict[str, tuple[Json
         bookie = None if name.startswith(f"{UP}[") else _bookie(name)
         if bookie is not None and not (f"fenced[{bookie}]" in model and f"fenced[{bookie}]" in code):
             continue
-        if name.startswith(TOLD_LAC) or (name == f"closed at[{WRITER}]" and name not in code):
+        if name.startswith((TOLD_LAC, UNANSWERED_AGAIN)) or (
+            name == f"closed at[{WRITER}]" and name not in code
+        ):
             continue
         if name == OWN_LAC and name not in model:
             continue

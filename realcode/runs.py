@@ -65,8 +65,14 @@ ELSEWHERE = {
     "lose power": "left out of a fenced bookie unless it has entries and has synced them all: its fence may "
     "not be in the journal yet, or is lost without an entry",
     "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
+    "queue second add": "left out while the writer changes its ensemble or after it, because the second thread "
+    "took the ensemble when it looked for the id (stale-ensemble); and while a lower id waits, because the "
+    "queue is a heap (PriorityBlockingQueue) and may give the second add before the first. With a second add "
+    "in the queue no write of the writer times out",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
+TIMED_OUT = {"begin change", "ignore failure", "note failure"}
+"""The actions with which a write times out."""
 BY_WORKER = {"push", *OF_WORKER}
 """The writer's actions that wait for its worker thread in some release."""
 NEVER = {"try invalid fragment"}
@@ -192,6 +198,11 @@ class Ground:
     ) -> bool:
         """Return whether the code cannot take the action there, by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
+        if name == "queue second add":
+            return not self._is_second_in_order(action.arguments[0], state)
+        if name in TIMED_OUT and action.arguments[0] == WRITER and self.ledger.parameters.has_second_adds:
+            if evaluate(self.ledger.second, {}, state):
+                return True
         if name == "ignore failure":
             client, _, entry, _ = action.arguments
             later = self.ledger.complete(client, entry) | self.ledger.changing(client)
@@ -233,6 +244,13 @@ class Ground:
         late = ~ledger.add_answered[client, fragment, entry, failed]
         stays = ledger.still_there(client, fragment, failed) | ~ledger.idle[client]
         return bool(evaluate(late & stays, {}, state))
+
+    def _is_second_in_order(self, entry: Value, state: State) -> bool:
+        """Return whether the ensemble is that of the first add, and no lower id waits in the queue."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        same = ledger.pushed_in[WRITER, entry] == ledger.own_last_fragment[WRITER]
+        stands = ~ledger.changing(WRITER) & ~ledger.idle[WRITER]
+        return bool(evaluate(same & stands & (lift(entry) <= ledger.lac(WRITER) + 1), {}, state))
 
     def _asks_for_lac(self, reader: Value, bookie: Value, state: State) -> bool:
         """Return whether the reader is opening the ledger, or asks the bookie for the LAC when it is open."""

@@ -56,9 +56,22 @@ DRIVEN: Mapping[str, Drive] = {
     ),
     "push": Drive(
         "LedgerHandle.asyncAddEntry; the adds are held, each with its LAC and content. For an earlier "
-        "fragment, PendingAddOp.create just before the change that ends it, and now doAsyncAddEntry",
+        "fragment, PendingAddOp.create just before the change that ends it, and now doAsyncAddEntry. With "
+        "given ids LedgerHandleAdv.asyncAddEntry; if the id is given twice, a second thread calls it just "
+        "before, and waits in the handle's throttle",
         "the adds, each with its LAC and content",
         writers.push,
+    ),
+    "queue second add": Drive(
+        "the second thread goes on from the throttle", "the adds, which are held", writers.queue_second_add
+    ),
+    "handle second add": Drive(
+        "the held second add is delivered to the bookie; its answer is held",
+        "the copy with its LAC",
+        writers.handle_second_add,
+    ),
+    "receive second ack": Drive(
+        "the answer is handed to the client", "the LAC of the writer", _receive(writers.SECOND)
     ),
     "handle add": Drive(
         "the held add is delivered to the bookie; its answer is held",
@@ -318,8 +331,6 @@ DRIVEN: Mapping[str, Drive] = {
 """The drive of each action by name. docs/conformance.md shows this table."""
 
 
-NO_GIVEN_IDS = "the harness has no LedgerHandleAdv"
-
 UNDRIVABLE: Mapping[str, str] = {
     "admit add": "one method of the bookie checks the fence and stores the entry (issue 4701: a race in it)",
     **dict.fromkeys(
@@ -332,7 +343,6 @@ UNDRIVABLE: Mapping[str, str] = {
     ),
     "resend": "the code sends pending entries again with the change, not one by one",
     "poll entry": "the harness has no long polls",
-    **dict.fromkeys(("queue second add", "handle second add", "receive second ack"), NO_GIVEN_IDS),
     "mark dirty": "the marker is set within the boot",
     **dict.fromkeys(
         ("write memory table", "fill disk", "flush log", "begin log"),
@@ -349,6 +359,7 @@ UNDRIVABLE: Mapping[str, str] = {
 OF_WORKER = (
     "handle add",
     "receive ack",
+    "receive second ack",
     "receive fenced",
     "ignore failure",
     "abandon change",
@@ -363,8 +374,6 @@ def take(code: Code, step: TraceStep) -> list[str]:
     code.notes = []
     if code.holds_worker and step.action in OF_WORKER and step.arguments.get("client", WRITER) == WRITER:
         raise NoSeam("the worker that does it is held, while an idle change ends")
-    if code.parameters.given_ids:
-        raise NoSeam(NO_GIVEN_IDS)
     drive = DRIVEN.get(step.action)
     if drive is None:
         raise NoSeam(UNDRIVABLE.get(step.action, "no release that can be driven has this action"))

@@ -28,6 +28,7 @@ import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.client.LedgerHandle;
 import org.apache.bookkeeper.client.LedgerHandleAdv;
 import org.apache.bookkeeper.client.Racks;
+import org.apache.bookkeeper.client.WaitingAdd;
 import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
@@ -377,6 +378,10 @@ public final class Harness {
         int ackQuorum = Integer.parseInt(given.get("aq"));
         if ("yes".equals(given.get("deferred"))) {
             created(name, BKException.Code.OK, client.createDeferred(writeQuorum, ackQuorum, PASSWORD).get(seconds, TimeUnit.SECONDS));
+        } else if ("given".equals(given.get("ids"))) {
+            LedgerHandle handle = client.createLedgerAdv(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD);
+            WaitingAdd.throttle(handle);
+            created(name, BKException.Code.OK, handle);
         } else {
             client.asyncCreateLedger(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD,
                 (rc, handle, ctx) -> created(name, rc, handle), null, Map.of());
@@ -456,19 +461,27 @@ public final class Harness {
         ledger = -1;
     }
 
-    /** Makes an add, which is queued and sent when its content is pushed. */
+    /** Makes an add, which is queued and sent when its content is pushed. With a given id its thread waits in the call. */
     private void make(Map<String, String> given) {
-        made.put(given.get("client") + " " + given.get("content"),
-            HeldClient.make(handles.get(given.get("client")), content(given), added(given)));
+        made.put(key(given), given.containsKey("entry") ? WaitingAdd.begun(() -> addWithId(given))
+            : HeldClient.make(handles.get(given.get("client")), content(given), added(given)));
+    }
+
+    private static String key(Map<String, String> given) {
+        return given.get("client") + " " + given.get("content") + given.getOrDefault("again", "");
+    }
+
+    private void addWithId(Map<String, String> given) {
+        ((LedgerHandleAdv) handles.get(given.get("client"))).asyncAddEntry(
+            Long.parseLong(given.get("entry")) - 1, content(given), added(given), null);
     }
 
     private void push(Map<String, String> given) {
-        Runnable waiting = made.remove(given.get("client") + " " + given.get("content"));
+        Runnable waiting = made.remove(key(given));
         if (waiting != null) {
             waiting.run();
         } else if (given.containsKey("entry")) {
-            ((LedgerHandleAdv) handles.get(given.get("client"))).asyncAddEntry(
-                Long.parseLong(given.get("entry")) - 1, content(given), added(given), null);
+            addWithId(given);
         } else {
             handles.get(given.get("client")).asyncAddEntry(content(given), added(given), null);
         }
@@ -479,7 +492,7 @@ public final class Harness {
     }
 
     private AddCallback added(Map<String, String> given) {
-        String add = given.get("client") + ": add " + given.get("content") + ": ";
+        String add = given.get("client") + ": add " + (given.containsKey("again") ? "again " : "") + given.get("content") + ": ";
         return (rc, handle, entry, ctx) -> post.tell(add + name(rc));
     }
 
@@ -696,6 +709,7 @@ public final class Harness {
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("state", now.getState().toString());
         found.put("last", now.isClosed() ? now.getLastEntryId() : -1L);
+        found.put("length", now.getLength());
         found.put("fragments", fragments(now));
         return found;
     }
