@@ -65,10 +65,10 @@ ELSEWHERE = {
     "lose power": "left out of a fenced bookie unless it has entries and has synced them all: its fence may "
     "not be in the journal yet, or is lost without an entry",
     "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
-    "queue second add": "left out while the writer changes its ensemble or after it, because the second thread "
-    "took the ensemble when it looked for the id (stale-ensemble); and while a lower id waits, because the "
-    "queue is a heap (PriorityBlockingQueue) and may give the second add before the first. With a second add "
-    "in the queue no write of the writer times out",
+    "queue second add": "left out while the writer changes its ensemble or after it, because the second "
+    "thread took the ensemble when it looked for the id (stale-ensemble); and while a lower id waits, "
+    "because the queue is a heap (PriorityBlockingQueue) and may give the second add before the first. "
+    "With a second add in the queue no write of the writer times out",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
 TIMED_OUT = {"begin change", "ignore failure", "note failure"}
@@ -200,9 +200,9 @@ class Ground:
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
         if name == "queue second add":
             return not self._is_second_in_order(action.arguments[0], state)
-        if name in TIMED_OUT and action.arguments[0] == WRITER and self.ledger.parameters.has_second_adds:
-            if evaluate(self.ledger.second, {}, state):
-                return True
+        of_second = self.ledger.parameters.has_second_adds and name in TIMED_OUT and _is_of_writer(action)
+        if of_second and evaluate(self.ledger.second, {}, state):
+            return True
         if name == "ignore failure":
             client, _, entry, _ = action.arguments
             later = self.ledger.complete(client, entry) | self.ledger.changing(client)
