@@ -54,7 +54,10 @@ compared once the writer has closed the ledger below it: a force moved the LAC, 
 """
 
 LENGTH = "length"
-"""The length of the closed ledger in bytes. Each entry has one byte, as in the model."""
+"""The length of the closed ledger in bytes. Each entry has one byte, as in the model.
+
+It is not compared if an id may be queued twice: the model's length leaves out the second add.
+"""
 
 PLACED = "placed"
 """Whether an entry belongs on a bookie, by the metadata."""
@@ -98,7 +101,7 @@ def code_observations(
         found["status"] = STATES[metadata["state"]]
         if found["status"] == "closed":
             found["last entry"] = metadata["last"] + 1
-            if parameters.lengths:
+            if parameters.lengths and not parameters.has_second_adds:
                 found[LENGTH] = metadata["length"]
         for fragment in metadata["fragments"]:
             found[f"ensemble from {fragment['first'] + 1}"] = ", ".join(fragment["ensemble"])
@@ -228,7 +231,7 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     found: dict[str, Json] = {"status": value(ledger.status)}
     if found["status"] == Status.CLOSED.value:
         found["last entry"] = value(ledger.last_entry)
-        if ledger.parameters.lengths:
+        if ledger.parameters.lengths and not ledger.parameters.has_second_adds:
             found[LENGTH] = value(ledger.length)
     if found["status"] != Status.NONE.value:
         found |= _fragments(ledger, value, value(ledger.last_fragment))

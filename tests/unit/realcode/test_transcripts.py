@@ -53,16 +53,23 @@ ENDINGS = {
     ("BP-46-closed", "4.17.4", "db"): (REPRODUCED, None),
     ("BP-46-served", "4.17.4", "db"): (REPRODUCED, None),
     ("bare-fence", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("batch-read-past-end", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("batch-read-past-lac", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("first-id-twice", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("first-id-twice", "4.17.4", "sorted"): (REPRODUCED, None),
     ("flushed-fence-db", "4.17.4", "db"): (REPRODUCED, None),
     ("force-after-close", "4.17.4", "sorted"): (REPRODUCED, None),
     ("force-after-power-loss", "4.13.0", "sorted"): (REPRODUCED, None),
     ("force-after-power-loss", "4.17.4", "db"): (REPRODUCED, None),
+    ("given-id-twice", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("given-ids-length", "4.17.4", "sorted"): (REPRODUCED, None),
     ("key-without-entry", "4.17.4", "sorted"): (REPRODUCED, None),
     ("key-without-entry-db", "4.13.0", "db"): (REFUSED, 7),
     ("lac-of-opening", "4.13.0", "sorted"): (REPRODUCED, None),
     ("lac-of-opening", "4.17.4", "sorted"): (REPRODUCED, None),
     ("old-reader", "4.17.4", "sorted"): (REPRODUCED, None),
     ("phantom-read", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("recovered-length", "4.17.4", "sorted"): (REPRODUCED, None),
     ("refused-change", "4.17.4", "sorted"): (REPRODUCED, None),
     ("stale-ensemble", "4.17.4", "sorted"): (REPRODUCED, None),
     ("stale-ensemble-hang", "4.13.0", "sorted"): (REPRODUCED, None),
@@ -75,6 +82,7 @@ ENDINGS = {
 
 DIFFERS = {
     "#2614-tla": {15: "closing[r1]"},
+    "first-id-twice": {9: "stored lac[b1, 1]", 10: "stored lac[b1, 1]", 11: "stored lac[b1, 1]"},
     "phantom-read": {20: "stored lac[b1, 2]"},
 }
 """The differences between model and code in runs that end in the violation.
