@@ -58,7 +58,8 @@ ELSEWHERE = {
     "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
     "code acknowledges with the next answer",
     "handle add": "a bookie that remembers a deletion refuses a write-back, and the recoverer fails",
-    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
+    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once. With "
+    "given ids also below the last entry that a refused change has dropped: the model counts it as dropped",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
     "hear lac": "an open reader asks the last ensemble that it knows, and no bookie once it knows that the "
     "ledger is closed",
@@ -198,6 +199,8 @@ class Ground:
     ) -> bool:
         """Return whether the code cannot take the action there, by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
+        if name == "push" and action.arguments[1] <= evaluate(self.ledger.dropped[WRITER], {}, state):
+            return True
         if name == "queue second add":
             return not self._is_second_in_order(action.arguments[0], state)
         of_second = self.ledger.parameters.has_second_adds and name in TIMED_OUT and _is_of_writer(action)
