@@ -58,8 +58,9 @@ ELSEWHERE = {
     "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
     "code acknowledges with the next answer",
     "handle add": "a bookie that remembers a deletion refuses a write-back, and the recoverer fails",
-    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once. With "
-    "given ids also below the last entry that a refused change has dropped: the model counts it as dropped",
+    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once. "
+    "With given ids also below the last entry that a refused change has dropped: the model counts it as "
+    "dropped",
     "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
     "hear lac": "an open reader asks the last ensemble that it knows, and no bookie once it knows that the "
     "ledger is closed",
