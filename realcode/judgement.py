@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import (
-    FORCED,
-    GIVEN,
-    GIVEN_OPEN,
-    LENGTH,
-    TOLD_LAC,
-    UNANSWERED,
-    UNANSWERED_AGAIN,
-    Observations,
-)
+from fencepost.realcode.observations import FORCED, TOLD_LAC, UNANSWERED, UNANSWERED_AGAIN, Observations
 
 
 def violated(
@@ -169,24 +159,6 @@ def _cut_off(observations: Observations, told: Sequence[str], parameters: BookKe
     return last is not None and any(entry > last for entry in _acknowledged(observations))
 
 
-def _length_differs(
-    observations: Observations, told: Sequence[str], parameters: BookKeeperParameters
-) -> bool:
-    return observations.get(LENGTH) != observations.get("last entry")
-
-
-def _given_beyond(
-    given: str, observations: Observations, told: Sequence[str], parameters: BookKeeperParameters
-) -> bool:
-    """Return whether a reader was given an entry that the closed ledger lacks and that has no ack."""
-    last, acknowledged = _closed_at(observations), _acknowledged(observations)
-    start = f"{given}["
-    entries = [
-        int(n[:-1].split(", ")[1]) for n, is_so in observations.items() if n.startswith(start) and is_so
-    ]
-    return last is not None and any(e > last and e not in acknowledged for e in entries)
-
-
 JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters], bool]] = {
     "no-divergence": _no_divergence,
     "acked-entries-readable": _acked_readable,
@@ -201,8 +173,5 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "reads-find-entries": _absent,
     "readers-see-the-end": _low_end,
     "acknowledged-adds-stay": _cut_off,
-    "length-is-the-sum": _length_differs,
-    "read-entries-stay": partial(_given_beyond, GIVEN),
-    "open-reads-stay": partial(_given_beyond, GIVEN_OPEN),
 }
 """The judges by property. The model alone judges other properties, while the code agrees with it."""

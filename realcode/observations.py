@@ -71,10 +71,7 @@ ABSENT = ("NoSuchEntryException", "NoSuchLedgerExistsException")
 GIVEN = "given"
 """An entry that a reader's application was given."""
 
-GIVEN_OPEN = "given before the end was known"
-"""An entry that a reader's application was given by a handle that did not know the end of the ledger."""
-
-_READ = re.compile(r"(?P<reader>\w+): read \d+: OK, (?P<end>closed|open):(?P<entries>[ \d]+)")
+_READ = re.compile(r"(?P<reader>\w+): read \d+: OK:(?P<entries>[ \d]+)")
 _FORCE = re.compile(rf"{WRITER}: force (?P<number>\d+): (?P<result>\w+)")
 _TOLD = re.compile(r"(?P<client>\w+): (?P<what>add \d+|opened|closed): (?P<code>\w+)(?: at (?P<lac>-?\d+))?")
 
@@ -169,16 +166,10 @@ def _of_reader(name: str, look: Mapping[str, Any], entries: int) -> dict[str, Js
 
 
 def _given(reader: str, told: Sequence[str], entries: int) -> dict[str, Json]:
-    """Return whether the reader was given each entry, at all and before it knew the end."""
+    """Return whether the reader was given each entry."""
     reads = [match for one in told if (match := _READ.fullmatch(one)) and match["reader"] == reader]
     given = {int(e) for match in reads for e in match["entries"].split()}
-    before = {int(e) for match in reads if match["end"] == "open" for e in match["entries"].split()}
-    several = range(1, max([entries, *given]) + 1)
-    return {
-        f"{name}[{reader}, {e}]": e in those
-        for name, those in ((GIVEN, given), (GIVEN_OPEN, before))
-        for e in several
-    }
+    return {f"{GIVEN}[{reader}, {e}]": e in given for e in range(1, max([entries, *given]) + 1)}
 
 
 def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Json]:
@@ -302,7 +293,6 @@ def _known_to(ledger: Ledger, reader: Value, value: Any) -> dict[str, Json]:
     }
     if ledger.parameters.way_to_read != "none":
         found |= {f"{GIVEN}[{reader}, {e}]": value(ledger.given[reader, e]) for e in ledger.entry}
-        found |= {f"{GIVEN_OPEN}[{reader}, {e}]": value(ledger.given_open[reader, e]) for e in ledger.entry}
     is_open = found[f"open[{reader}]"] = value(ledger.handle[reader]) == Opening.OPEN.value
     if is_open:
         found[f"lac[{reader}]"] = value(ledger.reader_lac[reader])

@@ -73,8 +73,6 @@ ELSEWHERE = {
     "With a second add in the queue no write of the writer times out",
 }
 """The actions that are not taken in every state in which the model may take them, and the reasons."""
-TIMED_OUT = {"begin change", "ignore failure", "note failure"}
-"""The actions with which a write times out."""
 BY_WORKER = {"push", *OF_WORKER}
 """The writer's actions that wait for its worker thread in some release."""
 NEVER = {"try invalid fragment"}
@@ -200,12 +198,13 @@ class Ground:
     ) -> bool:
         """Return whether the code cannot take the action there, by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
-        if name == "push" and action.arguments[1] <= evaluate(self.ledger.dropped[WRITER], {}, state):
+        dropped = self.ledger.dropped[WRITER]
+        if name == "push" and evaluate(lift(action.arguments[1]) <= dropped, {}, state):
             return True
         if name == "queue second add":
             return not self._is_second_in_order(action.arguments[0], state)
-        of_second = self.ledger.parameters.has_second_adds and name in TIMED_OUT and _is_of_writer(action)
-        if of_second and evaluate(self.ledger.second, {}, state):
+        times_out = name in ("begin change", "ignore failure", "note failure") and _is_of_writer(action)
+        if times_out and self.ledger.parameters.has_second_adds and evaluate(self.ledger.second, {}, state):
             return True
         if name == "ignore failure":
             client, _, entry, _ = action.arguments

@@ -68,7 +68,7 @@ DRIVEN: Mapping[str, Drive] = {
     "handle second add": Drive(
         "the held second add is delivered to the bookie; its answer is held",
         "the copy with its LAC",
-        writers.handle_second_add,
+        lambda code, step: code.deliver(about(step, writers.SECOND), "stored"),
     ),
     "receive second ack": Drive(
         "the answer is handed to the client", "the LAC of the writer", _receive(writers.SECOND)
@@ -320,7 +320,7 @@ DRIVEN: Mapping[str, Drive] = {
     "read entries": Drive(
         "LedgerHandle.readAsync or batchReadAsync, of a client with the v2 protocol. The bookie's answer is "
         "handed to the reader, and the other bookies of the write set do not answer",
-        "the entries that the reader's application is given, and whether the reader knew the end then",
+        "the entries that the reader's application is given",
         readers.read_entries,
     ),
     **dict.fromkeys(

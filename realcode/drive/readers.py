@@ -62,10 +62,7 @@ def report_absent(code: Code, step: TraceStep) -> None:
 
 
 def read_entries(code: Code, step: TraceStep) -> None:
-    """Read the entry, or a batch from it on, and let the one bookie answer.
-
-    The client asks the whole write set at once; the other bookies do not answer.
-    """
+    """Read the entry, or a batch from it on; of the write set, which is asked at once, one bookie answers."""
     a, in_batches = step.arguments, code.parameters.way_to_read == "batch"
     batch = {"batch": code.parameters.entries} if in_batches else {}
     code.ask("read", client=a["reader"], entry=a["entry"], **batch)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER
-from fencepost.realcode.drive.code import Code, NoSeam, about
+from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.forces import hold_syncs
 from fencepost.realcode.drive.recoverers import change_of_recoverer
 
@@ -82,11 +82,6 @@ def queue_second_add(code: Code, step: TraceStep) -> None:
     for request in [r for r in code.unclaimed if (r["client"], r["kind"]) == (WRITER, "add")]:
         code.unclaimed.remove(request)
         code.under_way[SECOND, WRITER, request["to"], 0, 0] = request["id"]
-
-
-def handle_second_add(code: Code, step: TraceStep) -> None:
-    """Deliver the second add to the bookie, which stores it."""
-    code.deliver(about(step, SECOND), "stored")
 
 
 def ignore_failure(code: Code, step: TraceStep) -> None:

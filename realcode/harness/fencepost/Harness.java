@@ -1,5 +1,6 @@
 package fencepost;
 
+import com.google.common.util.concurrent.WaitingAdd;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.FileOutputStream;
@@ -28,7 +29,6 @@ import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.client.LedgerHandle;
 import org.apache.bookkeeper.client.LedgerHandleAdv;
 import org.apache.bookkeeper.client.Racks;
-import org.apache.bookkeeper.client.WaitingAdd;
 import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
@@ -102,8 +102,7 @@ public final class Harness {
                 given.put(word.substring(0, at), word.substring(at + 1));
             }
             Object found = run(words[0], given);
-            String thrown = post.failure();
-            return Json.write(thrown == null ? Map.of("ok", found) : Map.of("failed", line + ": " + thrown));
+            return Json.write(post.failure == null ? Map.of("ok", found) : Map.of("failed", line + ": " + post.failure));
         } catch (Throwable failure) {
             failure.printStackTrace();
             Throwable cause = failure;
@@ -343,13 +342,9 @@ public final class Harness {
     }
 
     private HeldClient client(String name) throws Exception {
-        return client(name, false);
-    }
-
-    private HeldClient client(String name, boolean usesV2) throws Exception {
         HeldClient found = clients.get(name);
         if (found == null) {
-            found = new HeldClient(name, clientConfiguration().setUseV2WireProtocol(usesV2), post);
+            found = new HeldClient(name, clientConfiguration(), post);
             clients.put(name, found);
         }
         return found;
@@ -380,7 +375,7 @@ public final class Harness {
             created(name, BKException.Code.OK, client.createDeferred(writeQuorum, ackQuorum, PASSWORD).get(seconds, TimeUnit.SECONDS));
         } else if ("given".equals(given.get("ids"))) {
             LedgerHandle handle = client.createLedgerAdv(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD);
-            WaitingAdd.throttle(handle);
+            WaitingAdd.throttle(handle, LedgerHandle.class);
             created(name, BKException.Code.OK, handle);
         } else {
             client.asyncCreateLedger(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD,
@@ -427,8 +422,8 @@ public final class Harness {
         String read = given.get("client") + ": read " + entry + ": ";
         LedgerHandle handle = handles.get(given.get("client"));
         (given.containsKey("batch") ? HeldClient.readBatch(handle, entry - 1, Integer.parseInt(given.get("batch")))
-            : handle.readAsync(entry - 1, entry - 1)).whenComplete((entries, failure) -> post.tell(read + (failure == null
-                ? "OK, " + (handle.isClosed() ? "closed:" : "open:") + contents(entries) : name(BKException.getExceptionCode(failure)))));
+            : handle.readAsync(entry - 1, entry - 1)).whenComplete((entries, failure) -> post.tell(
+                read + (failure == null ? "OK:" + contents(entries) : name(BKException.getExceptionCode(failure)))));
     }
 
     private static String contents(LedgerEntries entries) {
@@ -498,7 +493,10 @@ public final class Harness {
 
     private void open(Map<String, String> given) throws Exception {
         String name = given.get("client");
-        HeldClient client = client(name, "v2".equals(given.get("protocol")));
+        if ("v2".equals(given.get("protocol")) && !clients.containsKey(name)) {
+            clients.put(name, new HeldClient(name, clientConfiguration().setUseV2WireProtocol(true), post));
+        }
+        HeldClient client = client(name);
         client.holdsChanges = "held".equals(given.get("changes"));
         org.apache.bookkeeper.client.AsyncCallback.OpenCallback opened = (rc, handle, ctx) -> {
             if (handle != null) {

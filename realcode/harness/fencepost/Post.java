@@ -12,7 +12,8 @@ public final class Post {
     private int underWay;
     private long activity;
     private int shown;
-    private String failure;
+    /** What a callback threw. Then no later answer says anything about the code. */
+    volatile String failure;
 
     /** Forgets all requests and results, before another ledger is used. */
     synchronized void clear() {
@@ -48,17 +49,9 @@ public final class Post {
         }
     }
 
-    /** Notes that a client's callback threw. */
+    /** Notes what a client's callback threw. */
     public synchronized void fail(Held held, Throwable why) {
-        why.printStackTrace();
         failure = "the callback of a request (" + held.kind + ") throws " + why;
-    }
-
-    /** Returns what a callback threw since the last call; null if none did. */
-    synchronized String failure() {
-        String found = failure;
-        failure = null;
-        return found;
     }
 
     synchronized void tell(String what) {

@@ -19,7 +19,14 @@ from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
 from fencepost.realcode.copies_reproduction import reproduce_copies
 from fencepost.realcode.course import Ending
-from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessFailed, HarnessSession, Recording, running
+from fencepost.realcode.harness_session import (
+    Answer,
+    CodeFailed,
+    HarnessFailed,
+    HarnessSession,
+    Recording,
+    running,
+)
 from fencepost.realcode.library import SERVER_JAR, Library, library
 from fencepost.realcode.reproduction import Setting, reproduce
 from support.processes import children, gone
@@ -200,7 +207,7 @@ def test_a_callback_that_throws_is_an_error(lib: Library) -> None:
         (add,) = session.ask("push", client="w", content=1)["requests"]
         session.ask("deliver", id=add["id"])
         session.ask("hand", id=add["id"])
-        with pytest.raises(HarnessFailed, match="the callback of a request .add. throws"):
+        with pytest.raises(HarnessFailed, match=r"the callback of a request \(add\) throws"):
             session.ask("time-out", id=add["id"])
 
 

@@ -51,8 +51,6 @@ public final class HeldClient extends BookKeeper {
     /** The bytes of an entry before its payload: ledger, entry, LAC, length (8 each) and a CRC32 digest (8). */
     private static final int HEADER = 40;
     private static final int LAC_OFFSET = 16;
-    /** More bytes than any batch of entries has here. */
-    private static final long BATCH_BYTES = 65536;
 
     public final String name;
     private final Post post;
@@ -140,11 +138,11 @@ public final class HeldClient extends BookKeeper {
         listener.onChanged(ledger, changed);
     }
 
-    /** Reads so many entries at once from the first one on. Releases before 4.17 have no such call. */
+    /** Reads so many entries at once from the first one on, 64 KB at most. Releases before 4.17 have no such call. */
     @SuppressWarnings("unchecked")
     public static CompletableFuture<LedgerEntries> readBatch(LedgerHandle handle, long first, int most) throws Exception {
         return (CompletableFuture<LedgerEntries>) LedgerHandle.class.getMethod("batchReadAsync", long.class, int.class, long.class)
-            .invoke(handle, first, most, BATCH_BYTES);
+            .invoke(handle, first, most, 65_536L);
     }
 
     /** Holds the one worker thread of this client, in which callbacks run, or lets it go on. */
@@ -217,10 +215,6 @@ public final class HeldClient extends BookKeeper {
         Object call(Object real, Method method, Object[] arguments) throws Throwable;
     }
 
-    private interface Callback {
-        void call() throws Throwable;
-    }
-
     private static <T> T proxy(Class<T> type, T real, Seam seam) {
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
             (ignored, method, arguments) -> seam.call(real, method, arguments)));
@@ -288,16 +282,16 @@ public final class HeldClient extends BookKeeper {
             post.answered(held, (Integer) given[0], given[3] == null ? null : ((ReferenceCounted) given[3]).retain());
             return null;
         }));
-        held.hand = rc -> callBack(held, ledger, () -> pass(
-            arguments[5], type.getMethods()[0], new Object[] {rc, ledger, arguments[2], held.body, arguments[6]}));
+        held.hand = rc -> callBack(held, ledger, () -> passInstead(
+            arguments[5], type.getMethods()[0], new Object[] {rc, ledger, arguments[2], null, arguments[6]}, 3, held.body));
         post.hold(held);
     }
 
     /** Calls back in the worker thread, as the real client does. The post gets what the callback throws. */
-    private void callBack(Held held, long ledger, Callback callback) {
+    private void callBack(Held held, long ledger, Runnable callback) {
         getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
             try {
-                callback.call();
+                callback.run();
             } catch (Throwable failure) {
                 post.fail(held, failure);
             }
@@ -305,7 +299,7 @@ public final class HeldClient extends BookKeeper {
         });
     }
 
-    /** Passes a request on, with the callback at that place of its arguments replaced. */
+    /** Passes a call on, with the argument at that place replaced. */
     private static void passInstead(Object real, Method method, Object[] arguments, int at, Object callback) {
         Object[] replaced = arguments.clone();
         replaced[at] = callback;

@@ -1,11 +1,13 @@
-package org.apache.bookkeeper.client;
+package com.google.common.util.concurrent;
 
-import com.google.common.util.concurrent.Throttle;
-import com.google.common.util.concurrent.Uninterruptibles;
 import java.lang.reflect.Field;
 import java.util.concurrent.CountDownLatch;
 
-/** A thread that adds an entry with a given id, and waits for the handle's throttle until it is told to go on. */
+/**
+ * A thread that adds an entry with a given id, and waits for the handle's throttle until it is told to go on.
+ *
+ * <p>The class is in Guava's package because only there a RateLimiter gets a clock of its own.
+ */
 public final class WaitingAdd extends Thread {
     private final CountDownLatch waits = new CountDownLatch(1);
     private final CountDownLatch mayGoOn = new CountDownLatch(1);
@@ -15,20 +17,22 @@ public final class WaitingAdd extends Thread {
         setDaemon(true);
     }
 
-    @Override
-    public void run() {
-        super.run();
-        waits.countDown();    // an add that is refused at once does not wait
-    }
-
     /** Gives the handle a throttle for which these threads wait, and no other. */
-    public static void throttle(LedgerHandle handle) throws ReflectiveOperationException {
-        Field throttler = LedgerHandle.class.getDeclaredField("throttler");
+    public static void throttle(Object handle, Class<?> type) throws ReflectiveOperationException {
+        Field throttler = type.getDeclaredField("throttler");
         throttler.setAccessible(true);
-        throttler.set(handle, Throttle.of(() -> {
-            if (currentThread() instanceof WaitingAdd add) {
-                add.waits.countDown();
-                Uninterruptibles.awaitUninterruptibly(add.mayGoOn);
+        throttler.set(handle, RateLimiter.create(1, new RateLimiter.SleepingStopwatch() {
+            @Override
+            protected long readMicros() {
+                return 0;
+            }
+
+            @Override
+            protected void sleepMicrosUninterruptibly(long micros) {
+                if (currentThread() instanceof WaitingAdd add) {
+                    add.waits.countDown();
+                    Uninterruptibles.awaitUninterruptibly(add.mayGoOn);
+                }
             }
         }));
     }
