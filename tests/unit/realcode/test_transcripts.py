@@ -439,6 +439,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"forces": 1, "power_losses": 1},
         {"readers": 1, "way_to_read": "long-poll"},
         {"entries": 2, "given_ids": 1},
+        {"storage": "sorted", "second_copy": "dropped", "crashes": 1, "full_disks": 1},
         {"deletions": 1, "restarts": 1},
         {"journals": 2, "crashes": 1, "failed_flushes": 1, "mark_order": "as-completed"},
         {"journals": 1, "other_dirs": 1, "mark_scope": "one-directory"},
