@@ -23,6 +23,7 @@ from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 from fencepost.realcode.aims import aims
 from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
+from fencepost.realcode.left_out import AT_ONCE
 from fencepost.realcode.observations import Observations, model_observations
 from fencepost.realcode.situations import SITUATIONS
 
@@ -37,42 +38,6 @@ ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fa
 Each run aims at one of them and seldom takes another, or any of them among its first steps.
 """
 
-AT_ONCE = {
-    "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
-    "write back": "the recoverer writes an entry back as soon as it has found it",
-    "end idle change": "the client ends a change that replaces nothing in the call that begins it",
-}
-"""The actions that the code takes together with the step before.
-
-In the model other actions may come between.
-"""
-
-ELSEWHERE = {
-    "ignore failure": "in three cases the code notes the failure and handles it with a later one "
-    "(delayedWriteFailedBookies): the entry has AQ acks, a change is under way, or an entry with AQ acks was "
-    "refused",
-    "begin change": "a recoverer replaces a bookie in one call, so its commit follows at once. A client that "
-    "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
-    "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "
-    "entry is replaced with the next push",
-    "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
-    "code acknowledges with the next answer",
-    "handle add": "a bookie that remembers a deletion refuses a write-back, and the recoverer fails",
-    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once. "
-    "With given ids also below the last entry that a refused change has dropped: the model counts it as "
-    "dropped",
-    "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
-    "hear lac": "an open reader asks the last ensemble that it knows, and no bookie once it knows that the "
-    "ledger is closed",
-    "lose power": "left out of a fenced bookie unless it has entries and has synced them all: its fence may "
-    "not be in the journal yet, or is lost without an entry",
-    "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
-    "queue second add": "left out while the writer changes its ensemble or after it, because the second "
-    "thread took the ensemble when it looked for the id (stale-ensemble); and while a lower id waits, "
-    "because the queue is a heap (PriorityBlockingQueue) and may give the second add before the first. "
-    "With a second add in the queue no write of the writer times out",
-}
-"""The actions that are not taken in every state in which the model may take them, and the reasons."""
 BY_WORKER = {"push", *OF_WORKER}
 """The writer's actions that wait for its worker thread in some release."""
 NEVER = {"try invalid fragment"}

@@ -14,6 +14,7 @@ from fencepost.realcode.drive import bookies, forces, marks, readers, recoverers
 from fencepost.realcode.drive.bookies import PHASE_ONE
 from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about
 from fencepost.realcode.harness_session import CodeFailed
+from fencepost.realcode.left_out import UNDRIVABLE
 
 
 @dataclass(frozen=True)
@@ -329,31 +330,6 @@ DRIVEN: Mapping[str, Drive] = {
     ),
 }
 """The drive of each action by name. docs/conformance.md shows this table."""
-
-
-UNDRIVABLE: Mapping[str, str] = {
-    "admit add": "one method of the bookie checks the fence and stores the entry (issue 4701: a race in it)",
-    **dict.fromkeys(
-        ("read lac first", "block acks"),
-        "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
-    ),
-    **dict.fromkeys(
-        ("change locally", "commit later", "abandon later"),
-        "only clients before 4.8.0 use an ensemble before the metadata has it",
-    ),
-    "resend": "the code sends pending entries again with the change, not one by one",
-    "poll entry": "the harness has no long polls",
-    "mark dirty": "the marker is set within the boot",
-    **dict.fromkeys(
-        ("write memory table", "fill disk", "flush log", "begin log"),
-        "the harness has no disk that is full for a moment",
-    ),
-    **dict.fromkeys(
-        ("copy entry", "leave limbo", "end check"),
-        "phase two runs in threads of its own; the harness holds it back",
-    ),
-}
-"""The reasons why an action cannot be caused alone from outside the code, by name."""
 
 
 OF_WORKER = (

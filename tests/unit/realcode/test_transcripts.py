@@ -22,9 +22,10 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode import observations
 from fencepost.realcode.course import Ending
-from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE
+from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.harness_session import OutOfStep, Playback
+from fencepost.realcode.left_out import UNDRIVABLE
 from fencepost.realcode.matrix import cell
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import as_driven, refused_at
