@@ -14,6 +14,7 @@ import click
 from fencepost.advice.checked import at_sizes
 from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
+from fencepost.cli.commands.known_repairs import propose
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
@@ -43,6 +44,9 @@ from fencepost.properties.expectations import Expectation, Run, as_expected
 @option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
 @option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
 @option(
+    "--repairs", is_flag=True, group=SEARCH, help="Try stronger guards, and show those that rule the bug out."
+)
+@option(
     "--set",
     "settings",
     multiple=True,
@@ -60,6 +64,7 @@ def command(
     bugs: tuple[str, ...],
     only_list: bool,
     mend: bool,
+    repairs: bool,
     settings: tuple[str, ...],
     timeout: float,
     form: str,
@@ -81,11 +86,15 @@ def command(
     if told and not bugs:
         return int(ExitCode.SUCCESS)
     if only_list:
-        refuse("--list", *search, "mend", "settings", "timeout", "form", "verbose")
+        refuse("--list", *search, "mend", "repairs", "settings", "timeout", "form", "verbose")
         emit(_descriptions(chosen(KNOWN, bugs)), output)
         return int(ExitCode.SUCCESS)
     if mend:
         require_mends(chosen(KNOWN, bugs) if bugs else [], form)
+    if repairs:
+        refuse("--repairs", "mend")
+        if not bugs:
+            raise BadInput("--repairs: needs the name of a bug; fencepost known --list lists them")
     if settings and not bugs:
         raise BadInput("--set: needs the name of a bug; fencepost known --list lists them")
     if settings and mend:
@@ -93,6 +102,8 @@ def command(
     given = dict(settings_of(settings))
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
     limits = Limits(timeout=timeout, gone=elapsed(), **search)
+    if repairs:
+        return propose(table, limits, form, output, verbose)
     return check_known(table, limits, form, output, verbose, mend, bool(bugs), bool(given))
 
 
