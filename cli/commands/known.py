@@ -14,7 +14,7 @@ import click
 from fencepost.advice.checked import at_sizes
 from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
-from fencepost.cli.commands.known_repairs import propose
+from fencepost.cli.commands.known_repairs import repair
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
@@ -43,9 +43,7 @@ from fencepost.properties.expectations import Expectation, Run, as_expected
 @click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
 @option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
 @option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
-@option(
-    "--repairs", is_flag=True, group=SEARCH, help="Try stronger guards, and show those that rule the bug out."
-)
+@option("--repairs", is_flag=True, group=SEARCH, help="Show stronger guards that rule the bug out.")
 @option(
     "--set",
     "settings",
@@ -103,7 +101,7 @@ def command(
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
     limits = Limits(timeout=timeout, gone=elapsed(), **search)
     if repairs:
-        return propose(table, limits, form, output, verbose)
+        return repair(table, limits, form, output, verbose)
     return check_known(table, limits, form, output, verbose, mend, bool(bugs), bool(given))
 
 

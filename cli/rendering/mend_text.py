@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 
@@ -46,23 +45,6 @@ def difference_of_rules(known: Expectation) -> str:
         if not changed:
             parts.pop()
     return "\n".join(parts)
-
-
-def changed_rules(known: Expectation) -> set[tuple[str, str]]:
-    """Return the lines that the mend changes, each with the action or definition; positions do not count."""
-    if known.switch is None:
-        return set()
-    broken, mended = (
-        {
-            (name, re.sub(r"\[\d+\] ", "", line.strip()))
-            for name, own in _sections(run).items()
-            for line in own
-        }
-        for run in known.runs()
-    )
-    return {(name, f"+ {line}") for name, line in mended - broken} | {
-        (name, f"- {line}") for name, line in broken - mended
-    }
 
 
 def _sections(run: Run) -> Mapping[str, list[str]]:

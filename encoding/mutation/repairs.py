@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -38,14 +38,14 @@ MORE = 2
 class Tried(StrEnum):
     """The result for a change."""
 
-    REPAIR = "repair"
-    TRACE = "leaves the counterexample"
-    LIKE = "agrees with a smaller change in all states seen"
-    VIOLATED = "leaves another violation"
-    WITNESS = "loses a witness, or the action"
-    OTHER = "violates another property"
+    REPAIR = "rule the bug out"
+    TRACE = "leave the counterexample possible"
+    LIKE = "agree with one that was asked about, in all states seen"
+    VIOLATED = "leave another violation"
+    WITNESS = "lose a witness, or the action never happens"
+    OTHER = "violate another property"
     UNDECIDED = "undecided"
-    LEFT = "not asked"
+    LEFT = "not reached in time"
 
 
 @dataclass(frozen=True)
@@ -75,38 +75,57 @@ class RepairSearch:
         """Take the counterexample."""
         self._until = time.perf_counter() + self.limits.timeout - self.limits.gone
         self._replayer = Replayer(self.system, self.subject)
-        self._bad, self._base = [self._steps(self.trace)], dict[str, Result]()
+        self._bad: list[Steps] = [[], self._steps(self.trace)]
+        self._base: dict[str, Result] = {}
+        self._seen: dict[Strengthening, list[tuple[bool, ...]]] = {}
         self._witnessing: dict[str, list[Steps]] = {prop.name: [] for prop in self.system.properties}
 
     def run(self, tell: Callable[[str], None] = lambda text: None) -> None:
-        """Try the changes of the actions in the counterexample, one after the other, while there is time."""
-        changes = self._changes()
-        for number, one in enumerate(changes, 1):
-            tell(f"{number} of {len(changes)} changes, {len(self.found)} found")
+        """Try the changes of the actions in the counterexample, while there is time."""
+        left, asked = self._changes(), list[Strengthening]()
+        while True:
+            known = set(map(self._told_apart, asked))
+            one = next((one for one in left if self._told_apart(one) not in known), None)
+            if one is None or time.perf_counter() > self._until:
+                break
+            self.tried[Tried.LEFT] = len(left)
+            tell(f"{len(asked)} changes asked about, {len(self.found)} found")
+            left.remove(one)
+            asked.append(one)
             tried = Tried.UNDECIDED
-            with suppress(ModelError):  # a conjunct may be badly defined in a state
-                if time.perf_counter() > self._until:
-                    tried = Tried.LEFT
-                elif any(self._keeps(one, steps) for steps in self._bad):
-                    tried = Tried.VIOLATED
-                else:
-                    tried = self._asked(one)
+            with suppress(ModelError):  # the conjunct is badly defined in some state
+                tried = self._asked(one)
             self.tried[tried] += 1
+        del self.tried[Tried.LEFT]
+        for one in left:
+            self.tried[Tried.LIKE if self._told_apart(one) in known else Tried.LEFT] += 1
+
+    def _told_apart(self, one: Strengthening) -> Hashable:
+        """Return where a conjunct is true in the states seen, those of new counterexamples included."""
+        row = self._seen[one]
+        row += [self._truths(one, steps) for steps in self._bad[len(row) :]]
+        return one.schema, *row
 
     def _steps(self, trace: Trace) -> Steps:
         actions, choices, beginning = saved_execution(trace.to_json(), self.system)
         return list(zip(actions, self._replayer.follow(actions, choices, beginning), strict=False))
 
     def _truths(self, one: Strengthening, steps: Steps) -> tuple[bool, ...]:
-        evaluate, own = self._replayer.concrete.evaluate, one.schema
-        return tuple(bool(evaluate(one.added, a.environment, s)) for a, s in steps if a.schema is own)
+        """Return whether the conjunct is true at each step of its action; false if it is badly defined."""
+        evaluate, found = self._replayer.concrete.evaluate, list[bool]()
+        for action, state in steps:
+            if action.schema is one.schema:
+                found.append(False)
+                with suppress(ModelError):
+                    found[-1] = bool(evaluate(one.added, action.environment, state))
+        return tuple(found)
 
     def _keeps(self, one: Strengthening, steps: Steps) -> bool:
         """Return whether an execution remains possible."""
         return all(self._truths(one, steps))
 
     def _changes(self) -> list[Strengthening]:
-        """Return the changes to ask about: first those that keep a witness in simulations, the smallest first."""
+        """Return the changes that may help: first those that keep a known witness, the smallest first."""
         made, seen, steps = Strengthenings(self.system), list[tuple[GroundAction, State]](), list[State]()
         run: list[object] = []
         reached = {p.name: self._replayer.concrete.predicate(p.witness) for p in self.system.properties}
@@ -124,26 +143,22 @@ class RepairSearch:
 
         asked = [prop for prop in self.system.properties if prop.name == self.trace.property]
         simulate(self.system, self.subject, asked, SIMULATIONS, seed=1, visit=visit)
-        found: dict[object, tuple[bool, int, Strengthening]] = {}
-        for schema in dict.fromkeys(a.schema for a, _ in self._bad[0] if a.schema.action.fault is None):
-            sample = [(action, state) for action, state in seen if action.schema is schema][:MOST_STEPS]
+        found: list[tuple[bool, int, Strengthening]] = []
+        for schema in dict.fromkeys(a.schema for a, _ in self._bad[1] if a.schema.action.fault is None):
+            self._bad[0] = [(action, state) for action, state in seen if action.schema is schema][:MOST_STEPS]
             for one in made.of(schema):
-                try:
-                    ours, others = self._truths(one, self._bad[0]), self._truths(one, sample)
-                except ModelError:
-                    self.tried[Tried.UNDECIDED] += 1
-                    continue
-                if all(ours):
+                self._seen[one] = [self._truths(one, steps) for steps in self._bad]
+                if all(self._seen[one][1]):
                     self.tried[Tried.TRACE] += 1
-                elif (schema, ours, others) in found:
-                    self.tried[Tried.LIKE] += 1
                 else:
                     lost = not any(self._keeps(one, s) for s in self._witnessing[self.trace.property])
-                    found[schema, ours, others] = lost, one.size, one
-        return [one for _, _, one in sorted(found.values(), key=lambda row: row[:2])]
+                    found.append((lost, one.size, one))
+        return [one for _, _, one in sorted(found, key=lambda row: row[:2])]
 
     def _asked(self, one: Strengthening) -> Tried:
         """Return what the engines say of a change. A repair is also noted."""
+        if any(self._keeps(one, steps) for steps in self._bad[1:]):
+            return Tried.VIOLATED
         system, bound, name = one.of(self.system), None, self.trace.property
         target = [prop for prop in system.properties if prop.name == name]
         result = self._check(system, target)[0]

@@ -7,7 +7,7 @@ what the action receives; and those of a store, if the action uses a store anyho
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.language.actions import Schema
@@ -126,8 +126,9 @@ class Strengthenings:
                 same(read.index[n], actor) for n in places
             )
 
+        families = frozenset(filter(may_read, self.system.state.families))
         found: dict[object, Strengthening | None] = {}
-        for form, given in self._conditions(schema, {f for f in self.system.state.families if may_read(f)}):
+        for form, given in self._conditions(schema, families):
             for one in (form, ~form):
                 made = Strengthening(schema, one, given, replaced(one, given))
                 if (known := key(made.added)) not in found:
@@ -136,16 +137,18 @@ class Strengthenings:
                     found[known] = made if varies and all(map(can_read, reads)) else None
         return sorted(filter(None, found.values()), key=lambda one: one.size)
 
-    def _conditions(self, schema: Schema, families: Set[Family]) -> Iterator[tuple[Term, Given]]:
+    def _conditions(self, schema: Schema, families: frozenset[Family]) -> Iterator[tuple[Term, Given]]:
         """Yield the conditions of actions of this kind of process, and comparisons of what these read."""
-        own, listed = {*schema.parameters}, list(self._terms(schema, families))
+        own, listed = dict.fromkeys(schema.parameters), list(self._terms(schema, families))
         reads = (replaced(term, given) for term, given in listed if isinstance(term, Read))
-        plain = [read for read in reads if isinstance(read, Read) and own.issuperset(read.free)]
+        plain = [read for read in reads if isinstance(read, Read) and all(p in own for p in read.free)]
         for form, given in listed:
-            atoms = [form]
+            atoms: list[Term] = [form]
             if isinstance(form, Read) and form.type != "bool":
                 domain = form.family.domain
-                others = [p for p in own if p.sort is domain or p.sort.type == domain.type != "int"]
+                others: list[Term] = [
+                    p for p in own if p.sort is domain or p.sort.type == domain.type != "int"
+                ]
                 like = (r for r in plain if r.family.domain.name == domain.name)
                 others += [r for r in like if r.family is not form.family]
                 pairs = [(form, o) for o in others if o.type == "int"]
@@ -159,7 +162,7 @@ class Strengthenings:
                         body = Quantified("bool", "forall", parameter, body)
                     yield body, given
 
-    def _terms(self, schema: Schema, families: Set[Family]) -> Iterator[tuple[Term, Given]]:
+    def _terms(self, schema: Schema, families: frozenset[Family]) -> Iterator[tuple[Term, Given]]:
         """Yield the terms in actions of this kind of process, with this action's arguments for parameters."""
         own = lift(schema.action.actor)
         for other in (other for other in self.acting if self._who(other)[0] == self._who(schema)[0]):
@@ -171,8 +174,10 @@ class Strengthenings:
 
 
 def _terms(schema: Schema) -> Iterator[Term]:
-    """Yield the terms of an action, with the variables that it sets."""
-    return subterms(*schema.terms, *(update.target for update in schema.action.then))
+    """Yield the terms of an action, with the variables that it sets and what it receives."""
+    received = schema.action.received
+    targets = [update.target for update in schema.action.then]
+    return subterms(*schema.terms, *targets, *(received.terms if received else ()))
 
 
 def _fitting(schema: Schema, old: Parameter) -> list[Parameter]:
