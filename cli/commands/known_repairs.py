@@ -32,7 +32,7 @@ ENOUGH = 0.9
 REPAIR = k.keys(
     action=k.text("the action that gets a stronger guard, with its arguments"),
     conjunct=k.text("the conjunct that its guard gets"),
-    bound=k.null(k.whole("no execution of so many steps violates the property", 0), "if it is proved"),
+    verdict=k.text("proved, or the number of steps within which nothing is violated"),
     is_mend=k.flag("the mend in the table of known bugs is the same"),
 )
 OF_BUG = k.keys(
@@ -41,7 +41,7 @@ OF_BUG = k.keys(
     found=k.text("the verdict with the bug; nothing is tried unless it is violated"),
     tried=k.table(int, "the number of changes by what came of them"),
     repairs=k.many(REPAIR, "the changes that rule the bug out, the smallest first"),
-    mend=k.null(k.text("the switch that mends the bug in the table"), "if there is none"),
+    mend=k.text("the switch that mends the bug in the table; empty if there is none"),
     mend_lines=k.whole("the lines of the rules that this mend changes", 0),
 )
 REPAIRS = k.document(
@@ -90,7 +90,7 @@ def _repaired(
         "found": verdict_line(result),
         "tried": {},
         "repairs": [],
-        "mend": f"{known.switch}={known.mended}" if known.switch else None,
+        "mend": f"{known.switch}={known.mended}" if known.switch else "",
         "mend_lines": sum(line.startswith(("  +", "  -")) for line in rules),
     }
     hand(about)
@@ -121,8 +121,9 @@ def _entry(one: Repair, spelling: TermSpelling, rules: Sequence[str]) -> dict[st
     conjunct = unmarked(spelling.text(one.change.form, given=given))
     changed = [re.sub(r"\[\d+\] ", "", line) for line in rules if line.startswith(("  +", "  -"))]
     is_mend = changed == [f"  +    if {conjunct}"] and rules[0].startswith(f"{schema.name}(")
+    verdict = "proved" if one.bound is None else f"no violation within {amount(one.bound, 'step')}"
     action = f"{schema.name}({', '.join(spelling.taken)})"
-    return {"action": action, "conjunct": conjunct, "bound": one.bound, "is_mend": is_mend}
+    return {"action": action, "conjunct": conjunct, "verdict": verdict, "is_mend": is_mend}
 
 
 def _lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -130,11 +131,10 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"{result['bug']}: {result['instance']}"
     yield result["found"]
     for one in result["repairs"]:
-        proved = "proved" if one["bound"] is None else f"no violation within {amount(one['bound'], 'step')}"
         yield f"  {one['action']}"
         yield f"    + if {one['conjunct']}"
-        yield f"      {proved}; every witness is reached{'; this is the mend' * one['is_mend']}"
+        yield f"      {one['verdict']}; every witness is reached{'; this is the mend' * one['is_mend']}"
     yield f"{amount(sum(result['tried'].values()), 'change')} of one guard tried"
     yield from (f"  {number:5} {kind}" for kind, number in result["tried"].items())
-    if result["mend"] is not None:
+    if result["mend"]:
         yield f"The mend, {result['mend']}, changes {amount(result['mend_lines'], 'line')} of the rules."

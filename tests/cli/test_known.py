@@ -316,7 +316,7 @@ def small_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_repair_is_a_stronger_guard_in_the_words_of_the_rules(
     known: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is marked if its conjunct is all that the mend changes. Planted: such a mend, and one of two lines."""
+    """It is marked if the mend changes nothing else. Planted: such a mend, and one of two lines."""
     code, out, _ = known("2614-N=2", "--repairs", "--jobs", "1", table=[BUG])
     assert code == 0
     assert out.startswith("#2614-N=2: bookkeeper-4.13 bookies=2 ensemble=2 write_quorum=2 ")

@@ -211,3 +211,15 @@ def test_without_a_proof_executions_of_two_steps_more_are_searched(monkeypatch: 
 
 def _undecided(result: Result) -> Result:
     return Result(result.property, Verdict.UNDECIDED, result.seconds, result.solver)
+
+
+def test_a_new_counterexample_tells_changes_apart_and_rules_out_those_that_keep_it() -> None:
+    search = searched(doors())
+    one = search.found[0].change
+    before = search._told_apart(one)
+    search._bad.append(search._bad[1])
+    after = search._told_apart(one)
+    assert isinstance(before, tuple) and isinstance(after, tuple)
+    assert after == (*before, before[2])
+    search._bad.append([])  # an execution without a step of the action
+    assert search._asked(one) is Tried.VIOLATED
