@@ -14,7 +14,6 @@ import click
 from fencepost.advice.checked import at_sizes
 from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
-from fencepost.cli.commands.known_repairs import repair
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option
@@ -101,6 +100,8 @@ def command(
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
     limits = Limits(timeout=timeout, gone=elapsed(), **search)
     if repairs:
+        from fencepost.cli.commands.known_repairs import repair
+
         return repair(table, limits, form, output, verbose)
     return check_known(table, limits, form, output, verbose, mend, bool(bugs), bool(given))
 
