@@ -156,7 +156,7 @@ def ignored_losses(file: str | None) -> tuple[Mapping[str, Ignored], list[str]]:
             until = row["until"] if isinstance(row["until"], date) else date.fromisoformat(row["until"])
         except ValueError:
             raise BadInput(f"{place}: until = {row['until']!r}: must be a day, such as 2027-01-31") from None
-        (full,) = full_names(LOSSES, [name], f"{file}: ", "loss", "fencepost releases")
+        (full,) = full_names(LOSSES, [name], f"{file}: ", "loss", "fencepost known --list")
         if until < date.today():
             expired.append(f"Note: {file} ignored {full} until {until}, so it counts again.")
         else:

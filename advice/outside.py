@@ -78,7 +78,7 @@ def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[s
             near = did_you_mean(name, _names(), alike=0.8)
             raise BadInput(
                 f"{name}: no such known bug, public loss or log line{near}; "
-                "valid: a name or number that `fencepost releases` lists, or words of a log line"
+                "valid: a name or number that `fencepost known --list` lists, or words of a log line"
             )
     if len(others) < len(names) and not only_text:
         asked = next(name for name in names if answers[name])

@@ -8,33 +8,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fencepost.advised import Advised, advise
-    from fencepost.checks import check, count, follow, load
-    from fencepost.encoding.enumeration.count import StateCount
-    from fencepost.encoding.errors import BadInput
-    from fencepost.encoding.language.protocol import Protocol
-    from fencepost.encoding.logs.following import LogAnswer
-    from fencepost.results import Checked, CheckedProperty, CheckedTrace
-    from fencepost.sizes import Quorum, quorum
-
-__all__ = [
-    "Advised",
-    "BadInput",
-    "Checked",
-    "CheckedProperty",
-    "CheckedTrace",
-    "LogAnswer",
-    "Protocol",
-    "Quorum",
-    "StateCount",
-    "advise",
-    "check",
-    "count",
-    "follow",
-    "load",
-    "quorum",
-]
+if TYPE_CHECKING:  # "as" says that a name is public
+    from fencepost.advised import Advised as Advised
+    from fencepost.advised import advise as advise
+    from fencepost.checks import check as check
+    from fencepost.checks import count as count
+    from fencepost.checks import follow as follow
+    from fencepost.checks import load as load
+    from fencepost.encoding.enumeration.count import StateCount as StateCount
+    from fencepost.encoding.errors import BadInput as BadInput
+    from fencepost.encoding.language.protocol import Protocol as Protocol
+    from fencepost.encoding.logs.following import LogAnswer as LogAnswer
+    from fencepost.results import Checked as Checked
+    from fencepost.results import CheckedProperty as CheckedProperty
+    from fencepost.results import CheckedTrace as CheckedTrace
+    from fencepost.sizes import Quorum as Quorum
+    from fencepost.sizes import quorum as quorum
 
 if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
     _MODULES = {
@@ -54,6 +43,7 @@ if not TYPE_CHECKING:  # so that mypy refuses a name that does not exist
         "load": "checks",
         "quorum": "sizes",
     }
+    __all__ = list(_MODULES)
 
     def __getattr__(name):
         """Import a public name when it is first used."""

@@ -17,8 +17,8 @@ from fencepost.cli.requests import (
     request_of,
     says_nothing,
     small_instances,
+    with_hints,
 )
-from fencepost.cli.witness_hints import with_hints
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.limits import Limits, Minimize, Patience
 from fencepost.encoding.engine.verdicts import Outcome

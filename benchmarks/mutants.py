@@ -107,9 +107,13 @@ TESTS: Mapping[str, Sequence[str]] = {
             "encoding/induction/tidy_terms.py",
             "encoding/induction/value_changes.py",
             "encoding/language/source.py",
-            "encoding/language/structure.py",
         ],
         ("unit/encoding/test_read_off.py",),
+    ),
+    "encoding/language/patterns.py": (
+        "unit/encoding/test_read_off.py",
+        "unit/encoding/test_terms.py",
+        "unit/encoding/test_readings_agree.py",
     ),
     "encoding/evidence": (
         "hostile/test_forged_induction.py",

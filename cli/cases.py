@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.rendering.check_report import ReportedResult
 from fencepost.cli.rendering.check_text import counterexample_text, heading
-from fencepost.cli.rendering.verdict_text import verdict_line, verdict_sentence
+from fencepost.cli.rendering.verdict_text import verdict_line
+from fencepost.cli.requests import CheckedRequest, request_of
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import System
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.properties.expectations import EXPECTED, Run, differs
 
@@ -29,13 +30,14 @@ from fencepost.properties.expectations import EXPECTED, Run, differs
 class CheckedCase:
     """The result of checking one property, and the text about it."""
 
-    result: Result
-    claim: Property
-    instance: str
-    """The heading: the instance and its caps."""
+    checked: CheckedRequest
     command: str
     """The command that shows the same; empty if the protocol has no name on the command line."""
-    counterexample: Counterexample | None
+
+    @property
+    def result(self) -> Result:
+        """The result for the property."""
+        return self.checked.outcome.results[0]
 
     @property
     def verdict(self) -> str:
@@ -49,15 +51,11 @@ class CheckedCase:
 
     def __str__(self) -> str:
         """Return the instance, the counterexample if there is one, the verdict and the command."""
-        found = self.counterexample
-        counterexample = [f"counterexample:\n{counterexample_text(found)}"] if found else []
-        return "\n\n".join(
-            [
-                self.instance,
-                *counterexample,
-                "\n".join(filter(None, [verdict_line(self.result), self.command])),
-            ]
-        )
+        instance = self.checked.request.instance
+        parts = ["\n".join(filter(None, [heading(instance, self.checked.limits), instance.unmodelled]))]
+        shown = ReportedResult(self.checked, self.result, ()).counterexamples
+        parts += [f"counterexample:\n{counterexample_text(one)}" for one in shown[:1]]
+        return "\n\n".join([*parts, "\n".join(filter(None, [verdict_line(self.result), self.command]))])
 
     def must_be(self, verdict: str, steps: int | None = None) -> None:
         """Raise Unmet, with the counterexample, unless the verdict is this one and `steps` are the fewest."""
@@ -74,15 +72,13 @@ class CheckedCase:
     def report_properties(self) -> dict[str, object]:
         """Return the properties of this test in a JUnit report."""
         result = self.result
+        plain = ("bound", "rounds", "steps", "solver")
         found = {
             "verdict": self.verdict,
             "basis": result.basis.value if result.basis else None,
-            "bound": result.bound,
-            "rounds": result.rounds,
-            "steps": result.steps,
+            **{name: getattr(result, name) for name in plain},
             "fewest": result.fewest.value if result.fewest else None,
             "faults": show_all(result.faults or {}) or None,
-            "solver": result.solver,
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -103,31 +99,19 @@ def checked(
     A protocol whose executions never end keeps its own number of rounds unless `limits` has one.
     """
     protocol = source if isinstance(source, Protocol) else find_protocol(str(source))
-    instance = protocol.instance(settings.items(), release)
-    system = instance.system
-    limits = limits.of(system)
-    (chosen,) = instance.claims(prop)
-    outcome = check_all(instance, [chosen], limits)
+    request = request_of(protocol, list(settings.items()), [prop], release, limits)
+    outcome = check_all(request.instance, request.properties, request.limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
-    (result,) = outcome.results
-    in_force = replace(limits, rounds=None) if result.verdict is Verdict.PROVED else limits
     arguments = [
         str(source),
         f"--property={prop}",
         *([f"--release={release}"] if release is not None else []),
         *(f"--set={name}={value}" for name, value in settings.items()),
-        *_options(limits, system),
+        *_options(request.limits, request.system),
     ]
-    return CheckedCase(
-        result,
-        chosen,
-        "\n".join(filter(None, [heading(instance, in_force), instance.unmodelled])),
-        "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments]),
-        Counterexample(result.trace, system, chosen, verdict_sentence(result), instance.changed_switches)
-        if result.trace is not None
-        else None,
-    )
+    shown = "" if isinstance(source, Protocol) else shlex.join(["fencepost", "check", *arguments])
+    return CheckedCase(CheckedRequest(request, outcome), shown)
 
 
 def _options(limits: Limits, system: System) -> Iterator[str]:

@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     SUCCESS = 0  # proved, or holds up to the bound given; all as expected
     VIOLATED = 1  # something is violated, refuted or rejected, or not the verdict expected
     BAD_INPUT = 2  # one line on stderr: the value, the rule, what would be valid
-    UNDECIDED = 3  # undecided or vacuous; `holds` under --require-proof
+    UNDECIDED = 3  # undecided or vacuous
     INTERNAL = 4  # the tool contradicts itself; says what to send
     INTERRUPTED = 130  # Ctrl-C, after printing what is known so far
 

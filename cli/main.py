@@ -28,18 +28,17 @@ TASKS = {
         "check": "Search for violations of properties, or prove that there are none.",
         "follow": "Say whether a log of a real system is an execution of a protocol.",
         "weaken": "Change the protocol in one place at a time: which property notices?",
-        "known": "Check that known bugs are found, and are gone once mended.",
+        "known": "Check that known bugs are found, and are gone once mended; or list them by release.",
     },
     "Prove and certify": {
         "invariants": "Show which invariants are inductive and what breaks the others, or find some.",
         "certify": "Check a certificate without the solver that made it.",
-        "export": "Show a saved trace or a sweep in other forms; write a query for solvers.",
+        "export": "Show a protocol, a saved trace or a sweep in other forms.",
         "prove": "Prove the quorum lemmas for configurations of all sizes.",
     },
-    "BookKeeper configurations and releases": {
+    "BookKeeper configurations": {
         "quorum": "Calculate what an E/WQ/AQ configuration survives.",
         "advise": "Rank what a configuration on a release can lose, and what to do.",
-        "releases": "List the known bugs by release.",
     },
     "The real code": {
         "reproduce": "Drive the real BookKeeper through a counterexample or known bugs.",

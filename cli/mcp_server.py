@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,22 +118,13 @@ async def _end(process: Process) -> None:
         await process.wait()
 
 
-def instance_words(settings: Mapping[str, object], release: str | None) -> Iterator[str]:
-    """Yield the options that set an instance. A Boolean is a switch value."""
-    for name, value in settings.items():
-        yield f"--set={name}={('no', 'yes')[value] if isinstance(value, bool) else value}"
-    if release is not None:
-        yield f"--release={release}"
-
-
-def given(**values: object) -> list[str]:
-    """Return an option for each value that is not None."""
-    return [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if value is not None]
-
-
-def properties_words(properties: Iterable[str]) -> list[str]:
-    """Return the options that choose properties."""
-    return [f"--property={name}" for name in properties]
+def words(*, set: Settings | None = None, property: list[str] | None = None, **values: object) -> list[str]:
+    """Return an option for each value that is not None. A Boolean setting is a switch value."""
+    names = {True: "yes", False: "no"}
+    said = {n: names[v] if isinstance(v, bool) else v for n, v in (set or {}).items()}
+    options = [f"--set={name}={value}" for name, value in said.items()]
+    options += [f"--property={name}" for name in property or ()]
+    return [*options, *(f"--{name.replace('_', '-')}={v}" for name, v in values.items() if v is not None)]
 
 
 @dataclass(frozen=True)
@@ -171,17 +162,15 @@ class Tools:
         `settings` are parameters and switches, `properties` those to be checked (all, if none is named).
         `bound` is the largest number of steps of an execution. A counterexample is shown step by step.
         """
-        words = [*instance_words(settings or {}, release), *properties_words(properties or ())]
-        return await self.door.answer(
-            "check", self.door.protocol(protocol), *words, *given(bound=bound), self.limit
-        )
+        asked = words(set=settings, property=properties, release=release, bound=bound)
+        return await self.door.answer("check", self.door.protocol(protocol), *asked, self.limit)
 
     async def replay(self, trace: str, protocol: str | None = None) -> str:
         """Replay a saved trace, a file in the folder of the server, and show it.
 
         `protocol` is the Python file of the protocol, if it is no preset.
         """
-        source = [] if protocol is None else [f"--protocol={self.door.protocol(protocol)}"]
+        source = words(protocol=None if protocol is None else self.door.protocol(protocol))
         return await self.door.answer("export", str(self.door.inside(trace)), *source, self.limit)
 
     async def count(
@@ -192,24 +181,26 @@ class Tools:
         symmetry: bool = False,
     ) -> str:
         """Count the reachable states, how often each action fires, and where each witness is true."""
-        words = [*instance_words(settings or {}, release), *(["--symmetry"] if symmetry else [])]
-        words += ["--engine=states"]
-        return await self.door.answer("check", self.door.protocol(protocol), *words, self.limit)
+        asked = [
+            *words(set=settings, release=release, engine="states"),
+            *(["--symmetry"] if symmetry else []),
+        ]
+        return await self.door.answer("check", self.door.protocol(protocol), *asked, self.limit)
 
     async def find_invariants(
         self, protocol: str, settings: Settings | None = None, properties: list[str] | None = None
     ) -> str:
         """Look for invariants that prove the properties, as Python that an author can paste."""
-        words = [*instance_words(settings or {}, None), *properties_words(properties or ())]
+        asked = words(set=settings, property=properties)
         return await self.door.answer(
-            "invariants", self.door.protocol(protocol), "--find", *words, self.limit
+            "invariants", self.door.protocol(protocol), "--find", *asked, self.limit
         )
 
     async def quorum(
         self, ensemble: int, write_quorum: int, ack_quorum: int, bookies: int | None = None
     ) -> str:
         """Calculate what an E/WQ/AQ configuration survives."""
-        sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
+        sizes = words(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
         return await self.door.answer("quorum", *sizes)
 
     async def advise(
@@ -226,9 +217,9 @@ class Tools:
 
         `files` are configuration files in the folder of the server, such as broker.conf.
         """
-        sizes = given(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
+        sizes = words(ensemble=ensemble, write_quorum=write_quorum, ack_quorum=ack_quorum, bookies=bookies)
         read = [f"--from={self.door.inside(file)}" for file in files or ()]
-        return await self.door.answer("advise", *sizes, *given(release=release, pulsar=pulsar), *read)
+        return await self.door.answer("advise", *sizes, *words(release=release, pulsar=pulsar), *read)
 
 
 class StrictTool(Tool):

@@ -6,7 +6,7 @@ The command line and the public module turn words into an instance here, and now
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -94,7 +94,7 @@ class CheckedRequest:
 
 def request_of(
     protocol: Protocol,
-    settings: Sequence[tuple[str, str]],
+    settings: Sequence[tuple[str, object]],
     names: Iterable[str],
     release: str | None,
     limits: Limits,
@@ -224,3 +224,43 @@ def _share_of(request: Request, part: float, gone: float) -> Limits:
     """Return the limits of a request that may take this part of the time left after `gone` seconds."""
     share = max(0.0, request.limits.timeout - gone) * part
     return replace(request.limits, timeout=min(round(gone + share, 1), request.limits.timeout), gone=gone)
+
+
+SECONDS = 10.0
+"""The time in which larger instances are tried."""
+
+
+def with_hints(asked: AskedRequests) -> Outcome:
+    """Return the outcome of the user's request; a vacuous result names the parameter that has to grow."""
+    assert asked.outcome is not None
+    until = time.perf_counter() + min(SECONDS, asked.request.limits.timeout - asked.elapsed())
+    moved = [prop.name for one in asked.elsewhere for prop in one.request.properties]
+    results = [
+        _with_hint(asked.request.instance, result, until) if result.property not in moved else result
+        for result in asked.outcome.results
+    ]
+    return replace(asked.outcome, results=tuple(results))
+
+
+def _with_hint(instance: Instance, result: Result, until: float) -> Result:
+    if result.verdict is not Verdict.VACUOUS or not result.unreachable:
+        return result
+    for larger, setting in _grown(instance):
+        if time.perf_counter() > until:
+            break
+        if reaches(larger, result.property):
+            return replace(result, reason=f"{result.reason}; reached with {setting}")
+    return result
+
+
+def _grown(instance: Instance) -> Iterator[tuple[Instance, str]]:
+    """Yield the instances in which one parameter is larger by one, each with the setting that makes it so."""
+    for option in instance.protocol.options():
+        if option.values:
+            continue
+        number = getattr(instance.parameters, option.name) + 1
+        try:
+            parameters = replace(instance.parameters, **{option.name: number})
+        except (BadInput, ModelError):
+            continue
+        yield replace(instance, parameters=parameters), f"{option.name}={number}"

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -242,7 +242,8 @@ class Key:
 
     `form` stands in messages ("must be …"). `meaning` describes the value, if `form` does not.
     `rules` are the keywords of JSON Schema that say the same as `fits` (`formats.py` prints them).
-    `written` returns the value for JSON, of a value in Python (`keys.from_record`).
+    `written` returns the value for JSON, of a value in Python (`keys.from_record`). `path` leads to the value
+    in a record, if it is not the field with the name of the key.
     """
 
     kind: type | tuple[type, ...]
@@ -252,6 +253,11 @@ class Key:
     meaning: str = ""
     rules: Mapping[str, Any] = field(default_factory=dict)
     written: Callable[[Any], Any] = field(default=_for_json)
+    path: str = ""
+
+    def of(self, path: str) -> Key:
+        """Return the key with its value elsewhere in a record: a field, or fields with dots between them."""
+        return replace(self, path=path)
 
     def takes(self, value: object) -> bool:
         """Return whether the value has the right type and fits."""

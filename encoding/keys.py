@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from fencepost.encoding.documents import Key, Keys, is_a, json_type
@@ -38,7 +39,7 @@ def headed(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_record(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
-    """Return an object with these keys: each has a value from `others`, or else the field of its name.
+    """Return an object with these keys: each has a value from `others`, or else its own of the record.
 
     Values become JSON as their keys say: a record becomes an object with the keys of its part, and seconds
     are rounded. A document also gets its schema and the version. Raises TypeError for another key.
@@ -47,7 +48,7 @@ def from_record(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
         raise TypeError(f"no such keys: {', '.join(sorted(unknown))}")
     given = headed(keys, others) if "schema" in keys else others
     return {
-        name: key.written(given[name] if name in given else getattr(record, name))
+        name: key.written(given[name] if name in given else attrgetter(key.path or name)(record))
         for name, key in keys.items()
     }
 

@@ -2,7 +2,7 @@
 
 The protocol is mypyvy's `lockserv`, with the same state and actions (aman-goel/ivybench,
 mypyv/pyv/lockserv.pyv). A node may ask again at any time, so executions do not end. The file declares no
-invariants.
+invariants. The fairness is our own.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fencepost.encoding.language import (
     BOOL,
     Action,
+    Liveness,
     Parameter,
     Property,
     Protocol,
@@ -22,6 +23,7 @@ from fencepost.encoding.language import (
     exists,
     family,
     labels,
+    leads_to,
     message,
     parameter,
     switch,
@@ -117,11 +119,25 @@ def one_holder(s: State) -> Property:
     )
 
 
+def asker_served(s: State) -> Liveness:
+    """Return the property of liveness. It needs strong fairness: a grant to another node disables one."""
+    return leads_to(
+        name="asker-served",
+        meaning="node n1 holds the lock once it has asked",
+        trigger=s.asked["n1"],
+        goal=s.holds["n1"],
+    )
+
+
 def build(p: Parameters) -> System:
     """Return the transition system of one instance."""
     s = State(p)
-    actions = tuple(each(handler, s, s.node) for handler in (ask, grant, take, give_back, take_back))
-    return System(s, actions, (one_holder(s),))
+    actions = (
+        each(ask, s, s.node),
+        each(grant, s, s.node, fair="strong"),
+        *(each(handler, s, s.node, fair="weak") for handler in (take, give_back, take_back)),
+    )
+    return System(s, actions, (one_holder(s), asker_served(s)))
 
 
 PROTOCOL = Protocol(

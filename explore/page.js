@@ -109,6 +109,10 @@ function now() {
   const parts = [element("h2", "", made.step === null ? made.words : `${made.step}. ${made.words}`)];
   if (seen.violated) parts.push(element("p", "bad", `${seen.violated} is violated here.`));
   if (seen.explanation) parts.push(element("p", "bad", seen.explanation));
+  if (seen.repeats !== null) {
+    const where = seen.repeats ? `after step ${seen.repeats}` : "at first";
+    parts.push(element("p", "soft", `The state is the one ${where}. The steps since then may be repeated for ever.`));
+  }
   const news = seen.claims.filter((one) => !one.is_property && made.step !== null && one.false_since === seen.step);
   for (const one of news) parts.push(element("p", "late", `The invariant ${one.name} is false from here on: ${one.meaning}.`));
   if (seen.no_longer.length) {
@@ -205,7 +209,8 @@ function paintPath() {
     const name = element("button", "", move.words);
     name.type = "button";
     name.addEventListener("click", () => to(index + 1));
-    return element("li", index < seen.at ? "" : "undone", name);
+    const begins = seen.repeats !== null && index === placeOf(seen.repeats);
+    return element("li", index < seen.at ? "" : "undone", ...(begins ? [element("p", "soft", "the loop begins here")] : []), name);
   }));
   byId("path").hidden = !seen.moves.length;
 }

@@ -120,6 +120,8 @@ class View:
     no_longer: tuple[ActionCall, ...]
     violated: str | None
     explanation: str
+    repeats: int | None
+    """The first step after which the state was the same; None if it is new."""
     families: tuple[VariableFamily, ...]
 
 
@@ -138,6 +140,7 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
         no_longer=tuple(here.explorer.calls[action] for action in here.no_longer),
         violated=here.violated.name if here.violated else None,
         explanation=counterexample.explanation if here.violated else "",
+        repeats=here.states.index(here.state) if here.state in here.states[:-1] else None,
         families=tuple(_families(here, counterexample)),
     )
 

@@ -239,7 +239,7 @@ def _cases_of_protocol(grid: _Grid, protocol: Protocol) -> Plan:
         try:
             instance = protocol.instance(settings.items())
             written = protocol.as_written(instance.parameters)
-            names = [p.name for p in written.properties]
+            names = [p.name for p in (*written.properties, *written.liveness)]
         except ModelError:
             raise
         except BadInput:

@@ -70,7 +70,7 @@ TASK = (
 
 FOUND = (
     Column("verdict", "text", "violated, undecided, vacuous, holds, proved; or error: the tool failed"),
-    Column("basis", "text", "basis of a proof: rounds or induction", optional=True),
+    Column("basis", "text", "basis of a proof: rounds, induction, or enumeration of liveness", optional=True),
     Column("rounds", "integer", "rounds of the trace, rounds that cover every execution, or rounds searched"),
     Column("searched", "integer", "the deepest round searched"),
     Column("steps", "integer", "length of the trace, or of the shortest run that departs", optional=True),

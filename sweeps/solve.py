@@ -18,13 +18,14 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from fencepost.encoding.check import check, settled_by_induction
+from fencepost.encoding.check import settled_by_induction
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError, time_out
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.language.protocol import Instance, load
-from fencepost.encoding.language.system import System
+from fencepost.encoding.language.system import Liveness, System
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.solving.workers import Ended, Worker
 from fencepost.properties.catalogue import find
 from fencepost.sweeps import advice_cases
@@ -68,9 +69,10 @@ def decide(case: SweepCase, allowance: Allowance) -> Result:
     which of two searches was faster.
     """
     asked = instance(case, allowance.source)
-    properties = asked.properties(case.property)
+    properties = asked.claims(case.property)
     limited = limits(case, allowance, asked.system)
-    return check(asked, properties, limited).results[0]
+    to_certify = allowance.certificates is not None
+    return check_all(asked, properties, limited, to_certify=to_certify).results[0]
 
 
 def instance(case: SweepCase, source: Path | None = None) -> Instance:
@@ -159,9 +161,10 @@ def _shared(cases: Sequence[SweepCase], allowance: Allowance) -> Mapping[str, Re
 
 def _settled(cases: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, ...]:
     about = instance(cases[0], allowance.source)
-    properties = about.properties(*(one.property for one in cases))
+    claims = about.claims(*(one.property for one in cases))
+    properties = [claim for claim in claims if not isinstance(claim, Liveness)]
     limited = limits(cases[0], allowance, about.system)
-    return settled_by_induction(about, properties, limited)
+    return settled_by_induction(about, properties, limited) if properties else ()
 
 
 def _found(case: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
@@ -169,7 +172,10 @@ def _found(case: SweepCase, allowance: Allowance, decided: Check, folder: Path |
     result = decided(case, allowance)
     if folder is not None and result.verdict is Verdict.PROVED:
         left = allowance.timeout - (time.perf_counter() - begun)
-        result = _certified(case, allowance, result, folder, left)
+        if result.visited is None:
+            result = _certified(case, allowance, result, folder, left)
+        else:
+            result = replace(result, reason="no certificate: the engine enumeration gives none")
     return found(result)
 
 

@@ -102,6 +102,8 @@ def finding(row: Row) -> str:
             return f"proved: inductive, with {found_text(len(row['found']))}"
         case "proved" if row["basis"] == "induction":
             return "proved by induction over one action"
+        case "proved" if row["basis"] == "enumeration":
+            return "proved: all reachable states were visited"
         case "proved":
             return f"proved: every execution fits in {amount(row['rounds'], 'round')}"
         case "holds":

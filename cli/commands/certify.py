@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import grouped_command
-from fencepost.cli.options.saved import saved_instance, source_option
+from fencepost.cli.options.grouped import argument, grouped_command
+from fencepost.cli.options.protocols import saved_instance, source_option
 from fencepost.cli.options.search import verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.cli.rendering.verdict_text import except_at_caps, live_text
 from fencepost.encoding import keys as k
@@ -97,34 +97,35 @@ class CertifyReport:
         return ExitCode.SUCCESS if self.undecided is None else ExitCode.UNDECIDED
 
 
+class CertifyOptions(ResultOptions):
+    """The options of `fencepost certify`."""
+
+    folder: str = argument("DIR", type=click.Path())
+    source: str | None = source_option
+    timeout: float = timeout_option()
+    verbose: bool = verbose_option
+
+
 @grouped_command(example="fencepost certify evidence")
-@click.argument("folder", type=click.Path(), metavar="DIR")
-@source_option
-@timeout_option()
-@form_option
-@output_option
-@verbose_option
-def command(
-    folder: str, source: str | None, form: str, output: str | None, timeout: float, verbose: bool
-) -> int:
+def command(asked: CertifyOptions) -> int:
     """Check the certificate in DIR without the solver that made it.
 
     The clauses of each query are built again from the protocol and compared with those in DIR. Unit
     propagation of another solver checks each learnt clause of each proof. Each witness is replayed. Exits
     with 0 if the certificate stands, 1 if it is rejected, 3 if neither is decided in time.
     """
-    found = read_manifest(Path(folder))
-    instance = _instance(Path(folder), found, source)
+    found = read_manifest(Path(asked.folder))
+    instance = _instance(Path(asked.folder), found, asked.source)
     report = CertifyReport(found, instance)
-    asked = Path(folder), found, instance.system, instance.subject.system
+    given = Path(asked.folder), found, instance.system, instance.subject.system
     begun = time.perf_counter()
-    with CheckProgress(verbose) as progress:
-        worker = Worker("certifying", certify_or_reject, *asked, gib=None)
-        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+    with CheckProgress(asked.verbose) as progress:
+        worker = Worker("certifying", certify_or_reject, *given, gib=None)
+        cut_short = listen(worker, asked.timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     report.seconds = time.perf_counter() - begun
-    emit(_json(report) if form == "json" else _text(report), output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+    asked.show(report, _text, _json)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code
 
 
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:
@@ -201,18 +202,18 @@ FOUND = "the clauses that were found and are proved together with the claims"
 CERTIFIED = k.document(
     "fencepost.certified/3",
     **SUBJECT,
-    unmodelled=k.UNMODELLED,
-    budgets=MANIFEST_KEYS["budgets"],
-    claims=MANIFEST_KEYS["claims"],
+    unmodelled=k.UNMODELLED.of("instance.unmodelled"),
+    budgets=MANIFEST_KEYS["budgets"].of("manifest.budgets"),
+    claims=MANIFEST_KEYS["claims"].of("manifest.claims"),
     found=k.many(CLAUSE_WITH_TEXT, FOUND),
     liveness=k.many(
         LIVE_CLAIM | k.keys(found=k.many(CLAUSE_WITH_TEXT, FOUND)),
         "what is claimed of liveness: by which monitored system, and its claim",
     ),
-    drop_declared=MANIFEST_KEYS["drop_declared"],
+    drop_declared=MANIFEST_KEYS["drop_declared"].of("manifest.drop_declared"),
     certified=k.null(k.flag("everything that the claims need stands"), "if that is not known"),
     reason=k.null(k.text("which part was rejected, and where; or why it is not known")),
-    parts=k.many(CHECKED, "the parts that stand, in the order in which they were checked"),
+    parts=k.many(CHECKED, "the parts that stand, in the order in which they were checked").of("checked"),
     seconds=k.seconds("seconds for everything"),
 )
 
@@ -221,13 +222,10 @@ def _json(report: CertifyReport) -> dict[str, object]:
     found = report.manifest
     return k.from_record(
         CERTIFIED,
-        found,
+        report,
         **found.subject.to_json(),
-        unmodelled=report.instance.unmodelled,
         found=found_json(found.found),
         liveness=[{**live.to_json(), "found": found_json(live.found)} for live in found.liveness],
         certified=None if report.undecided is not None else report.rejected is None,
         reason=report.undecided or report.rejected,
-        parts=report.checked,
-        seconds=report.seconds,
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import click
 
 from fencepost.cli.commands.check_certificates import (
     kept_of,
@@ -17,11 +16,9 @@ from fencepost.cli.commands.check_certificates import (
     with_certificates,
 )
 from fencepost.cli.commands.check_count import count
-from fencepost.cli.commands.check_simulation import RUNS, met_no_witness, simulated
-from fencepost.cli.options.grouped import EXIT, SEARCH, Choice, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
 from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
-from fencepost.cli.options.protocols import asked_instance, find_protocol, instance_options
-from fencepost.cli.options.refused import refuse
+from fencepost.cli.options.protocols import find_protocol
 from fencepost.cli.options.search import (
     drop_declared_option,
     jobs_option,
@@ -40,10 +37,9 @@ from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_report import CheckReport, Wanted
 from fencepost.cli.rendering.check_text import instance_line
-from fencepost.cli.rendering.counterexamples import counterexample_form_option, traces_option
-from fencepost.cli.rendering.output import FORMATS, output_option, prepare_folder
+from fencepost.cli.rendering.output import prepare_folder
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
-from fencepost.cli.rendering.sarif import refuse_sarif, sarif_option
+from fencepost.cli.rendering.sarif import refuse_sarif
 from fencepost.cli.rendering.verdict_text import SIMULATION
 from fencepost.cli.requests import (
     AskedRequests,
@@ -53,16 +49,19 @@ from fencepost.cli.requests import (
     request_of,
     says_nothing,
     small_instances,
+    with_hints,
 )
-from fencepost.cli.witness_hints import with_hints
 from fencepost.encoding.check import refuse_uncheckable
 from fencepost.encoding.engine.events import Remark
 from fencepost.encoding.engine.limits import ENGINES, Limits, Minimize, Patience
-from fencepost.encoding.engine.verdicts import Outcome, Verdict
+from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.liveness.live_check import check_all
+
+RUNS = 1000
+"""The simulations, unless the command has a number."""
 
 STATES = "states"
 ALONE = (SIMULATION, STATES)
@@ -70,16 +69,16 @@ ALONE = (SIMULATION, STATES)
 
 FOR_VERDICTS = (
     *("budget", "bound", "minimize", "count", "drop_declared", "solver", "jobs"),
-    *("certificates", "since", "require_proof"),
+    *("certificates", "since"),
 )
 NOT_OF = {
     SIMULATION: (*FOR_VERDICTS, "memory", "symmetry"),
-    STATES: (*FOR_VERDICTS, "seed", "traces", "sarif", "expect", "known_as_expected", "verbose", "runs"),
+    STATES: (*FOR_VERDICTS, "seed", "traces", "sarif", "expect", "verbose", "runs"),
 }
 """The parameters of the command that mean nothing to these engines."""
 
 
-def bound(text: str | Mapping[str, int]) -> Mapping[str, int]:
+def bounding(text: str | Mapping[str, int]) -> Mapping[str, int]:
     """Return the limit that `--bound` gives: on steps, or on rounds."""
     if not isinstance(text, str):
         return text
@@ -91,124 +90,55 @@ PATIENCE: Patience | None = Patience()
 """How long a counterexample is made smaller if `--minimize` is not given."""
 
 
+class CheckOptions(Wanted):
+    """The options of `fencepost check`."""
+
+    names: tuple[str, ...] = properties_option
+    budget: tuple[str, ...] = budget_option
+    bound: dict[str, Any] = option(
+        "--bound K|rounds=R",
+        "Search executions of at most K steps, or at most R rounds.  [default: until decided]",
+        SEARCH,
+        bounding,
+        default={},
+    )
+    minimize: str | None = option(
+        "--minimize WHAT",
+        "Make this small in a counterexample, to the end: steps, faults or none.  [default: steps, for a "
+        "limited time]",
+        SEARCH,
+        Minimize,
+    )
+    count: int = option(
+        "--count N", "Find N counterexamples that differ in actions or losses.", SEARCH, COUNT, default=1
+    )
+    engines: tuple[str, ...] = option(
+        "--engine NAME",
+        f"Engine (repeatable): {', '.join(ENGINES)}; or {' or '.join(ALONE)}, alone.",
+        SEARCH,
+        (*ENGINES, *ALONE),
+        multiple=True,
+    )
+    runs: int = option(
+        "--runs N", "With --engine simulation: simulate N random executions.", SEARCH, COUNT, default=RUNS
+    )
+    symmetry: bool = option(
+        "--symmetry", "With --engine states: visit one of the states that differ in a renaming only."
+    )
+    drop_declared: bool = drop_declared_option
+    solver: str = solver_option
+    jobs: int = jobs_option
+    seed: int | None = seed_option
+    timeout: float = timeout_option()
+    memory: float | None = memory_option
+    since: str | None = option("--since DIR", "Ask the clauses of this earlier certificate first.")
+    verbose: bool = verbose_option
+
+
 @grouped_command(
     example="fencepost check bookkeeper-4.13 --property no-divergence --set recovery_reads_fence=yes"
 )
-@instance_options
-@properties_option
-@budget_option
-@option(
-    "--bound",
-    type=bound,
-    metavar="K|rounds=R",
-    default={},
-    group=SEARCH,
-    help="Search executions of at most K steps, or at most R rounds.  [default: until decided]",
-)
-@option(
-    "--minimize",
-    type=Choice([m.value for m in Minimize]),
-    metavar="WHAT",
-    group=SEARCH,
-    help="Make this small in a counterexample, to the end: steps, faults or none.  [default: steps, for a "
-    "limited time]",
-)
-@option(
-    "--count",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    metavar="N",
-    group=SEARCH,
-    help="Find N counterexamples that differ in actions or losses.",
-)
-@option(
-    "--engine",
-    "engines",
-    type=Choice((*ENGINES, *ALONE)),
-    metavar="NAME",
-    multiple=True,
-    group=SEARCH,
-    help=f"Engine (repeatable): {', '.join(ENGINES)}; or {' or '.join(ALONE)}, alone.",
-)
-@option(
-    "--runs",
-    type=COUNT,
-    default=RUNS,
-    show_default=True,
-    metavar="N",
-    group=SEARCH,
-    help="With --engine simulation: simulate N random executions.",
-)
-@option(
-    "--symmetry",
-    is_flag=True,
-    group=SEARCH,
-    help="With --engine states: visit one of the states that differ in a renaming only.",
-)
-@drop_declared_option
-@solver_option
-@jobs_option
-@seed_option
-@timeout_option()
-@memory_option
-@counterexample_form_option
-@output_option
-@traces_option
-@sarif_option
-@option(
-    "--certificates",
-    type=click.Path(),
-    metavar="DIR",
-    help="Write a certificate of what is proved to this folder, new or empty.",
-)
-@option(
-    "--since",
-    type=click.Path(),
-    metavar="DIR",
-    group=SEARCH,
-    help="Ask the clauses of this earlier certificate first.",
-)
-@verbose_option
-@option(
-    "--expect",
-    type=Choice([v.value for v in Verdict]),
-    metavar="VERDICT",
-    group=EXIT,
-    help="Exit with 0 if this is the worst verdict, else with 1.",
-)
-@option(
-    "--require-proof", is_flag=True, group=EXIT, help="Exit with 3 if a property only holds up to a bound."
-)
-@option(
-    "--known-as-expected",
-    is_flag=True,
-    group=EXIT,
-    help="Leave violations that a known bug explains out of the exit code.",
-)
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
-    budget: tuple[str, ...],
-    form: str,
-    output: str | None,
-    traces: str | None,
-    sarif: str | None,
-    certificates: str | None,
-    since: str | None,
-    require_proof: bool,
-    known_as_expected: bool,
-    expect: str | None,
-    drop_declared: bool,
-    verbose: bool,
-    minimize: str | None,
-    bound: dict[str, Any],
-    runs: int,
-    symmetry: bool,
-    **limits: Any,
-) -> int:
+def command(asked: CheckOptions) -> int:
     """Search PROTOCOL, or the one in FILE.py, for violations of its properties, and for proofs.
 
     The states of a small instance are visited one by one (the engine enumeration). Otherwise the search
@@ -221,82 +151,61 @@ def command(
     counts: the reachable states, how often each action leads from one to another, and in how many the
     witness of each property is true. It exits with 0 if all were counted, else with 3.
     """
-    alone = _alone(limits["engines"])
+    alone = _alone(asked.engines)
     if alone == STATES:
-        if form not in FORMATS:
-            raise BadInput(f"--format {form}: --engine {STATES} finds none; valid: {', '.join(FORMATS)}")
-        instance = asked_instance(protocol, settings, release)
-        counted = instance.properties(*names)
-        return count(instance, counted, symmetry, limits["timeout"], limits["memory"], form, output)
-    limits["engines"] = () if alone else limits["engines"]
-    if known_as_expected and expect is not None:
-        raise BadInput(f"--expect {expect}: not with --known-as-expected; leave one of them out")
-    made = settings_of(settings)
-    limits_asked = Limits(
-        budgets=budgets(budget),
-        enumeration_first=certificates is None and since is None,  # it gives none, and needs no clauses
-        **_minimizing(minimize),
-        **bound,
-        **limits,
+        return count(asked, asked.names, asked.symmetry, asked.timeout, asked.memory)
+    made = settings_of(asked.settings)
+    without_clauses = asked.certificates is None and asked.since is None
+    limits = Limits(
+        budgets=budgets(asked.budget),
+        engines=() if alone else asked.engines,
+        enumeration_first=without_clauses,  # it gives no certificate, and needs no clauses
+        **_minimizing(asked.minimize),
+        **asked.bound,
+        **asked.given("count", "solver", "jobs", "seed", "timeout", "memory"),
     )
-    if sarif is not None:
-        refuse_sarif(sarif, protocol, output)
-    family = find_protocol(protocol)
-    request = request_of(family, made, names, release, limits_asked, drop_declared)
+    if asked.sarif is not None:
+        refuse_sarif(asked.sarif, asked.protocol, asked.output)
+    family = find_protocol(asked.protocol)
+    request = request_of(family, made, asked.names, asked.release, limits, asked.drop_declared)
     if alone == SIMULATION:
-        request = replace(request, properties=request.instance.properties(*names))
+        request = replace(request, properties=request.instance.properties(*asked.names))
     small = small_instances(family, made, request)
-    if traces is not None:
-        prepare_folder(Path(traces))
-    if certificates is not None:
-        prepare_certificates(Path(certificates))
-    wanted = Wanted(
-        form,
-        output,
-        traces,
-        require_proof,
-        known_as_expected,
-        expect,
-        certificates is not None,
-        sarif,
-        protocol,
-    )
+    if asked.traces is not None:
+        prepare_folder(Path(asked.traces))
+    if asked.certificates is not None:
+        prepare_certificates(Path(asked.certificates))
     if not alone:
         refuse_uncheckable(request.system, request.limits)
-    kept = None if since is None else kept_of(Path(since), request.instance)
-    progress = CheckProgress(verbose)
-    asked = AskedRequests(request, elapsed=elapsed)
+    kept = None if asked.since is None else kept_of(Path(asked.since), request.instance)
+    progress = CheckProgress(asked.verbose)
+    requests = AskedRequests(request, elapsed=elapsed)
     lacking = None
-    with keeping(lambda: wanted.so_far(CheckReport(_so_far(asked, progress)))) as progress.announcing:
+    with keeping(lambda: asked.so_far(CheckReport(_so_far(requests, progress)))) as progress.announcing:
         with progress:
-            others = small if certificates is None else {}  # a certificate is of one instance
+            others = small if asked.certificates is None else {}  # a certificate is of one instance
             try:
                 if alone == SIMULATION:
-                    ask_all(asked, others, limits_asked, partial(simulated, runs=runs), met_no_witness)
+                    ask_all(requests, others, limits, partial(simulated, runs=asked.runs), met_no_witness)
                 else:
-                    ask_all(
-                        asked,
-                        others,
-                        limits_asked,
-                        partial(_ask, progress, kept, certificates is not None),
-                        says_nothing,
-                    )
-                    asked.outcome = with_hints(asked)
+                    ask = partial(_ask, progress, kept, asked.certificates is not None)
+                    ask_all(requests, others, limits, ask, says_nothing)
+                    requests.outcome = with_hints(requests)
             except KeyboardInterrupt:
-                asked.interrupt()
-            if certificates is not None:
-                assert asked.outcome is not None
-                about = Path(certificates), request.instance, request.limits
-                asked.outcome, lacking = with_certificates(*about, asked.outcome, progress.hear)
-        checked = _so_far(asked, progress)
-        if certificates is not None:
+                requests.interrupt()
+            if asked.certificates is not None:
+                assert requests.outcome is not None
+                about = Path(asked.certificates), request.instance, request.limits
+                requests.outcome, lacking = with_certificates(*about, requests.outcome, progress.hear)
+        checked = _so_far(requests, progress)
+        if asked.certificates is not None:
             elsewhere = {name: show_all(family.exercised[name]) for name in small}
             reasons = uncertified(checked[0].outcome, lacking, elsewhere)
             checked = [replace(checked[0], uncertified=reasons)]
         report = CheckReport(checked)
-        conclusion = wanted.conclusion(report)
+        conclusion = asked.conclusion(report)
     code = conclude(conclusion)
-    if verbose:
+    if asked.verbose:
         tell_spent(report.outcome().spent)
     return code
 
@@ -334,3 +243,47 @@ def _ask(
 def _so_far(asked: AskedRequests, progress: CheckProgress) -> list[CheckedRequest]:
     """Return each request with its outcome if the command ended now."""
     return asked.checked(progress.under_way() if progress.under_way is not None else None)
+
+
+def met_no_witness(result: Result) -> bool:
+    """Return whether no simulation violated the property or met its witness."""
+    return result.verdict is not Verdict.VIOLATED and not result.witness
+
+
+def simulated(request: Request, limits: Limits, runs: int) -> Outcome:
+    """Return the outcome of so many random executions, or of those that the time allows."""
+    from fencepost.encoding.concrete.simulation import simulate
+    from fencepost.encoding.formulas.traps import check_traps_of
+
+    begun = time.perf_counter()
+    check_traps_of(request.system, request.properties)
+    found = simulate(
+        request.system,
+        request.subject,
+        request.properties,
+        runs,
+        1 if limits.seed is None else limits.seed,
+        keep_on=lambda: time.perf_counter() - begun < limits.timeout - limits.gone,
+    )
+    seconds = time.perf_counter() - begun
+    results = []
+    for prop in request.properties:
+        trace, met = found.traces.get(prop.name), found.witnessing.get(prop.name, 0)
+        witnessed = f"{met or 'none'} met its witness"
+        violating = found.violating.get(prop.name, 0)
+        results.append(
+            Result(
+                prop.name,
+                Verdict.VIOLATED if trace else Verdict.UNDECIDED,
+                seconds=seconds,
+                solver=SIMULATION,
+                witness=met > 0,
+                steps=len(trace.steps) if trace else None,
+                faults=dict(trace.faults) if trace else None,
+                reason=f"{violating} of {found.count} simulations violate it; {witnessed}"
+                if trace
+                else f"{found.count} simulations of up to {found.longest} steps prove nothing; {witnessed}",
+                trace=trace,
+            )
+        )
+    return Outcome(tuple(results), seconds, False, {"simulation": seconds})

@@ -8,20 +8,24 @@ from typing import Any
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.process.handover import elapsed
 from fencepost.cli.process.listener import INTERRUPTED, listen
+from fencepost.cli.rendering.check_report import Wanted
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import emit
+from fencepost.cli.rendering.output import FORMATS
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.messages import Visiting
 from fencepost.encoding.enumeration.count import StateCount, count_states
+from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Property
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+
+Counted = tuple[Instance, StateCount, str | None]
+"""An instance, what was counted, and why not all was, if it was not."""
 
 COUNT_OF_STATES = k.document(
     "fencepost.count/1",
@@ -39,26 +43,23 @@ COUNT_OF_STATES = k.document(
 )
 
 
-def count(
-    instance: Instance,
-    properties: Sequence[Property],
-    symmetry: bool,
-    timeout: float,
-    memory: float | None,
-    form: str,
-    output: str | None,
-) -> int:
+def count(asked: Wanted, names: Sequence[str], symmetry: bool, timeout: float, memory: float | None) -> int:
     """Count states, actions and witnesses, and print them. Return 0 if all states were counted, else 3."""
+    if asked.form not in FORMATS:
+        raise BadInput(f"--format {asked.form}: --engine states finds none; valid: {', '.join(FORMATS)}")
+    instance = asked.instance()
+    properties = instance.properties(*names)
     sent_at_most_once(instance.system)
-    worker = Worker("count", count_states, instance.system, properties, symmetry, None, gib=memory)
+    given = instance.system, properties, symmetry, None
+    worker = Worker("count", count_states, *given, gib=memory)
     progress = CountProgress()
     with progress:
         reason = listen(worker, timeout, progress.hear)
     if reason is None and progress.ended is not None:
         reason = reason_of(progress.ended, "count", memory)
-    emit((_json if form == "json" else _text)(instance, progress.counted, reason), output)
+    asked.show((instance, progress.counted, reason), _text, _json)
     code = ExitCode.SUCCESS if reason is None else ExitCode.UNDECIDED
-    return int(ExitCode.INTERRUPTED if reason == INTERRUPTED else code)
+    return ExitCode.INTERRUPTED if reason == INTERRUPTED else code
 
 
 class CountProgress(StatusLine):
@@ -79,7 +80,8 @@ class CountProgress(StatusLine):
         self.show(str(Visiting(message.states, message.steps)))
 
 
-def _text(instance: Instance, counted: StateCount, reason: str | None) -> str:
+def _text(found: Counted) -> str:
+    instance, counted, reason = found
     states, renamings = f"{counted.states:,} states", amount(counted.symmetries, "renaming")
     if counted.orbits is not None:
         states = f"{counted.orbits:,} states up to symmetry ({renamings}), {states} in all"
@@ -95,7 +97,8 @@ def _table(title: str, numbers: Mapping[str, int]) -> str:
     return "\n".join([title, *(f"  {line}" for line in columns(rows, right=[1]))])
 
 
-def _json(instance: Instance, counted: StateCount, reason: str | None) -> dict[str, Any]:
+def _json(found: Counted) -> dict[str, Any]:
+    instance, counted, reason = found
     return k.from_record(
         COUNT_OF_STATES,
         counted,

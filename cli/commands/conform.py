@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from fencepost.cli.commands import conform_free
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import protocol_names
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option, refuse
 from fencepost.cli.options.numbers import COUNT, SEED
 from fencepost.cli.options.realcode import (
     PLAYBACK,
@@ -22,15 +24,18 @@ from fencepost.cli.options.realcode import (
     release_option,
     storage_option,
 )
-from fencepost.cli.options.refused import refuse
 from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.conformance import as_json, as_text
-from fencepost.cli.rendering.output import emit, form_option, output_option, write_whole
+from fencepost.cli.rendering.output import ResultOptions, write_whole
 from fencepost.cli.rendering.progress import StatusLine
+from fencepost.encoding import keys as k
+from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.state import amount
+from fencepost.encoding.logs.following import Fit, LogAnswer
 from fencepost.encoding.safe_text import one_line
-from fencepost.quorums.storages import DEFAULT
+from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.realcode.conformance import (
     Conformance,
     conform,
@@ -40,6 +45,7 @@ from fencepost.realcode.conformance import (
     grounds,
     none_fired,
 )
+from fencepost.realcode.free_runs import FreeRuns, free_ground, take
 from fencepost.realcode.harness_session import NOT_THIS_RUN, HarnessFailed
 from fencepost.realcode.library import Library, library, with_rules
 from fencepost.realcode.reproduction import setting_of
@@ -52,103 +58,63 @@ TOLD = 50
 """Conformance runs between two lines of progress where stderr is no terminal."""
 
 
+class ConformOptions(ResultOptions):
+    """The options of `fencepost conform`."""
+
+    protocol: str | None = argument("PROTOCOL", required=False, shell_complete=protocol_names)
+    settings: tuple[str, ...] = settings_option
+    folder: Path | None = library_option
+    release: str | None = release_option
+    storage: str = storage_option
+    log: Path | None = log_option
+    runs: int = option("--runs N", "Number of conformance runs.", SEARCH, COUNT, default=RUNS)
+    seed: int = option("--seed N", "Seed of the random choices.", SEARCH, SEED, default=1)
+    free: bool = option("--free", "Let the code run by chance, and ask whether the model has each execution.")
+    logs: Path | None = option(
+        "--logs FOLDER",
+        "Keep the logs of free runs there; without --bookkeeper, judge those that are there.",
+        SEARCH,
+        click.Path(path_type=Path),
+    )
+    timeout: float = timeout_option(default=None)
+
+
 @grouped_command(example="fencepost conform bookkeeper --bookkeeper bookkeeper-server-4.17.4/lib --runs 100")
-@click.argument("protocol", required=False, metavar="PROTOCOL", shell_complete=protocol_names)
-@settings_option
-@library_option
-@release_option
-@storage_option
-@log_option
-@option(
-    "--runs",
-    "asked",
-    type=COUNT,
-    metavar="N",
-    group=SEARCH,
-    help=f"Number of conformance runs.  [default: {RUNS}]",
-)
-@option("--seed", type=SEED, metavar="N", group=SEARCH, help="Seed of the random choices.  [default: 1]")
-@option(
-    "--free",
-    is_flag=True,
-    group=SEARCH,
-    help="Let the code run by chance, and ask whether the model has each execution.",
-)
-@option(
-    "--logs",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    group=SEARCH,
-    help="Keep the logs of free runs there; without --bookkeeper, judge those that are there.",
-)
-@timeout_option(default=None)
-@form_option
-@output_option
-def command(
-    protocol: str | None,
-    folder: Path | None,
-    release: str | None,
-    asked: int | None,
-    seed: int | None,
-    free: bool,
-    logs: Path | None,
-    storage: str | None,
-    settings: tuple[str, ...],
-    timeout: float,
-    log: Path | None,
-    form: str,
-    output: str | None,
-) -> int:
+def command(asked: ConformOptions) -> int:
     """Compare random executions of the model PROTOCOL with the real BookKeeper in LIB, step by step.
 
     With --free the code runs by chance, and the model judges the log of each run: it must have an execution
     with these lines. Exits with 0 if code and model agree in all runs, 1 if they depart in one, 3 if there
     were fewer runs than asked for, because of the time or because the harness failed.
     """
-    if logs is not None and not free:
+    if asked.logs is not None and not asked.free:
         raise BadInput("--logs: is for --free; leave it out")
-    given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in settings)
+    given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in asked.settings)
     if (playback := file_of(PLAYBACK)) is not None:
-        refuse(
-            PLAYBACK, "protocol", "folder", "release", "asked", "seed", "storage", "settings", "log", "free"
-        )
+        others = "protocol", "folder", "release", "runs", "seed", "storage", "settings", "log", "free"
+        refuse(PLAYBACK, *others)
         found = _checked_again(playback)
-    elif free:
-        if protocol is None:
+    elif asked.free:
+        if asked.protocol is None:
             raise BadInput("PROTOCOL: missing; give a protocol, such as bookkeeper")
-        ends = time.monotonic() + timeout - elapsed()
-        runs, seed, storage = asked or RUNS, seed if seed is not None else 1, storage or DEFAULT
-        judged, failed = conform_free.run(
-            protocol, given, folder, release, storage, logs, runs, seed, ends, log
-        )
-        as_form = (
-            conform_free.json_of(judged, failed)
-            if form == "json"
-            else "\n".join(conform_free.text_of(judged, failed))
-        )
-        emit(as_form, output)
-        return int(conform_free.exit_code(judged, len(judged.answers) if folder is None else runs))
-    elif protocol is None or folder is None:
-        what = "PROTOCOL" if protocol is None else "--bookkeeper"
+        judged = run_freely(asked, asked.protocol, given)
+        asked.show(judged, _free_text, _free_json)
+        return judged.exit_code
+    elif asked.protocol is None or asked.folder is None:
+        what = "PROTOCOL" if asked.protocol is None else "--bookkeeper"
         raise BadInput(f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB")
     else:
-        storage, seed, asked = storage or DEFAULT, seed if seed is not None else 1, asked or RUNS
-        defaults_of(protocol)  # the protocol is refused before the library
-        lib = with_rules(library(folder, release))
-        ground = grounds(protocol, given, storage, lib.release)
-        found = Conformance(setting_of(lib, storage), protocol, seed, asked, fired=none_fired(ground))
-        _taken(found, ground, lib, timeout, log)
-    emit(as_json(found) if form == "json" else as_text(found), output)
-    return int(_exit_code(found))
+        defaults_of(asked.protocol)  # the protocol is refused before the library
+        lib = with_rules(library(asked.folder, asked.release))
+        ground = grounds(asked.protocol, given, asked.storage, lib.release)
+        setting_here = setting_of(lib, asked.storage)
+        found = Conformance(setting_here, asked.protocol, asked.seed, asked.runs, fired=none_fired(ground))
+        _taken(found, ground, lib, asked)
+    asked.show(found, as_text, as_json)
+    return _exit_code(found)
 
 
-def _taken(
-    found: Conformance,
-    ground: Sequence[Ground],
-    lib: Library,
-    timeout: float,
-    log: Path | None,
-) -> None:
+def _taken(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
     """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
     transcript = file_of(TRANSCRIPT)
@@ -157,10 +123,10 @@ def _taken(
         if transcript is not None:
             kept.append(RecordedRun(ground, run, tuple(lines)))
 
-    ends = time.monotonic() + timeout - elapsed()
+    ends = time.monotonic() + asked.timeout - elapsed()
     with (
         StatusLine(f"BookKeeper {found.setting.release} starts") as status,
-        driven(found, ground, lib, log) as session,
+        driven(found, ground, lib, asked.log) as session,
     ):
         begun = time.monotonic()
         try:
@@ -202,3 +168,131 @@ def _exit_code(found: Conformance) -> ExitCode:
     if found.found:
         return ExitCode.VIOLATED
     return ExitCode.UNDECIDED if found.runs < found.asked else ExitCode.SUCCESS
+
+
+DEPARTURE = k.keys(
+    log=k.text("the name of the log"),
+    contradiction=k.texts("a list of lines that contradict each other; empty if they were not searched for"),
+    change=k.null(k.text("a change of one line with which there is an execution"), "if none was found"),
+)
+FREE_RUNS = k.document(
+    "fencepost.free-runs/1",
+    **SUBJECT,
+    runs=k.whole("the logs that were judged"),
+    fit=k.whole("the logs that are executions of the model"),
+    departures=k.many(DEPARTURE, "a list of the logs that are none"),
+    undecided=k.texts("a list of the logs whose search did not end"),
+    failed=k.texts("a list: why the harness failed; empty if it did not"),
+    seconds=k.seconds("seconds for the command"),
+)
+"""The keys of the result of free runs."""
+
+
+@dataclass
+class JudgedRuns:
+    """Free runs with their judgements, and why the harness failed, if it did."""
+
+    found: FreeRuns
+    asked: int
+    """The number of runs asked for."""
+    failed: str | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 if a log is no execution of the model, 3 if there are fewer answers than asked for."""
+        if self.found.named(Fit.NONE):
+            return ExitCode.VIOLATED
+        enough = len(self.found.named(Fit.EXECUTION)) >= self.asked
+        return ExitCode.SUCCESS if enough else ExitCode.UNDECIDED
+
+
+def run_freely(asked: ConformOptions, protocol: str, settings: Mapping[str, Any]) -> JudgedRuns:
+    """Take free runs on LIB and judge their logs; without LIB, judge the logs that are in the folder.
+
+    Raises BadInput.
+    """
+    ends = time.monotonic() + asked.timeout - elapsed()
+    if asked.folder is None:
+        files = sorted(asked.logs.glob("*.jsonl")) if asked.logs is not None else []
+        if not files:
+            where = "--logs: missing" if asked.logs is None else f"{asked.logs}: has no .jsonl in it"
+            raise BadInput(f"{where}; give --bookkeeper LIB, or a folder with logs of free runs")
+        found = FreeRuns(free_ground(protocol, settings, asked.storage, listed(asked.release or NEWEST)))
+        for file in files:
+            found.judge(file)
+        return JudgedRuns(found, len(files))
+    lib = with_rules(library(asked.folder, asked.release))
+    ground = free_ground(protocol, settings, asked.storage, lib.release)
+    found = FreeRuns(ground)
+    setting = Conformance(setting_of(lib, asked.storage), protocol, asked.seed, asked.runs)
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        StatusLine(f"BookKeeper {lib.release} starts") as status,
+        driven(setting, [ground], lib, asked.log) as session,
+    ):
+        kept = asked.logs or Path(temporary)
+        kept.mkdir(parents=True, exist_ok=True)
+        for number in range(1, asked.runs + 1):
+            if time.monotonic() > ends:
+                break
+            file = kept / f"{number:04}.jsonl"
+            try:
+                file.write_text(take(session, ground, asked.seed, number), encoding="utf-8")
+            except HarnessFailed as failure:
+                return JudgedRuns(found, asked.runs, str(failure))
+            found.judge(file)
+            departed = len(found.named(Fit.NONE))
+            status.show(f"{number} of {asked.runs} free runs, {departed} depart", False)
+    return JudgedRuns(found, asked.runs)
+
+
+def _free_text(judged: JudgedRuns) -> Iterator[str]:
+    found, failed = judged.found, judged.failed
+    runs, fit, undecided = len(found.answers), found.named(Fit.EXECUTION), found.named(Fit.UNDECIDED)
+    departures = found.named(Fit.NONE)
+    yield (
+        f"{amount(runs, 'free run')}: {len(fit)} are executions of the model, {len(departures)} depart, "
+        f"{len(undecided)} undecided."
+    )
+    for name in departures:
+        yield ""
+        yield f"{name}: no execution of the model has these lines"
+        yield from _reasons(found.answers[name])
+    if undecided:
+        yield f"undecided: {', '.join(undecided)}"
+    if failed is not None:
+        yield f"The harness failed, which says nothing about the code: {failed}"
+
+
+def _reasons(answer: LogAnswer) -> Iterator[str]:
+    if (refusal := answer.refusal) is None:
+        yield "  (fencepost follow shows the lines that contradict each other)"
+        return
+    yield "  these lines contradict each other:"
+    yield from (f"    {event}" for event in refusal.core)
+    if refusal.needed is not None:
+        yield f"  {refusal.needed}"
+
+
+def _free_json(judged: JudgedRuns) -> dict[str, Any]:
+    """Return the result as a document."""
+    found, failed = judged.found, judged.failed
+    refusals = {name: found.answers[name].refusal for name in found.named(Fit.NONE)}
+    return k.from_record(
+        FREE_RUNS,
+        found,
+        **found.ground.instance.subject.to_json(),
+        runs=len(found.answers),
+        fit=len(found.named(Fit.EXECUTION)),
+        departures=[
+            {
+                "log": name,
+                "contradiction": [] if refusal is None else [str(event) for event in refusal.core],
+                "change": None if refusal is None else refusal.needed,
+            }
+            for name, refusal in refusals.items()
+        ],
+        undecided=found.named(Fit.UNDECIDED),
+        failed=[] if failed is None else [failed],
+        seconds=elapsed(),
+    )

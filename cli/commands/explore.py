@@ -11,7 +11,7 @@ import click
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import LIMITS, grouped_command, option
 from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
-from fencepost.cli.options.protocols import find_protocol, instance_options
+from fencepost.cli.options.protocols import InstanceOptions, find_protocol
 from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.handover import say
 from fencepost.encoding.documents import read_json
@@ -29,51 +29,40 @@ START = "Start"
 HINT = "give a trace that `check --traces` or an exploration wrote"
 
 
+class ExploreOptions(InstanceOptions):
+    """The options of `fencepost explore`."""
+
+    file: str | None = option("--trace FILE", "Begin with a saved trace.", START)
+    step: int | None = option(
+        "--step N", "With --trace: begin after step N.  [default: its end]", START, STEPS
+    )
+    port: int = option("--port N", "Port of the page.  [default: a free one]", START, PORT, default=0)
+    no_browser: bool = option("--no-browser", "Print the address of the page and open no browser.", START)
+    timeout: float = option(
+        "--timeout-per-question SECONDS",
+        "Time for each question to the solver.  [default: 60]",
+        LIMITS,
+        SECONDS,
+        default=60.0,
+    )
+
+
 @grouped_command(example="fencepost explore bookkeeper-4.13")
-@instance_options
-@option("--trace", "file", type=click.Path(), metavar="FILE", group=START, help="Begin with a saved trace.")
-@option(
-    "--step",
-    type=STEPS,
-    metavar="N",
-    group=START,
-    help="With --trace: begin after step N.  [default: its end]",
-)
-@option(
-    "--port", type=PORT, default=0, metavar="N", group=START, help="Port of the page.  [default: a free one]"
-)
-@option("--no-browser", is_flag=True, group=START, help="Print the address of the page and open no browser.")
-@option(
-    "--timeout-per-question",
-    "timeout",
-    type=SECONDS,
-    default=60.0,
-    metavar="SECONDS",
-    group=LIMITS,
-    help="Time for each question to the solver.  [default: 60]",
-)
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    file: str | None,
-    step: int | None,
-    port: int,
-    no_browser: bool,
-    timeout: float,
-) -> int:
+def command(asked: ExploreOptions) -> int:
     """Step through PROTOCOL, or the one in FILE.py, by hand, in the browser.
 
     The page shows the actions that are possible and what each changes, why the others are not possible, and,
     asked of the solver, how they can become possible.
     """
-    if step is not None and file is None:
-        raise BadInput(f"--step {step}: only with --trace; add it, or leave --step out")
-    saved = None if file is None else read_json(Path(file), HINT)
-    explorer = Explorer(_instance(protocol, settings, release, saved))
-    path = ExplorerPath() if file is None else opened(explorer, saved, file, step)
+    if asked.step is not None and asked.file is None:
+        raise BadInput(f"--step {asked.step}: only with --trace; add it, or leave --step out")
+    saved = None if asked.file is None else read_json(Path(asked.file), HINT)
+    explorer = Explorer(_instance(asked.protocol, asked.settings, asked.release, saved))
+    path = ExplorerPath() if asked.file is None else opened(explorer, saved, asked.file, asked.step)
     explorer.at(path)
-    return _serve(explorer, SolverDesk(explorer, Limits(timeout=timeout)), path, port, no_browser)
+    return _serve(
+        explorer, SolverDesk(explorer, Limits(timeout=asked.timeout)), path, asked.port, asked.no_browser
+    )
 
 
 def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
@@ -100,4 +89,4 @@ def _serve(explorer: Explorer, asker: SolverDesk, path: ExplorerPath, port: int,
             webbrowser.open(address)
 
     serve(explorer, asker, path, port, ready)
-    return int(ExitCode.SUCCESS)
+    return ExitCode.SUCCESS

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.saved import saved_instance
+from fencepost.cli.options.protocols import saved_instance
 from fencepost.cli.rendering.check_documents import CHECK
 from fencepost.cli.rendering.check_text import counterexample_text, trace_text
 from fencepost.cli.rendering.counterexamples import write_first
@@ -126,7 +126,9 @@ def _text(replay: Replay) -> str:
 
 
 REPLAY = k.keys(
-    property=k.text("the property that the trace violates, or path for a path from the explorer"),
+    property=k.text("the property that the trace violates, or path for a path from the explorer").of(
+        "prop.name"
+    ),
     replays=k.flag("every step does what the file says, and the property is violated after the last"),
     reason=k.null(k.text("the first difference"), "if it replays"),
     trace=k.either(
@@ -138,39 +140,23 @@ REPLAYS = k.document("fencepost.replay/3", traces=k.many(REPLAY, "a replay for e
 
 
 def _json(replays: Sequence[Replay]) -> dict[str, Any]:
-    traces = [
-        k.from_record(
-            REPLAY,
-            replay,
-            property=replay.prop.name,
-            replays=replay.counterexample is not None,
-            trace=_document(replay),
-            false_because=_false_because(replay),
-        )
-        for replay in replays
-    ]
-    return k.headed(REPLAYS, {"traces": traces})
+    return k.headed(REPLAYS, {"traces": [_object(replay) for replay in replays]})
 
 
-def _false_because(replay: Replay) -> dict[str, object] | None:
-    if replay.counterexample is None or replay.is_path:
-        return None
-    return replay.counterexample.false_because.to_json()
+def _object(replay: Replay) -> dict[str, Any]:
+    found, trace, false_because = replay.counterexample, None, None
+    if found is not None:
+        trace = found.trace.to_path_json() if replay.is_path else found.trace.to_json()
+        false_because = None if replay.is_path else found.false_because.to_json()
+    seen = {"replays": found is not None, "trace": trace, "false_because": false_because}
+    return k.from_record(REPLAY, replay, **seen)
 
 
-def _document(replay: Replay) -> dict[str, object] | None:
-    if replay.counterexample is None:
-        return None
-    trace = replay.counterexample.trace
-    return trace.to_path_json() if replay.is_path else trace.to_json()
-
-
-def _say_failed(replays: Sequence[Replay]) -> bool:
-    """Print on stderr which traces do not replay; return whether there are any."""
-    failed = [replay for replay in replays if replay.counterexample is None]
-    for replay in failed:
-        click.echo(_text(replay), err=True)
-    return bool(failed)
+def _say_failed(replays: Sequence[Replay]) -> None:
+    """Print on stderr which traces do not replay."""
+    for replay in replays:
+        if replay.counterexample is None:
+            click.echo(_text(replay), err=True)
 
 
 def _traces(path: Path) -> list[dict[str, Any]]:

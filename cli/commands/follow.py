@@ -10,13 +10,13 @@ import click
 
 from fencepost.cli.commands.follow_ledgers import answer, is_own_log, json_of, text_of
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import grouped_command, option
-from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
+from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import PATH, SUBJECT
 from fencepost.encoding.documents import parse_toml, read_text
@@ -43,7 +43,7 @@ FOLLOW = k.document(
     **SUBJECT,
     fit=k.among(list(Fit), "whether an execution has these events"),
     events=k.whole("the events that were read"),
-    unread=k.texts("a list of lines that name no action of the protocol"),
+    unread=k.texts("a list of lines that name no action of the protocol").of("logs.unread"),
     execution=k.null(k.one(EXECUTION, "an execution that has the events"), "if there is none"),
     contradiction=k.texts("a list of lines that contradict each other; empty if an execution fits"),
     smallest=k.flag("each line of the contradiction is needed for it"),
@@ -62,67 +62,43 @@ FOLLOW = k.document(
 OF_LOG = "The log"
 
 
+class FollowOptions(ResultOptions, InstanceOptions):
+    """The options of `fencepost follow`."""
+
+    files: tuple[str, ...] = argument("LOG...", nargs=-1, required=True, type=click.Path())
+    names: tuple[str, ...] = properties_option
+    silent: tuple[str, ...] = option(
+        "--silent ACTION",
+        "An action that may leave no line (repeatable).  [default: those that no line names]",
+        OF_LOG,
+        multiple=True,
+    )
+    always: tuple[str, ...] = option(
+        "--logged ACTION",
+        "An action that leaves a line each time, though no line may name it (repeatable).",
+        OF_LOG,
+        multiple=True,
+    )
+    table: str | None = option(
+        "--names FILE.toml",
+        "A table of names in the log, each with the value of the protocol that it means.",
+        OF_LOG,
+    )
+    reader: str | None = option(
+        "--reader FILE.py",
+        "A Python file whose function events(line) turns a line of text into events.",
+        OF_LOG,
+    )
+    acked: str | None = option(
+        "--acked FILE",
+        "Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
+        OF_LOG,
+    )
+    timeout: float = timeout_option()
+
+
 @grouped_command(example="fencepost follow examples/two_phase_commit.py examples/logs/coordinator.log")
-@instance_options
-@click.argument("files", metavar="LOG...", nargs=-1, required=True, type=click.Path())
-@properties_option
-@option(
-    "--silent",
-    multiple=True,
-    metavar="ACTION",
-    group=OF_LOG,
-    help="An action that may leave no line (repeatable).  [default: those that no line names]",
-)
-@option(
-    "--logged",
-    "always",
-    multiple=True,
-    metavar="ACTION",
-    group=OF_LOG,
-    help="An action that leaves a line each time, though no line may name it (repeatable).",
-)
-@option(
-    "--names",
-    "table",
-    type=click.Path(),
-    metavar="FILE.toml",
-    group=OF_LOG,
-    help="A table of names in the log, each with the value of the protocol that it means.",
-)
-@option(
-    "--reader",
-    type=click.Path(),
-    metavar="FILE.py",
-    group=OF_LOG,
-    help="A Python file whose function events(line) turns a line of text into events.",
-)
-@option(
-    "--acked",
-    type=click.Path(),
-    metavar="FILE",
-    group=OF_LOG,
-    help="Lines [ledger, entry]: the entries that an application saw acknowledged. For logs of BookKeeper.",
-)
-@option("--unread", is_flag=True, group=OF_LOG, help="List the lines that name no action.")
-@timeout_option()
-@form_option
-@output_option
-def command(
-    protocol: str,
-    files: tuple[str, ...],
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
-    silent: tuple[str, ...],
-    always: tuple[str, ...],
-    table: str | None,
-    reader: str | None,
-    acked: str | None,
-    unread: bool,
-    timeout: float,
-    form: str,
-    output: str | None,
-) -> int:
+def command(asked: FollowOptions) -> int:
     """Say whether an execution of PROTOCOL, or of the one in FILE.py, has the events of a log.
 
     A log is JSON lines: one file for each process, or a field that names it. With --property: do none, some
@@ -130,30 +106,25 @@ def command(
     violates a property, with 3 if the search did not end. Logs of brokers and bookies themselves are read for
     the protocol bookkeeper; the answer is about each ledger, and the exit code is 1 if one has a finding.
     """
-    paths = [Path(file) for file in files]
-    if reader is None and is_own_log(protocol, paths):
-        refused = {"--property": names, "--silent": silent, "--logged": always, "--names": table}
-        for option_name, given in refused.items():
-            if given:
-                raise BadInput(f"{option_name}: is for logs whose lines are events; leave it out")
-        ledgers = answer(paths, settings, release, acked, timeout)
-        emit(json_of(ledgers) if form == "json" else "\n".join(text_of(ledgers, unread)), output)
-        return int(ledgers.exit_code)
-    if acked is not None:
+    paths = [Path(file) for file in asked.files]
+    if asked.reader is None and is_own_log(asked.protocol, paths):
+        refuse("a log whose lines are no events", "names", "silent", "always", "table")
+        ledgers = answer(paths, asked.settings, asked.release, asked.acked, asked.timeout)
+        asked.show(ledgers, text_of, json_of)
+        return ledgers.exit_code
+    if asked.acked is not None:
         raise BadInput("--acked: is for logs of BookKeeper's clients and bookies; leave it out")
-    instance = asked_instance(protocol, settings, release)
-    properties = instance.properties(*names) if names else []
-    logs = read_logs(
-        paths,
-        instance.system,
-        {} if table is None else names_in(Path(table)),
-        None if reader is None else reader_in(Path(reader)),
-    )
+    instance = asked.instance()
+    properties = instance.properties(*asked.names) if asked.names else []
+    names = {} if asked.table is None else names_in(Path(asked.table))
+    reader = None if asked.reader is None else reader_in(Path(asked.reader))
+    logs = read_logs(paths, instance.system, names, reader)
     ledger = instance.system.state
     observed = observed_terms(ledger) if isinstance(ledger, Ledger) else {}
-    found = follow(instance, logs, silent, properties, timeout - elapsed(), always, observed)
-    emit(_json(found) if form == "json" else "\n".join(_text(found, unread)), output)
-    return int(exit_code(found))
+    limits = asked.timeout - elapsed(), asked.always, observed
+    found = follow(instance, logs, asked.silent, properties, *limits)
+    asked.show(found, _lines, _json)
+    return exit_code(found)
 
 
 def names_in(file: Path) -> dict[str, str]:
@@ -175,7 +146,7 @@ def exit_code(found: LogAnswer) -> ExitCode:
     return ExitCode.UNDECIDED if undecided else ExitCode.SUCCESS
 
 
-def _text(found: LogAnswer, unread: bool) -> Iterator[str]:
+def _lines(found: LogAnswer) -> Iterator[str]:
     yield heading(found.instance, Limits())
     yield ""
     match found.fit:
@@ -196,8 +167,7 @@ def _text(found: LogAnswer, unread: bool) -> Iterator[str]:
     if found.logs.unread:
         yield ""
         told = amount(len(found.logs.unread), "line")
-        listed = f": {', '.join(found.logs.unread)}" if unread else "; --unread lists them"
-        yield f"{told} named no action{listed}"
+        yield f"{told} named no action; --format json lists them"
 
 
 def _execution_text(found: LogAnswer) -> Iterator[str]:
@@ -252,7 +222,6 @@ def _json(found: LogAnswer) -> dict[str, Any]:
         found,
         **found.instance.subject.to_json(),
         events=len(found.logs.events),
-        unread=list(found.logs.unread),
         execution=None if found.execution is None else _execution_json(found.execution),
         contradiction=[str(event) for event in refusal.core] if refusal is not None else [],
         smallest=refusal is not None and refusal.is_smallest,

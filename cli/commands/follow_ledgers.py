@@ -103,7 +103,7 @@ def answer(
     return LedgerAnswers(log, instance, fitting, model, release)
 
 
-def text_of(found: LedgerAnswers, unread: bool) -> Iterator[str]:
+def text_of(found: LedgerAnswers) -> Iterator[str]:
     """Yield the answer as lines."""
     quiet = [one for one, findings in found.ledgers if findings[0].kind is FindingKind.NOTHING]
     for one, findings in found.ledgers:
@@ -127,8 +127,7 @@ def text_of(found: LedgerAnswers, unread: bool) -> Iterator[str]:
         yield pair
     yield ""
     read = amount(len(found.log.lines), "line")
-    listed = f": {', '.join(found.log.unread)}" if unread and found.log.unread else ""
-    yield f"{read} of BookKeeper read; {amount(len(found.log.unread), 'other line')}{listed}"
+    yield f"{read} of BookKeeper read; {amount(len(found.log.unread), 'other line')}"
     if found.log.without_values:
         bare = amount(len(found.log.without_values), "line")
         yield f"{bare} of 4.18.0 lack their attributes, so their ledger is unknown: put %X into the layout"
@@ -137,15 +136,7 @@ def text_of(found: LedgerAnswers, unread: bool) -> Iterator[str]:
 def json_of(found: LedgerAnswers) -> dict[str, Any]:
     """Return the answer as a document."""
     ledgers = [
-        {
-            "ledger": one.ledger,
-            "lines": len(one.lines),
-            "acked": one.acked,
-            "findings": [
-                {"kind": f.kind, "text": f.text, "lines": list(f.lines), "fits": list(f.fits)}
-                for f in findings
-            ],
-        }
+        k.from_record(LEDGER, one, lines=len(one.lines), findings=list(findings))
         for one, findings in found.ledgers
     ]
     return k.from_record(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.cli.commands.find_invariants import FindOptions, find_invariants
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
 from fencepost.cli.options.numbers import ROUNDS
-from fencepost.cli.options.protocols import asked_instance, instance_options
-from fencepost.cli.options.refused import refuse
+from fencepost.cli.options.protocols import InstanceOptions, find_protocol
 from fencepost.cli.options.search import drop_declared_option
-from fencepost.cli.options.settings import properties_option
+from fencepost.cli.options.settings import properties_option, settings_of
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
-from fencepost.cli.rendering.found_invariants import broken
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
 from fencepost.encoding.engine.limits import Limits
@@ -32,6 +31,8 @@ from fencepost.encoding.induction.invariants_examined import (
 from fencepost.encoding.induction.proof_obligations import WELL_DEFINED
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
+from fencepost.encoding.lifting.report import Discovered, LiftedInvariant, discover
+from fencepost.encoding.lifting.sizes import joint, sizes
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 ENOUGH = 6
@@ -74,44 +75,29 @@ class InvariantsReport:
         return ExitCode.SUCCESS if done else ExitCode.UNDECIDED
 
 
+class InvariantsOptions(InstanceOptions):
+    """The options of `fencepost invariants`."""
+
+    names: tuple[str, ...] = properties_option
+    rounds: int | None = option(
+        "--rounds R",
+        f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
+        SEARCH,
+        ROUNDS,
+    )
+    drop_declared: bool = drop_declared_option
+    find: bool = option("--find", "Look for invariants that prove the properties, by IC3 at a small size.")
+    grow: tuple[str, ...] = option(
+        "--grow NAME=A..B",
+        "With --find: sizes at which they are to prove the properties (repeatable).",
+        multiple=True,
+    )
+    timeout: float = timeout_option()
+    output: str | None = output_option
+
+
 @grouped_command(example="fencepost invariants bookkeeper --property no-divergence")
-@instance_options
-@properties_option
-@option(
-    "--rounds",
-    type=ROUNDS,
-    metavar="R",
-    group=SEARCH,
-    help=f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
-)
-@drop_declared_option
-@option(
-    "--find",
-    is_flag=True,
-    group=SEARCH,
-    help="Look for invariants that prove the properties, by IC3 at a small size.",
-)
-@option(
-    "--grow",
-    multiple=True,
-    metavar="NAME=A..B",
-    group=SEARCH,
-    help="With --find: sizes at which they are to prove the properties (repeatable).",
-)
-@timeout_option()
-@output_option
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
-    rounds: int | None,
-    drop_declared: bool,
-    find: bool,
-    grow: tuple[str, ...],
-    output: str | None,
-    timeout: float,
-) -> int:
+def command(asked: InvariantsOptions) -> int:
     """Show which invariants and properties of PROTOCOL, or the one in FILE.py, are inductive.
 
     An invariant is inductive if no action makes it false in a state in which all of them hold. If one is
@@ -123,25 +109,23 @@ def command(
     that has happened implies what its causes required. IC3 finds the others. They are lifted to invariants
     with quantifiers, and induction says at which sizes these prove the properties.
     """
-    if grow and not find:
-        raise BadInput(f"--grow {grow[0]}: goes with --find; add it")
-    if find:
+    if asked.grow and not asked.find:
+        raise BadInput(f"--grow {asked.grow[0]}: goes with --find; add it")
+    if asked.find:
         refuse("--find", "rounds")
-        wanted = FindOptions(protocol, settings, release, names, grow, drop_declared)
-        return find_invariants(wanted, output, timeout)
-    instance = asked_instance(protocol, settings, release, drop_declared)
-    system, properties = instance.system, instance.properties(*names)
-    if not system.invariants and not names:
-        raise BadInput(
-            f"{protocol}: {'its invariants are hidden' if drop_declared else 'declares no invariants'}; "
-            "say which property to start from with --property NAME"
-        )
-    most = rounds or system.default_rounds or ENOUGH
+        return find_invariants(asked)
+    instance = asked.instance(asked.drop_declared)
+    system, properties = instance.system, instance.properties(*asked.names)
+    if not system.invariants and not asked.names:
+        lacks = "its invariants are hidden" if asked.drop_declared else "declares no invariants"
+        hint = "say which property to start from with --property NAME"
+        raise BadInput(f"{asked.protocol}: {lacks}; {hint}")
+    most = asked.rounds or system.default_rounds or ENOUGH
     claims = [*(i.name for i in system.invariants), *(p.name for p in properties)]
     report = InvariantsReport(tuple(claims))
     with CheckProgress() as progress:
         worker = Worker("invariants", examine, system, instance.subject, properties, most, gib=None)
-        cut_short = listen(worker, timeout, lambda event: report.hear(event, progress))
+        cut_short = listen(worker, asked.timeout, lambda event: report.hear(event, progress))
     report.undecided = cut_short or report.undecided
     shown = [*report.names, *([WELL_DEFINED] if WELL_DEFINED in report.breaks else [])]
     parts = [heading(instance, Limits()), *(_text(report, name, instance) for name in shown)]
@@ -149,8 +133,8 @@ def command(
         parts.append(f"undecided: {report.undecided}")
     if instance.unmodelled:
         parts.append(sentence(instance.unmodelled))
-    emit("\n".join(parts), output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code)
+    emit("\n".join(parts), asked.output)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code
 
 
 def _text(report: InvariantsReport, name: str, instance: Instance) -> str:
@@ -173,3 +157,148 @@ def _text(report: InvariantsReport, name: str, instance: Instance) -> str:
     elif name not in report.breaks:
         lines.append(f"{name}: not known")
     return "\n".join(lines)
+
+
+JUDGE = "cadical"
+"""The solver of the induction. IC3 uses another one."""
+
+
+def find_invariants(asked: InvariantsOptions) -> int:
+    """Look for invariants, print what is found or how far it came, and return the exit code."""
+    protocol = find_protocol(asked.protocol)
+    made = settings_of(asked.settings)
+    chosen = sizes(protocol, made, asked.grow, asked.release)
+    chosen[0].instance.properties(*asked.names)
+    heard = _Heard()
+    with CheckProgress() as progress:
+        last = joint(protocol, made, chosen, asked.release)
+        arguments = chosen, last, asked.names, asked.drop_declared, JUDGE
+        worker = Worker("invariants", discover, *arguments, gib=None)
+        cut_short = listen(worker, asked.timeout, lambda event: heard.hear(event, progress))
+    stopped = cut_short or heard.gave_up
+    parts = [heading(chosen[0].instance, Limits()), discovered_text(heard.found, stopped)]
+    if left_out := chosen[0].instance.unmodelled:
+        parts.append(sentence(left_out))
+    emit("\n\n".join(parts), asked.output)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code
+
+
+@dataclass
+class _Heard:
+    """The newest findings of the process."""
+
+    found: Discovered = field(default_factory=Discovered)
+    gave_up: str | None = None
+
+    def hear(self, event: object, progress: CheckProgress) -> None:
+        """Note an event of the process; raises the error that ended it."""
+        match event:
+            case Discovered():
+                self.found = event
+            case Ended():
+                self.gave_up = reason_of(event, "looking for invariants")
+            case _:
+                progress.hear(event)  # type: ignore[arg-type]
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code: found, violated, or neither."""
+        if self.found.violated:
+            return ExitCode.VIOLATED
+        return ExitCode.SUCCESS if self.found.complete else ExitCode.UNDECIDED
+
+
+def discovered_text(found: Discovered, stopped: str | None) -> str:
+    """Return what is known, in full; `stopped` says why the search ended early, if it did."""
+    parts = []
+    for size, trace in found.violated:
+        steps = amount(len(trace.steps), "step")
+        parts.append(
+            f"{trace.property}: violated after {steps} at {size}; no invariants prove it:\n"
+            f"{trace_text(trace)}"
+        )
+    if found.proved or not found.violated:
+        parts.append(_headline(found))
+    if found.invariants:
+        parts.append("\n".join(_line(one, found) for one in found.invariants))
+        parts += _to_paste(found.invariants)
+    if found.together is not None:
+        parts.append(_together(*found.together))
+    if found.compared:
+        parts.append(_comparison(found))
+    if not found.complete and found.missing is not None:
+        size, names = found.missing
+        parts.append(f"Not proved at {size}: {', '.join(names) or 'some of the invariants needed there'}")
+        parts += [broken(one) for one in found.breaks]
+    if stopped is not None:
+        parts.append(f"undecided: {stopped}")
+    return "\n\n".join(parts)
+
+
+def _headline(found: Discovered) -> str:
+    sizes = ranges(found.proved)
+    which = "the other properties" if found.violated else "the properties"
+    if found.complete:
+        if not found.invariants:
+            return f"No further invariant is needed: {which} are inductive at {sizes}"
+        return f"Found {amount(len(found.invariants), 'invariant')} that prove {which} at {sizes}"
+    if found.proved:
+        return f"No set was found that proves {which} at every size. This one does at {sizes}"
+    return f"No set was found that proves {which} at any size"
+
+
+def _together(size: str, lacking: Sequence[str]) -> str:
+    done = f"not proved: {', '.join(lacking)}" if lacking else "the properties are proved there too"
+    return f"All that grows, raised together: {size}; {done}"
+
+
+def ranges(sizes: Sequence[str]) -> str:
+    """Return sizes such as `n=2`, `n=3`, `n=4` as `n=2..4`; sizes of several parameters one by one."""
+    settings = [size.split("=") for size in sizes]
+    if len(sizes) > 2 and all(len(one) == 2 for one in settings):
+        name, values = settings[0][0], [int(one[1]) for one in settings]
+        if all(one[0] == name for one in settings) and values == list(range(values[0], values[-1] + 1)):
+            return f"{name}={values[0]}..{values[-1]}"
+    return "; ".join(sizes)
+
+
+def _line(one: LiftedInvariant, found: Discovered) -> str:
+    some = "" if one.sizes == found.proved else f"  (inductive at {ranges(one.sizes)})"
+    return f"{one.name}: {one.text}{some}"
+
+
+def _to_paste(found: Sequence[LiftedInvariant]) -> Iterator[str]:
+    """Yield the source of those that have one, and what is said of the others."""
+    sources = [one.source for one in found if one.source is not None]
+    if sources:
+        source = textwrap.indent("\n".join(sources), "    ")
+        yield f"To paste into the protocol, where `s` is the state:\n\n{source}"
+    choosing = [one.name for one in found if one.source is None and one.reads_choice]
+    if choosing:
+        yield (
+            f"Not to be pasted: {', '.join(choosing)}. A declared invariant may not read a choice, such as "
+            "a loss. `check` finds clauses about choices itself."
+        )
+    others = [one.name for one in found if one.source is None and not one.reads_choice]
+    if others:
+        yield (
+            f"Not to be pasted: {', '.join(others)}. It names a value that some of these sizes do not have."
+        )
+
+
+def _comparison(found: Discovered) -> str:
+    total = len(found.implied) + len(found.not_implied)
+    told = f"Of {amount(total, 'declared invariant')}, {len(found.implied)} follow at {found.compared}"
+    told += f": {', '.join(found.implied)}" if found.implied else ""
+    return told + (f"\nNot these: {', '.join(found.not_implied)}" if found.not_implied else "")
+
+
+def broken(breaks: Breaks) -> str:
+    """Return a counterexample to induction as text."""
+    if breaks.action is None:
+        beginning = f", with {', '.join(breaks.before)}" if breaks.before else ""
+        return f"{breaks.name}: false at first{beginning}"
+    before = ", ".join(breaks.before) or "all is as at first"
+    changes = f"\n  then {', '.join(breaks.changes)}" if breaks.changes else ""
+    state = f"from a state in which all else holds and\n  {before}"
+    return f"{breaks.name}: {breaks.action} breaks it, {state}{changes}"

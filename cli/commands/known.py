@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import shlex
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import click
 
@@ -15,19 +14,24 @@ from fencepost.advice.checked import at_sizes
 from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.completion import bug_names
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
-from fencepost.cli.options.refused import refuse
+from fencepost.cli.options.completion import bug_names, release_names
+from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
 from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
 from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
-from fencepost.cli.rendering.check_documents import KNOWN_BUGS, RUN
+from fencepost.cli.rendering.check_documents import KNOWN_BUGS
 from fencepost.cli.rendering.check_text import sentence, text_width
 from fencepost.cli.rendering.columns import columns
 from fencepost.cli.rendering.mend_text import difference_of_rules, require_mends, shown
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.cli.rendering.progress import CheckProgress, tell_spent
+from fencepost.cli.rendering.releases import (
+    all_releases,
+    all_releases_as_json,
+    one_release,
+    one_release_as_json,
+)
 from fencepost.cli.rendering.verdict_text import verdict_line
 from fencepost.cli.requests import seconds_from_now
 from fencepost.encoding import keys as k
@@ -36,74 +40,80 @@ from fencepost.encoding.engine.verdicts import Fewest, Outcome, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import unmodelled
 from fencepost.properties.expectations import Expectation, Run, as_expected
+from fencepost.protocols.bookkeeper.releases import listed
+
+
+class KnownOptions(ResultOptions):
+    """The options of `fencepost known`."""
+
+    bugs: tuple[str, ...] = argument("[BUG]...", nargs=-1, shell_complete=bug_names)
+    only_list: bool = option("--list", "List all bugs by release, or describe those named; check none.")
+    release: str | None = option(
+        "--release R", "List the bugs and the switches of this release.", shell_complete=release_names
+    )
+    mend: bool = option("--mend", "Show how the mend changes the rules, and check it.")
+    repairs: bool = option("--repairs", "Show stronger guards that rule the bug out.")
+    settings: tuple[str, ...] = option(
+        "--set NAME=VALUE",
+        "Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
+        multiple=True,
+    )
+    jobs: int = jobs_option
+    timeout: float = timeout_option(default=None)
+    memory: float | None = memory_option
+    verbose: bool = verbose_option
 
 
 @grouped_command(example="fencepost known 2614 4701")
-@click.argument("bugs", nargs=-1, metavar="[BUG]...", shell_complete=bug_names)
-@option("--list", "only_list", is_flag=True, group=SEARCH, help="Describe the bugs and check none.")
-@option("--mend", is_flag=True, group=SEARCH, help="Show how the mend changes the rules, and check it.")
-@option("--repairs", is_flag=True, group=SEARCH, help="Show stronger guards that rule the bug out.")
-@option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    group=SEARCH,
-    help="Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
-)
-@jobs_option
-@timeout_option(default=None)
-@memory_option
-@form_option
-@output_option
-@verbose_option
-def command(
-    bugs: tuple[str, ...],
-    only_list: bool,
-    mend: bool,
-    repairs: bool,
-    settings: tuple[str, ...],
-    timeout: float,
-    form: str,
-    output: str | None,
-    verbose: bool,
-    **search: Any,
-) -> int:
+def command(asked: KnownOptions) -> int:
     """Check the known bugs named, or all of them, on small instances.
 
     Each bug must be found, and must be gone once the switch that mends it is changed. A public number that no
     model has, and a text from a log, are explained. `reproduce` drives the bugs on the real code. Exits with
     0 if all come out as expected, 1 if one does not, 3 if one is undecided.
+
+    With --list or --release nothing is checked. A release is known if its public source was read. Where a bug
+    was driven on real bookies the outcome is shown. Losses that public sources name and that no model has
+    follow, each with its condition and source.
     """
-    told, bugs = explained(bugs, only_text=form == "text" and output is None)
+    told, bugs = explained(asked.bugs, only_text=asked.form == "text" and asked.output is None)
     for text in told:
         click.echo(
             "\n".join(textwrap.wrap(text, text_width(), break_on_hyphens=False, subsequent_indent="  "))
         )
     if told and not bugs:
-        return int(ExitCode.SUCCESS)
-    if only_list:
-        refuse("--list", *search, "mend", "repairs", "settings", "timeout", "form", "verbose")
-        emit(_descriptions(chosen(KNOWN, bugs)), output)
-        return int(ExitCode.SUCCESS)
-    if mend:
-        require_mends(chosen(KNOWN, bugs) if bugs else [], form)
-    if repairs:
+        return ExitCode.SUCCESS
+    unused = ("jobs", "memory", "mend", "repairs", "settings", "timeout", "verbose")
+    if asked.release is not None:
+        refuse("--release", *unused, "bugs", "only_list")
+        asked.show(listed(asked.release), one_release, one_release_as_json)
+        return ExitCode.SUCCESS
+    if asked.only_list and not bugs:
+        refuse("--list", *unused)
+        asked.show(None, lambda _: all_releases(), lambda _: all_releases_as_json())
+        return ExitCode.SUCCESS
+    if asked.only_list:
+        refuse("--list", *unused, "form")
+        emit(_descriptions(chosen(KNOWN, bugs)), asked.output)
+        return ExitCode.SUCCESS
+    if asked.mend:
+        require_mends(chosen(KNOWN, bugs) if bugs else [], asked.form)
+    if asked.repairs:
         refuse("--repairs", "mend")
         if not bugs:
             raise BadInput("--repairs: needs the name of a bug; fencepost known --list lists them")
-    if settings and not bugs:
+    if asked.settings and not bugs:
         raise BadInput("--set: needs the name of a bug; fencepost known --list lists them")
-    if settings and mend:
+    if asked.settings and asked.mend:
         raise BadInput("--mend: shows the rules on the bug's own instance; leave --set out")
-    given = dict(settings_of(settings))
+    given = dict(settings_of(asked.settings))
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
-    limits = Limits(timeout=timeout, gone=elapsed(), **search)
-    if repairs:
+    limits = Limits(gone=elapsed(), **asked.given("timeout", "jobs", "memory"))
+    if asked.repairs:
         from fencepost.cli.commands.known_repairs import repair
 
-        return repair(table, limits, form, output, verbose)
-    return check_known(table, limits, form, output, verbose, mend, bool(bugs), bool(given))
+        return repair(table, limits, asked.form, asked.output, asked.verbose)
+    return check_known(table, limits, asked)
 
 
 @dataclass(frozen=True)
@@ -120,76 +130,45 @@ class KnownRow:
         return as_expected(self.run, self.result)
 
 
-@dataclass(frozen=True)
-class KnownReport:
-    """The rows of all runs, also of those that were not reached."""
-
-    rows: tuple[KnownRow, ...]
-    interrupted: bool
-    seconds: float
-    spent: dict[str, float]
-    """Seconds by part of the work."""
-
-    def count(self, as_expected: bool | None) -> int:
-        """Return the number of rows that came out so."""
-        return sum(row.as_expected is as_expected for row in self.rows)
-
-
-def check_known(
-    asked: Sequence[Expectation],
-    limits: Limits,
-    form: str,
-    output: str | None,
-    verbose: bool,
-    mend: bool = False,
-    named: bool = False,
-    shows: bool = False,
-) -> int:
-    """Check the bugs and print the report, which describes those that were named.
-
-    With `mend` it says how the rules differ. With `mend` or `shows` it has the counterexamples.
-    """
-
-    def conclusion(report: KnownReport) -> Conclusion:
-        text = _json(report) if form == "json" else _text(report, asked if named else (), mend, shows)
-        printed, files = placed(text, output)
-        return Conclusion(int(_exit_code(report)), printed, files=files)
-
-    def hand(report: KnownReport) -> None:
-        cut_short = conclusion(replace(report, interrupted=True))
-        hand_over(replace(cut_short, code=int(_exit_code(report))))
-
-    runs = [run for known in asked for run in known.runs()]
-    with CheckProgress(verbose) as progress:
-        report = _run(runs, limits, progress, hand)
-    code = conclude(conclusion(report))
-    if verbose:
-        tell_spent(report.spent)
-    return code
-
-
 EACH = 300.0
 """The seconds of a run if there is no limit, as in `check`."""
 
 
 @dataclass
-class KnownRuns:
-    """The runs of the command, with the rows of those that were reached."""
+class KnownReport:
+    """The runs of the command, and the results of those that were reached so far."""
 
     runs: Sequence[Run]
     limits: Limits
-    rows: dict[int, KnownRow] = field(default_factory=dict)
+    reached: dict[int, Result] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
+    """Seconds by part of the work."""
     now: int = 0
     """The number of the run that is under way."""
     interrupted: bool = False
+    reason: str = "not reached"
+    """The reason why the other runs were not reached."""
     elapsed: Callable[[], float] = field(default_factory=seconds_from_now)
 
-    def report(self, reason: str = "not reached", under_way: Mapping[int, KnownRow] = {}) -> KnownReport:
-        """Return the report so far; `reason` says why the other rows were not reached."""
-        known, solver = {**self.rows, **under_way}, self.limits.solver
-        found = [known.get(n) or _not_reached(run, solver, reason) for n, run in enumerate(self.runs)]
-        return KnownReport(tuple(found), self.interrupted, self.elapsed(), self.spent)
+    @property
+    def seconds(self) -> float:
+        """The seconds so far."""
+        return self.elapsed()
+
+    @property
+    def rows(self) -> list[KnownRow]:
+        """A row for each run, also of those that were not reached."""
+        none = Result("", Verdict.UNDECIDED, seconds=0.0, solver=self.limits.solver, reason=self.reason)
+        return [
+            KnownRow(
+                run, self.reached.get(n) or replace(none, property=run.known.property), n in self.reached
+            )
+            for n, run in enumerate(self.runs)
+        ]
+
+    def count(self, as_expected: bool | None) -> int:
+        """Return the number of rows that came out so."""
+        return sum(row.as_expected is as_expected for row in self.rows)
 
     def share(self) -> float:
         """Return the seconds of the run that begins now; without a time limit those of a `check`."""
@@ -198,46 +177,61 @@ class KnownRuns:
 
     def take(self, outcome: Outcome) -> None:
         """Keep the outcome of the run that is over."""
-        self.rows[self.now] = KnownRow(self.runs[self.now], outcome.decisive, reached=True)
+        self.reached[self.now] = outcome.decisive
         self.interrupted = outcome.interrupted
         for part, took in outcome.spent.items():
             self.spent[part] = self.spent.get(part, 0.0) + took
 
 
-def _run(
-    runs: Sequence[Run], limits: Limits, progress: CheckProgress, hand: Callable[[KnownReport], None]
-) -> KnownReport:
+def check_known(bugs: Sequence[Expectation], limits: Limits, asked: KnownOptions) -> int:
+    """Check the bugs and print the report, which describes those that were named.
+
+    With `--mend` it says how the rules differ. With `--mend` or `--set` it has the counterexamples.
+    """
+
+    def conclusion(report: KnownReport) -> Conclusion:
+        text = _json(report) if asked.form == "json" else _text(report, bugs, asked)
+        printed, files = placed(text, asked.output)
+        return Conclusion(int(_exit_code(report)), printed, files=files)
+
+    def hand(report: KnownReport) -> None:
+        cut_short = conclusion(replace(report, interrupted=True))
+        hand_over(replace(cut_short, code=int(_exit_code(report))))
+
+    report = KnownReport([run for known in bugs for run in known.runs()], limits)
+    with CheckProgress(asked.verbose) as progress:
+        _run(report, progress, hand)
+    code = conclude(conclusion(report))
+    if asked.verbose:
+        tell_spent(report.spent)
+    return code
+
+
+def _run(report: KnownReport, progress: CheckProgress, hand: Callable[[KnownReport], None]) -> None:
     """Check the runs one after another, each with a fair share of the time that is left.
 
     The report so far goes to `hand` after each run, and before a violation is announced.
     """
-    made = KnownRuns(runs, limits)
 
     def announcing() -> None:
         assert progress.under_way is not None
-        result = progress.under_way().decisive
-        hand(made.report(under_way={made.now: KnownRow(runs[made.now], result, reached=True)}))
+        hand(replace(report, reached={**report.reached, report.now: progress.under_way().decisive}))
 
     progress.announcing = announcing
     try:
-        for made.now, run in enumerate(runs):
-            if not (seconds := made.share()):
+        for number, run in enumerate(report.runs):
+            report.now = number
+            if not (seconds := report.share()):
                 break
-            progress.begin(f"{made.now + 1} of {len(runs)}: {_title(run)}")
-            outcome = decide(run, replace(limits, timeout=seconds, gone=0.0), progress.hear)
-            made.take(outcome)
-            hand(made.report())
-            if made.interrupted:
+            progress.begin(f"{number + 1} of {len(report.runs)}: {_title(run)}")
+            report.take(decide(run, replace(report.limits, timeout=seconds, gone=0.0), progress.hear))
+            hand(report)
+            if report.interrupted:
                 break
     except KeyboardInterrupt:
-        made.interrupted = True
-    within = f"not reached within {limits.timeout:g} s"
-    return made.report("not reached before Ctrl-C" if made.interrupted else within)
-
-
-def _not_reached(run: Run, solver: str, reason: str) -> KnownRow:
-    result = Result(run.known.property, Verdict.UNDECIDED, seconds=0.0, solver=solver, reason=reason)
-    return KnownRow(run, result, reached=False)
+        report.interrupted = True
+    within = f"not reached within {report.limits.timeout:g} s"
+    report.reason = "not reached before Ctrl-C" if report.interrupted else within
 
 
 def _exit_code(report: KnownReport) -> ExitCode:
@@ -256,11 +250,11 @@ def _descriptions(bugs: Sequence[Expectation]) -> str:
     return "\n\n".join(f"{bug.name}: {bug.wrong}.\n  {bug.source}" for bug in bugs)
 
 
-def _text(report: KnownReport, described: Sequence[Expectation], mend: bool, shows: bool) -> str:
-    parts = [_descriptions(described)] if described else []
-    if mend:
-        parts += [difference_of_rules(known) for known in described]
-    if mend or shows:
+def _text(report: KnownReport, bugs: Sequence[Expectation], asked: KnownOptions) -> str:
+    parts = [_descriptions(bugs)] if asked.bugs else []
+    if asked.mend:
+        parts += [difference_of_rules(known) for known in bugs]
+    if asked.mend or asked.settings:
         parts += [shown(_title(row.run), row.result) for row in report.rows if row.reached]
     parts.append("\n".join(_table(report.rows)))
     if remarks := _remarks(report.rows):
@@ -343,25 +337,5 @@ NUMBERS = ("steps", "seconds")
 """The columns that are aligned to the right."""
 
 
-# JSON.
-
-
 def _json(report: KnownReport) -> dict[str, object]:
-    results = [_object(row) for row in report.rows]
-    return k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=results)
-
-
-def _object(row: KnownRow) -> dict[str, object]:
-    known, run, result = row.run.known, row.run, row.result
-    return k.from_record(
-        RUN,
-        known,
-        bug=known.name,
-        sentence=known.wrong,
-        value=run.value,
-        with_bug=run.with_bug,
-        expected=run,
-        found=result,
-        as_expected=row.as_expected,
-        seconds=result.seconds,
-    )
+    return k.from_record(KNOWN_BUGS, report, unmodelled=_unmodelled(report), results=report.rows)

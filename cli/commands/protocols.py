@@ -2,78 +2,49 @@
 
 from __future__ import annotations
 
-from fencepost.cli.options.grouped import INSTANCE, grouped_command, option
-from fencepost.cli.options.protocols import asked_instance, find_protocol, optional_protocol_argument
-from fencepost.cli.options.settings import release_option, settings_option
-from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import Result, emit, form_option, output_option
-from fencepost.cli.rendering.spec_text import spec_document, spec_text
+from collections.abc import Sequence
+
+from fencepost.cli.options.completion import protocol_names
+from fencepost.cli.options.grouped import argument, grouped_command
+from fencepost.cli.options.protocols import find_protocol
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.encoding import keys as k
-from fencepost.encoding.engine.limits import Limits
-from fencepost.encoding.errors import BadInput
-from fencepost.encoding.forms.action_spec import spec
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.printer import line
-from fencepost.encoding.language.protocol import Instance, Protocol
+from fencepost.encoding.language.protocol import Protocol
 from fencepost.encoding.language.state import show_all
+from fencepost.properties.catalogue import FAMILIES, find
 
 FORMULA = 300
 """Characters of a formula: enough for what it says, where all of it may take pages."""
 
 
-@grouped_command(example="fencepost protocols bookkeeper --spec --release 4.18.0")
-@optional_protocol_argument
-@option(
-    "--spec",
-    "prints_spec",
-    is_flag=True,
-    group=INSTANCE,
-    help="Print each action of an instance: guard, updates, messages, methods of the code.",
-)
-@settings_option
-@release_option
-@form_option
-@output_option
-def command(
-    protocol: str | None,
-    prints_spec: bool,
-    settings: tuple[str, ...],
-    release: str | None,
-    form: str,
-    output: str | None,
-) -> None:
+class ProtocolsOptions(ResultOptions):
+    """The options of `fencepost protocols`."""
+
+    protocol: str | None = argument("[PROTOCOL|FILE.py]", required=False, shell_complete=protocol_names)
+
+
+@grouped_command(example="fencepost protocols bookkeeper")
+def command(asked: ProtocolsOptions) -> None:
     """List the protocols that can be checked, or describe one.
 
     A description has the parameters and switches with their defaults, the properties, the invariants that
-    proofs use, the actions, the sources, and what is not modelled. With --spec it has the actions of the
-    instance that --set and --release choose, after the switches are folded.
+    proofs use, the actions, the sources, and what is not modelled. `fencepost export` writes the actions
+    themselves.
     """
-    if not prints_spec and (settings or release is not None):
-        given = f"--set {settings[0]}" if settings else f"--release {release}"
-        raise BadInput(f"{given}: a description is of the defaults; add --spec, or leave it out")
-    if prints_spec:
-        if protocol is None:
-            raise BadInput("--spec: needs a protocol; add a name, such as bookkeeper, or a FILE.py")
-        emit(_spec(asked_instance(protocol, settings, release), form), output)
-        return
-    if protocol is not None:
-        found = find_protocol(protocol)
-        emit(_described(found) if form == "json" else _text(found), output)
-        return
-    from fencepost.properties.catalogue import FAMILIES, find
-
-    shipped = [find(name) for name in FAMILIES]
-    listed = k.headed(PROTOCOL_LIST, {"protocols": [k.from_record(LISTED, p) for p in shipped]})
-    text = "\n".join(f"{p.name}\n    {p.summary}" for p in shipped)
-    emit(listed if form == "json" else text, output)
+    if asked.protocol is not None:
+        asked.show(find_protocol(asked.protocol), _text, _described)
+    else:
+        asked.show([find(name) for name in FAMILIES], _listed_text, _listed)
 
 
-def _spec(instance: Instance, form: str) -> Result:
-    """Return the specification of an instance in one of the forms."""
-    found = spec(instance.written)
-    if form == "json":
-        return spec_document(found, instance.subject.to_json())
-    return spec_text(found, instance.protocol.name, heading(instance, Limits()))
+def _listed_text(protocols: Sequence[Protocol]) -> str:
+    return "\n".join(f"{p.name}\n    {p.summary}" for p in protocols)
+
+
+def _listed(protocols: Sequence[Protocol]) -> dict[str, object]:
+    return k.headed(PROTOCOL_LIST, {"protocols": [k.from_record(LISTED, p) for p in protocols]})
 
 
 LISTED = k.keys(name=k.text("the name for check"), summary=k.text("one sentence"))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import OUTPUT, SEARCH, argument, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import elapsed, say, timeout_option
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
 
 if TYPE_CHECKING:
@@ -22,49 +22,29 @@ if TYPE_CHECKING:
 INDENT = " " * 11
 
 
+class ProveOptions(ResultOptions):
+    """The options of `fencepost prove`."""
+
+    lemma: tuple[str, ...] = argument("[LEMMA]...", nargs=-1)
+    only_list: bool = option("--list", "List the lemmas and decide none.")
+    up_to: int = option("--up-to E", "Largest ensemble in enumerations.", SEARCH, SIZE, default=10)
+    bookies: int | None = option(
+        "--most-bookies N",
+        "Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
+        SEARCH,
+        SIZE,
+    )
+    settings: tuple[str, ...] = option(
+        "--set NAME=VALUE",
+        "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
+        multiple=True,
+    )
+    timeout: float = timeout_option(of_cpu=True)
+    smt2: str | None = option("--smt2 DIR", "Write each proof obligation to a file in SMT-LIB 2.", OUTPUT)
+
+
 @grouped_command(example="fencepost prove fewest-answers")
-@click.argument("lemma", nargs=-1, metavar="[LEMMA]...")
-@option("--list", "only_list", is_flag=True, group=SEARCH, help="List the lemmas and decide none.")
-@option(
-    "--up-to",
-    type=SIZE,
-    default=10,
-    show_default=True,
-    metavar="E",
-    group=SEARCH,
-    help="Largest ensemble in enumerations.",
-)
-@option(
-    "--most-bookies",
-    "bookies",
-    type=SIZE,
-    metavar="N",
-    group=SEARCH,
-    help="Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
-)
-@option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    group=SEARCH,
-    help="Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
-)
-@timeout_option(of_cpu=True)
-@form_option
-@output_option
-@option("--smt2", metavar="DIR", help="Write each proof obligation to a file in SMT-LIB 2.")
-def command(
-    lemma: tuple[str, ...],
-    up_to: int,
-    bookies: int | None,
-    settings: tuple[str, ...],
-    form: str,
-    output: str | None,
-    smt2: str | None,
-    timeout: float,
-    only_list: bool,
-) -> int:
+def command(asked: ProveOptions) -> int:
     """Decide the lemmas named, or all of them, for configurations of all sizes.
 
     Each lemma has an expected outcome. Some are refutations, of rules that were once in the code or of
@@ -81,21 +61,21 @@ def command(
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import LemmaJob
 
-    catalogue.check_up_to(up_to)
-    lemmas = catalogue.chosen(lemma)
-    if only_list:
-        emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), output)
-        return int(ExitCode.SUCCESS)
+    catalogue.check_up_to(asked.up_to)
+    lemmas = catalogue.chosen(asked.lemma)
+    if asked.only_list:
+        emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), asked.output)
+        return ExitCode.SUCCESS
 
-    instances = catalogue.tied_on(lemmas, bookies, settings_of(settings))
-    job = LemmaJob(arithmetic.BP46, up_to, Deadline(timeout - elapsed()), *instances)
-    if smt2 is not None:
-        count = catalogue.write_files(Path(smt2), catalogue.files(lemmas, job.formulas))
-        click.echo(f"{count} proof obligations written to {smt2}", err=True)
+    instances = catalogue.tied_on(lemmas, asked.bookies, settings_of(asked.settings))
+    job = LemmaJob(arithmetic.BP46, asked.up_to, Deadline(asked.timeout - elapsed()), *instances)
+    if asked.smt2 is not None:
+        count = catalogue.write_files(Path(asked.smt2), catalogue.files(lemmas, job.formulas))
+        click.echo(f"{count} proof obligations written to {asked.smt2}", err=True)
 
     started = time.monotonic()
-    streams = form == "text" and output is None
-    detailed = bool(lemma)
+    streams = asked.form == "text" and asked.output is None
+    detailed = bool(asked.lemma)
     results: list[LemmaResult] = []
 
     def hear(said: Ended | str | LemmaResult) -> None:
@@ -111,32 +91,27 @@ def command(
 
     with CheckProgress() as progress:
         worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
-        cut_short = listen(worker, timeout, hear, spare=SLOW, of_cpu=True)
+        cut_short = listen(worker, asked.timeout, hear, spare=SLOW, of_cpu=True)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results).value
     if len(results) < len(lemmas) and verdict == "proved":
         verdict = "undecided"
     last = summary(results, seconds, len(lemmas), cut_short)
-    if form == "json":
-        emit(object_of(results, verdict, up_to, seconds, cut_short), output)
+    if asked.form == "json":
+        emit(object_of(results, verdict, asked.up_to, seconds, cut_short), asked.output)
     elif streams:
         say(last + "\n")
     else:
-        emit("\n".join([*(text_of(r, detailed) for r in results), last]), output)
-    return int(ExitCode.INTERRUPTED if cut_short == INTERRUPTED else exit_code(verdict))
+        emit("\n".join([*(text_of(r, detailed) for r in results), last]), asked.output)
+    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else EXITS[verdict]
 
 
 SLOW = 1.0
 """The seconds after the time-out in which a solver may still report it, before it is ended."""
 
 
-def exit_code(verdict: str) -> ExitCode:
-    """Return the exit code of the worst outcome."""
-    return {
-        "proved": ExitCode.SUCCESS,
-        "refuted": ExitCode.VIOLATED,
-        "undecided": ExitCode.UNDECIDED,
-    }[verdict]
+EXITS = {"proved": ExitCode.SUCCESS, "refuted": ExitCode.VIOLATED, "undecided": ExitCode.UNDECIDED}
+"""The exit code of the worst outcome."""
 
 
 def text_of(result: LemmaResult, detailed: bool) -> str:
@@ -193,14 +168,15 @@ def summary(results: list[LemmaResult], seconds: float, asked: int, cut_short: s
 
 
 VERDICT = k.among(("proved", "holds", "refuted", "vacuous", "undecided"), "the verdict")
+REASON = replace(k.null(k.text("why it is undecided")), written=lambda reason: reason or None)
 OBLIGATION = k.keys(
     name=k.text("the name of the proof obligation"),
     sentence=k.text("what it says"),
-    verdict=VERDICT,
+    verdict=VERDICT.of("answer"),
     solver=k.text("the solver that decided it"),
     confirmed=k.text("how another solver confirmed it"),
     seconds=k.seconds("seconds for the proof obligation"),
-    reason=k.null(k.text("why it is undecided")),
+    reason=REASON,
 )
 EXAMPLE = k.keys(
     configuration=k.text("the configuration"),
@@ -209,7 +185,7 @@ EXAMPLE = k.keys(
     steps=k.texts("the steps, if it is an execution"),
 )
 LEMMA = k.keys(
-    lemma=k.text("the name of the lemma"),
+    lemma=k.text("the name of the lemma").of("name"),
     sentence=k.text("what it says"),
     statement=k.text("the same as a formula"),
     expected=replace(VERDICT, meaning="the verdict that the theory says"),
@@ -217,9 +193,9 @@ LEMMA = k.keys(
     basis=k.text("how it was decided"),
     confirmed=k.text("how that was confirmed"),
     seconds=k.seconds("seconds for the lemma"),
-    reason=k.null(k.text("why it is undecided")),
-    counterexample=k.null(k.one(EXAMPLE, "the counterexample"), "unless it is refuted"),
-    proof_obligations=k.many(OBLIGATION, "the proof obligations for all sizes"),
+    reason=REASON,
+    counterexample=k.null(k.one(EXAMPLE, "the counterexample"), "unless it is refuted").of("example"),
+    proof_obligations=k.many(OBLIGATION, "the proof obligations for all sizes").of("obligations"),
 )
 LEMMAS = k.document(
     "fencepost.prove/2",
@@ -235,25 +211,12 @@ def object_of(
     results: list[LemmaResult], verdict: str, up_to: int, seconds: float, cut_short: str | None
 ) -> dict[str, Any]:
     """Return the JSON object, of the schema `fencepost.prove/2`."""
-    content = {
-        "up_to": up_to,
-        "as_expected": verdict == "proved",
-        "results": [_lemma_object(result) for result in results],
-        "reason": cut_short,
-        "seconds": round(seconds, 3),
-    }
-    return k.headed(LEMMAS, content)
-
-
-def _lemma_object(result: LemmaResult) -> dict[str, Any]:
     return k.from_record(
-        LEMMA,
-        result,
-        lemma=result.name,
-        reason=result.reason or None,
-        counterexample=result.example,
-        proof_obligations=[
-            k.from_record(OBLIGATION, settled, verdict=settled.answer, reason=settled.reason or None)
-            for settled in result.obligations
-        ],
+        LEMMAS,
+        None,
+        up_to=up_to,
+        as_expected=verdict == "proved",
+        results=results,
+        reason=cut_short,
+        seconds=seconds,
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
-from fencepost.cli.options.sizes import files_option, sizes_options
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.options.sizes import SizesOptions, files_option
+from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
 from fencepost.encoding.errors import BadInput
 
@@ -19,49 +19,27 @@ if TYPE_CHECKING:
     from fencepost.quorums.files.setters import Setter
 
 
+class QuorumOptions(ResultOptions, SizesOptions):
+    """The options of `fencepost quorum`."""
+
+    files: tuple[str, ...] = files_option("a broker.conf or Helm values")
+    racks: str | None = option(
+        "--racks RACKS", "Bookies in each rack (2,1,1), or the rack of each position (a,b,a).", PLACEMENT
+    )
+    min_racks: int | None = option("--min-racks N", "minNumRacksPerWriteQuorum.", PLACEMENT, SIZE)
+    enforce_min_racks: bool | None = option(
+        "--enforce-min-racks", "enforceMinNumRacksPerWriteQuorum is on.", PLACEMENT, default=None
+    )
+    delay_ensemble_change: bool | None = option(
+        "--delay-ensemble-change", "delayEnsembleChange is on.", PLACEMENT, default=None
+    )
+    opportunistic_striping: bool | None = option(
+        "--opportunistic-striping", "opportunisticStriping is on.", PLACEMENT, default=None
+    )
+
+
 @grouped_command(example="fencepost quorum -e 3 -w 3 -a 2 -n 4 --racks 2,1,1")
-@sizes_options
-@files_option("a broker.conf or Helm values")
-@option(
-    "--racks",
-    metavar="RACKS",
-    group=PLACEMENT,
-    help="Bookies in each rack (2,1,1), or the rack of each position (a,b,a).",
-)
-@option("--min-racks", type=SIZE, metavar="N", group=PLACEMENT, help="minNumRacksPerWriteQuorum.")
-@option(
-    "--enforce-min-racks",
-    is_flag=True,
-    default=None,
-    group=PLACEMENT,
-    help="enforceMinNumRacksPerWriteQuorum is on.",
-)
-@option(
-    "--delay-ensemble-change", is_flag=True, default=None, group=PLACEMENT, help="delayEnsembleChange is on."
-)
-@option(
-    "--opportunistic-striping",
-    is_flag=True,
-    default=None,
-    group=PLACEMENT,
-    help="opportunisticStriping is on.",
-)
-@form_option
-@output_option
-def command(
-    ensemble: int | None,
-    write_quorum: int | None,
-    ack_quorum: int | None,
-    bookies: int | None,
-    racks: str | None,
-    min_racks: int | None,
-    enforce_min_racks: bool | None,
-    delay_ensemble_change: bool | None,
-    opportunistic_striping: bool | None,
-    files: tuple[str, ...],
-    form: str,
-    output: str | None,
-) -> int:
+def command(asked: QuorumOptions) -> int:
     """Calculate what a configuration survives, and print warnings.
 
     Each quantity has its formula, value and meaning. N is E unless it is given, or the sum of --racks. A row
@@ -73,19 +51,18 @@ def command(
     from fencepost.quorums.files.setters import DEFAULT, Setter
     from fencepost.quorums.placement import read_racks
 
-    if min_racks is not None and racks is None:
-        raise BadInput(f"--min-racks {min_racks}: says nothing without --racks; give the rack of each bookie")
-    said = read_files(files)
-    asked = AskedValues(said)
-    configuration = asked.sizes(ensemble, write_quorum, ack_quorum, "-e, -w and -a")
-    bookies, set_by = asked.value("bookies", "-n", bookies), asked.set_by
-    options = {
-        "delay_ensemble_change": ("--delay-ensemble-change", delay_ensemble_change, False),
-        "opportunistic_striping": ("--opportunistic-striping", opportunistic_striping, False),
-        "min_racks": ("--min-racks", min_racks, None),
-        "enforce_min_racks": ("--enforce-min-racks", enforce_min_racks, False),
+    if asked.min_racks is not None and asked.racks is None:
+        raise BadInput(
+            f"--min-racks {asked.min_racks}: says nothing without --racks; give the rack of each bookie"
+        )
+    said = read_files(asked.files)
+    found = AskedValues(said)
+    configuration = found.sizes(asked.ensemble, asked.write_quorum, asked.ack_quorum, "-e, -w and -a")
+    bookies, set_by = found.value("bookies", "-n", asked.bookies), found.set_by
+    values = {
+        name: found.value(name, f"--{name.replace('_', '-')}", getattr(asked, name), usual)
+        for name, usual in asdict(Client()).items()
     }
-    values = {name: asked.value(name, *given) for name, given in options.items()}
     policy_off = said.enforcing_policy
     unenforced = policy_off is not None and set_by["enforce_min_racks"].kind == "file"
     if policy_off is not None:
@@ -95,22 +72,15 @@ def command(
     client = Client(**values)
     if client.min_racks is not None and client.min_racks < 1:
         raise BadInput(f"{client.min_racks} racks per write quorum: it must be at least 1")
-    placed = read_racks(racks, configuration.ensemble) if racks is not None else None
+    placed = read_racks(asked.racks, configuration.ensemble) if asked.racks is not None else None
     if bookies is None:
         bookies = sum(placed.sizes) if placed is not None else configuration.ensemble
         set_by["bookies"] = Setter("option", "--racks") if placed is not None else DEFAULT
-    deployment = Deployment(
-        configuration,
-        bookies,
-        client,
-        placed,
-        said.pulsar,
-        said.autorecovery,
-        said.recovery_racks,
-        unenforced,
-    )
-    emit((_json if form == "json" else as_text)(deployment, set_by if files else {}), output)
-    return int(ExitCode.SUCCESS)
+    of_files = said.pulsar, said.autorecovery, said.recovery_racks, unenforced
+    deployment = Deployment(configuration, bookies, client, placed, *of_files)
+    written = _json if asked.form == "json" else as_text
+    emit(written(deployment, set_by if asked.files else {}), asked.output)
+    return ExitCode.SUCCESS
 
 
 def as_text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:

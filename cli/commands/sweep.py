@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.grouped import LIMITS, SEARCH, grouped_command, option
+from fencepost.cli.options.grouped import LIMITS, OUTPUT, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
-from fencepost.cli.options.saved import own_protocol, source_option
+from fencepost.cli.options.protocols import own_protocol, source_option
 from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit
@@ -23,54 +23,31 @@ from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.summary import counts, in_words, left_out
 
 
+class SweepOptions(Options):
+    """The options of `fencepost sweep`."""
+
+    grid: str = argument("GRID.toml", type=click.Path())
+    out: str = argument("DIR", type=click.Path())
+    source: str | None = source_option
+    resume: bool = option("--resume", "Go on from what an earlier run left in DIR.")
+    master: str = option(
+        "--master URL", "Master of Spark: local[N], or that of a cluster.", default="local[*]"
+    )
+    per_case: float = option(
+        "--timeout-per-case SECONDS", "Time for each case.  [default: 300]", LIMITS, SECONDS, default=300.0
+    )
+    conflicts: int | None = option(
+        "--conflicts-per-case N", "Conflicts of the solvers for each case.", LIMITS, LIMIT
+    )
+    drop_declared: bool = drop_declared_option
+    memory: float | None = memory_option
+    timeout: float = timeout_option(default=None)
+    certify: bool = option("--certify", "Keep a certificate of each proof in DIR/certificates.", OUTPUT)
+    verbose: bool = verbose_option
+
+
 @grouped_command(example="fencepost sweep grids/bookkeeper-4.13-up-to-3.toml found/up-to-3")
-@click.argument("grid", type=click.Path(), metavar="GRID.toml")
-@click.argument("out", type=click.Path(), metavar="DIR")
-@source_option
-@option("--resume", is_flag=True, group=SEARCH, help="Go on from what an earlier run left in DIR.")
-@option(
-    "--master",
-    default="local[*]",
-    show_default=True,
-    metavar="URL",
-    group=SEARCH,
-    help="Master of Spark: local[N], or that of a cluster.",
-)
-@option(
-    "--timeout-per-case",
-    "per_case",
-    type=SECONDS,
-    default=300.0,
-    metavar="SECONDS",
-    group=LIMITS,
-    help="Time for each case.  [default: 300]",
-)
-@option(
-    "--conflicts-per-case",
-    "conflicts",
-    type=LIMIT,
-    metavar="N",
-    group=LIMITS,
-    help="Conflicts of the solvers for each case.",
-)
-@drop_declared_option
-@memory_option
-@timeout_option(told=False, default=None)
-@option("--certify", is_flag=True, help="Keep a certificate of each proof in DIR/certificates.")
-@verbose_option
-def command(
-    grid: str,
-    out: str,
-    source: str | None,
-    master: str,
-    per_case: float,
-    memory: float | None,
-    conflicts: int | None,
-    certify: bool,
-    resume: bool,
-    drop_declared: bool,
-    verbose: bool,
-) -> int:
+def command(asked: SweepOptions) -> int:
     """Check every instance of GRID.toml, and write a row for each case to DIR.
 
     DIR is a folder, or an address such as s3://bucket/found. A case is one property of one instance. Rows
@@ -83,24 +60,28 @@ def command(
     from fencepost.sweeps.solve import Allowance
     from fencepost.sweeps.store import Store
 
-    own = own_protocol(Path(source)) if source is not None else None
-    plan = read_grid(Path(grid), own)
-    plan = plan.without_declared() if drop_declared else plan
-    if certify and is_address(out):
-        raise BadInput(f"--certify: writes folders, and {out} is on an object store; give a folder as DIR")
-    folder = Store(Path(out).absolute()).certificates if certify else None
-    where = Path(source).absolute() if source is not None else None
-    allowance = Allowance(per_case, memory, conflicts, folder, where)
-    sweep = Sweep(plan, out if is_address(out) else Path(out), master, allowance, resume)
-    progress = SweepProgress(len(plan.cases), verbose)
+    own = own_protocol(Path(asked.source)) if asked.source is not None else None
+    plan = read_grid(Path(asked.grid), own)
+    plan = plan.without_declared() if asked.drop_declared else plan
+    if asked.certify and is_address(asked.out):
+        raise BadInput(
+            f"--certify: writes folders, and {asked.out} is on an object store; give a folder as DIR"
+        )
+    folder = Store(Path(asked.out).absolute()).certificates if asked.certify else None
+    where = Path(asked.source).absolute() if asked.source is not None else None
+    allowance = Allowance(asked.per_case, asked.memory, asked.conflicts, folder, where)
+    sweep = Sweep(
+        plan, asked.out if is_address(asked.out) else Path(asked.out), asked.master, allowance, asked.resume
+    )
+    progress = SweepProgress(len(plan.cases), asked.verbose)
     try:
         with progress:
             rows = run(sweep, progress.hear, progress.see, progress.leave)
     except KeyboardInterrupt:
         progress.leave()
-        return int(ExitCode.INTERRUPTED)
-    emit(_told(plan, rows, out), None)
-    return int(ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS)
+        return ExitCode.INTERRUPTED
+    emit(_told(plan, rows, asked.out), None)
+    return ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS
 
 
 EVERY = 10.0

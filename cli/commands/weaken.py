@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,13 +12,13 @@ import click
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import OUTPUT, grouped_command, option
-from fencepost.cli.options.protocols import asked_instance, instance_options
+from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.options.search import jobs_option, memory_option
 from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.check_text import heading
-from fencepost.cli.rendering.output import emit, form_option, output_option
+from fencepost.cli.rendering.output import ResultOptions
 from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding import keys as k
 from fencepost.encoding.check import refuse_uncheckable
@@ -48,13 +47,17 @@ NOTICE = k.keys(
     steps=k.null(k.whole("steps of the counterexample, which was replayed", 0), "unless violated"),
 )
 MUTANT = k.keys(
-    action=k.text("the name of the action, with an index set if another one has that name"),
-    part=k.among(PARTS, "the part of the text that is changed"),
-    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1),
-    of=k.whole("how many there are", 1),
-    text=k.text("the part as its author wrote it"),
-    change=k.text("the change: left out, skipped, always applies, or what becomes what"),
-    place=k.text("the file and the line of the text; empty if they are not known"),
+    action=k.text("the name of the action, with an index set if another one has that name").of(
+        "mutant.action"
+    ),
+    part=k.among(PARTS, "the part of the text that is changed").of("mutant.part"),
+    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1).of(
+        "mutant.position"
+    ),
+    of=k.whole("how many there are", 1).of("mutant.of"),
+    text=k.text("the part as its author wrote it").of("mutant.text"),
+    change=k.text("the change: left out, skipped, always applies, or what becomes what").of("mutant.change"),
+    place=k.text("the file and the line of the text; empty if they are not known").of("mutant.place"),
     outcome=k.among((o.value for o in MutantOutcome), "whether something notices the change"),
     noticed_by=k.many(NOTICE, "the properties that notice it; none if the engine refuses the system"),
     reason=k.null(k.text("why, if no property notices it")),
@@ -75,77 +78,64 @@ WEAKENED = k.document(
 )
 
 
+class WeakenOptions(ResultOptions, InstanceOptions):
+    """The options of `fencepost weaken`."""
+
+    names: tuple[str, ...] = properties_option
+    jobs: int = jobs_option
+    timeout: float = timeout_option()
+    memory: float | None = memory_option
+    require: int | None = option(
+        "--require PERCENT",
+        "Exit with 1 if fewer of the mutants that can matter are noticed.",
+        OUTPUT,
+        click.IntRange(0, 100),
+    )
+    accepted: str | None = option(
+        "--accepted FILE", "Take the survivors in this TOML file for accepted, each with its reason.", OUTPUT
+    )
+
+
 @grouped_command(example="fencepost weaken examples/lease_lock.py --set storage=checks")
-@instance_options
-@properties_option
-@jobs_option
-@timeout_option()
-@memory_option
-@form_option
-@output_option
-@option(
-    "--require",
-    type=click.IntRange(0, 100),
-    metavar="PERCENT",
-    group=OUTPUT,
-    help="Exit with 1 if fewer of the mutants that can matter are noticed.",
-)
-@option(
-    "--accepted",
-    metavar="FILE",
-    group=OUTPUT,
-    help="Take the survivors in this TOML file for accepted, each with its reason.",
-)
-def command(
-    protocol: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    names: tuple[str, ...],
-    jobs: int,
-    timeout: float,
-    memory: float | None,
-    form: str,
-    output: str | None,
-    require: int | None,
-    accepted: str | None,
-) -> int:
+def command(asked: WeakenOptions) -> int:
     """Change PROTOCOL, or the one in FILE.py, in one place at a time, and say which property notices.
 
     A place is a conjunct, update, `when=`, comparison, constant, quantifier or field of a message in the
-    text. A property notices the mutant if it is violated, or if its witness is out of reach. A mutant that
-    reaches the same states is equivalent. With --property, a table shows what the property rests on.
+    text; with a property of liveness also `fair=`. A property notices the mutant if it is violated, or if
+    its witness is out of reach. Another mutant that reaches the same states is equivalent. With --property,
+    a table shows what the property rests on.
     Exits with 0 if every other mutant is noticed, 1 if one is not, 3 if one is undecided. With --require,
     only the percentage decides.
     """
-    instance = asked_instance(protocol, settings, release)
+    instance = asked.instance()
     with origins_recorded():
         made = mutants(instance.written)
-    properties = instance.properties(*names)
-    limits = Limits(minimize=Minimize.NONE, memory=memory, jobs=jobs, enumeration_first=True)
+    properties = instance.claims(*asked.names)
+    limits = Limits(minimize=Minimize.NONE, memory=asked.memory, jobs=asked.jobs, enumeration_first=True)
     refuse_uncheckable(instance.system, limits)
-    reasons = {} if accepted is None else read_accepted(accepted, made)
-    report = WeakenReport(instance, made, reasons, require, bool(names))
+    reasons = {} if asked.accepted is None else read_accepted(asked.accepted, made)
+    report = WeakenReport(instance, made, reasons, asked.require, bool(asked.names))
     with StatusLine("the instance without a change") as progress:
         try:
-            base = BASE_SHARE * timeout if timeout < float("inf") else timeout
+            base = BASE_SHARE * asked.timeout if asked.timeout < float("inf") else asked.timeout
             share = replace(limits, timeout=base, gone=elapsed())
             report.known = known = unchanged(instance, properties, share)
             violated = [r.property for r in known.results if r.verdict is Verdict.VIOLATED]
             if violated:
-                rest = min(base, max(timeout - elapsed(), 0.0))
+                rest = min(base, max(asked.timeout - elapsed(), 0.0))
                 report.proposal = proposal(instance, violated, replace(limits, timeout=rest, gone=0.0))
-            if known.seconds * len(made) > jobs * (timeout - elapsed()):
-                progress.show(_does_not_fit(len(made), known.seconds, jobs), plainly=True)
-            for found in weaken(known, replace(limits, timeout=timeout, gone=elapsed())):
+            if known.seconds * len(made) > asked.jobs * (asked.timeout - elapsed()):
+                progress.show(_does_not_fit(len(made), known.seconds, asked.jobs), plainly=True)
+            for found in weaken(known, replace(limits, timeout=asked.timeout, gone=elapsed())):
                 report.findings[found.mutant] = found
                 progress.show(f"{len(report.findings)} of {len(made)} mutants: {_counts(report.listed)}")
-            until = time.perf_counter() + timeout - elapsed()
+            until = time.perf_counter() + asked.timeout - elapsed()
             report.findings |= {f.mutant: f for f in at_larger_sizes(instance, report.listed, until)}
         except KeyboardInterrupt:
             report.interrupted = True
-    report.complete(INTERRUPTED if report.interrupted else time_out(timeout))
-    emit(report.as_json() if form == "json" else report.as_text(), output)
-    return int(report.code)
+    report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
+    asked.show(report, WeakenReport.as_text, WeakenReport.as_json)
+    return report.code
 
 
 def _does_not_fit(number: int, seconds: float, jobs: int) -> str:
@@ -213,7 +203,8 @@ class WeakenReport:
     @property
     def noticed(self) -> Counter[str]:
         """The number of mutants that each property notices, if it holds without a change."""
-        clean = [prop.name for prop in self.known.clean] if self.known is not None else []
+        known = self.known
+        clean = [prop.name for prop in (*known.clean, *known.live)] if known is not None else []
         counts = Counter(notice.property for found in self.listed for notice in found.noticed_by)
         return Counter({name: counts[name] for name in clean})
 
@@ -290,24 +281,20 @@ class WeakenReport:
             yield f"    accepted: {self.accepted[mutant]}"
         yield from (f"      {line}" for line in found.shown)
 
-    def as_json(self) -> str:
+    def as_json(self) -> dict[str, object]:
         """Return the document."""
-        content = k.from_record(
+        results = self.known.results if self.known is not None else ()
+        return k.from_record(
             WEAKENED,
             self,
             **self.instance.subject.to_json(),
-            unchanged={r.property: r.verdict.value for r in self.known.results} if self.known else {},
+            unchanged={result.property: result.verdict.value for result in results},
             mutants=[
-                k.from_record(MUTANT, found, **_part(found.mutant), accepted=self.accepted.get(found.mutant))
+                k.from_record(MUTANT, found, accepted=self.accepted.get(found.mutant))
                 for found in self.listed
             ],
             seconds=elapsed(),
         )
-        return json.dumps(content, indent=2)
-
-
-def _part(mutant: Mutant) -> dict[str, object]:
-    return {name: value for name, value in vars(mutant).items() if name != "schema"}
 
 
 def _counts(findings: Sequence[MutantFinding]) -> str:

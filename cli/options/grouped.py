@@ -1,17 +1,16 @@
-"""Help in parts: an example for each command, and its options under headings."""
+"""The options of a command: their declaration, the help in parts, and those that mean nothing together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 from fencepost.cli.options.old_names import new_option
-from fencepost.encoding.errors import did_you_mean
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from fencepost.encoding.errors import BadInput, did_you_mean
 
 INSTANCE = "Instance"
 CONFIGURATION = "Configuration"
@@ -22,6 +21,8 @@ CODE = "Real code"
 OUTPUT = "Output"
 EXIT = "Exit code"
 HELP = "Help"
+LAST = (OUTPUT, EXIT, HELP)
+"""The groups that end the help. The others stand in the order in which the command declares them."""
 
 NAMES = 26
 """Columns for the names of options. A longer name has a line of its own."""
@@ -44,10 +45,69 @@ class Choice(click.Choice[str]):
 class GroupedOption(click.Option):
     """An option that stands under a heading in the help of its command."""
 
-    def __init__(self, *arguments: Any, group: str = OUTPUT, **rest: Any) -> None:
+    def __init__(self, *arguments: Any, group: str, **rest: Any) -> None:
         """Make an option of that group; all else is as click has it."""
         super().__init__(*arguments, **rest)
         self.group = group
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A parameter of a command, as the class of its options declares it."""
+
+    parameter: Callable[[str], click.Parameter]
+    """Return the parameter of that name."""
+
+
+PATHS = {"FILE", "FILE.py", "FILE.toml", "DIR", "LIB"}
+"""The names of values that are paths, which shells complete."""
+
+
+def option(form: str, help: str, group: str = SEARCH, type: Any = None, **rest: Any) -> Any:
+    """Return an option, written as in the help: `-o, --output FILE`. It is a flag if it takes no value.
+
+    A collection as its type has the values to choose from. The help shows the default, unless its text
+    says it.
+    """
+    words = form.replace(",", "").split()
+    names = [word for word in words if word.startswith("-")]
+    values = words[len(names) :]
+    rest |= {"metavar": values[0]} if values else {"is_flag": type is None}
+    shown = "[default:" not in help
+    if PATHS.intersection(values):
+        type = type or click.Path()
+    elif isinstance(type, Iterable):
+        type = Choice([str(value) for value in type])
+
+    def parameter(name: str) -> click.Parameter:
+        return GroupedOption([*names, name], help=help, group=group, type=type, show_default=shown, **rest)
+
+    return Declared(parameter)
+
+
+def argument(form: str, **rest: Any) -> Any:
+    """Return an argument, written as in the help."""
+    return Declared(lambda name: click.Argument([name], metavar=form, **rest))
+
+
+class Options:
+    """The arguments and options of a command. A class declares them as attributes; an object has values."""
+
+    def __init__(self, **values: Any) -> None:
+        """Make the options with the values that the command line gives."""
+        vars(self).update(values)
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return the values of these options by name."""
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def parameters(cls) -> list[click.Parameter]:
+        """Return the parameters in the order of their declarations, those of base classes first."""
+        declared: dict[str, Declared] = {}
+        for base in reversed(cls.__mro__):
+            declared |= {name: one for name, one in vars(base).items() if isinstance(one, Declared)}
+        return [one.parameter(name) for name, one in declared.items()]
 
 
 class GroupedCommand(click.Command):
@@ -77,10 +137,39 @@ class GroupedCommand(click.Command):
                 groups.setdefault(getattr(parameter, "group", HELP), []).append(record)
         names = [name for records in groups.values() for name, _ in records]
         width = max(len(name) for name in names if len(name) <= NAMES)
-        for group, records in groups.items():
+        for group in sorted(groups, key=lambda group: LAST.index(group) if group in LAST else -1):
+            rows = [(f"{name:{width}}", text) for name, text in groups[group]]
             with formatter.section(group):
-                formatter.write_dl([(f"{name:{width}}", text) for name, text in records], col_max=NAMES)
+                formatter.write_dl(rows, col_max=NAMES)
 
 
-option = partial(click.option, cls=GroupedOption)
-grouped_command = partial(click.command, cls=GroupedCommand)
+def grouped_command(example: str) -> Callable[[Callable[[Any], int | None]], GroupedCommand]:
+    """Return a decorator that makes a command of a function of its options; its docstring is the help."""
+
+    def made(function: Callable[[Any], int | None]) -> GroupedCommand:
+        options: type[Options] = get_type_hints(function)["asked"]
+        return GroupedCommand(
+            function.__name__,
+            example=example,
+            help=function.__doc__,
+            params=options.parameters(),
+            callback=lambda **values: function(options(**values)),
+        )
+
+    return made
+
+
+def refuse(what: str, *names: str) -> None:
+    """Raise BadInput if one of these parameters of the command was given; none means anything with `what`."""
+    context = click.get_current_context()
+    parameters = {parameter.name: parameter for parameter in context.command.params}
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise BadInput(f"{_as_written(parameters[name])}: not with {what}; leave it out")
+
+
+def _as_written(parameter: click.Parameter) -> str:
+    """Return an option or an argument as the help writes it."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.human_readable_name

@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
 from fencepost.cli.options.completion import release_names
-from fencepost.cli.options.grouped import CODE, Choice, option
-from fencepost.quorums.storages import STORAGES
+from fencepost.cli.options.grouped import CODE, option
+from fencepost.quorums.storages import DEFAULT, STORAGES
 
-library_option: Callable[[Any], Any] = option(
-    "--bookkeeper",
-    "folder",
-    type=click.Path(path_type=Path),
-    metavar="LIB",
-    group=CODE,
-    help="The lib folder of a BookKeeper distribution.",
+library_option = option(
+    "--bookkeeper LIB", "The lib folder of a BookKeeper distribution.", CODE, click.Path(path_type=Path)
 )
-release_option: Callable[[Any], Any] = option(
-    "--release",
-    metavar="R",
+release_option = option(
+    "--release R",
+    "Compare with the rules of this release, for a LIB of another version.",
+    CODE,
     shell_complete=release_names,
-    group=CODE,
-    help="Compare with the rules of this release, for a LIB of another version.",
 )
-storage_option: Callable[[Any], Any] = option(
-    "--storage",
-    type=Choice(list(STORAGES)),
-    group=CODE,
-    help="How bookies store entries.  [default: sorted]",
-)
-log_option: Callable[[Any], Any] = option(
-    "--log",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    group=CODE,
-    help="Write BookKeeper's own log to this file.",
+storage_option = option("--storage", "How bookies store entries.", CODE, STORAGES, default=DEFAULT)
+log_option = option(
+    "--log FILE", "Write BookKeeper's own log to this file.", CODE, click.Path(path_type=Path)
 )
 
 PLAYBACK, TRANSCRIPT = "FENCEPOST_PLAYBACK", "FENCEPOST_TRANSCRIPT"

@@ -42,35 +42,28 @@ def budgets(texts: Sequence[str]) -> dict[str, int]:
 
 
 settings_option = option(
-    "--set",
-    "settings",
+    "--set NAME=VALUE",
+    "Set a parameter or a switch (repeatable).",
+    INSTANCE,
     multiple=True,
-    metavar="NAME=VALUE",
-    group=INSTANCE,
     shell_complete=completion.settings,
-    help="Set a parameter or a switch (repeatable).",
 )
 release_option = option(
-    "--release",
-    metavar="R",
-    group=INSTANCE,
+    "--release R",
+    "Take the switches of this release of BookKeeper; --set wins.",
+    INSTANCE,
     shell_complete=completion.release_names,
-    help="Take the switches of this release of BookKeeper; --set wins.",
 )
 properties_option = option(
-    "--property",
-    "names",
+    "--property NAME",
+    "Check this property (repeatable).  [default: all]",
+    INSTANCE,
     multiple=True,
-    metavar="NAME",
-    group=INSTANCE,
     shell_complete=completion.property_names,
-    help="Check this property (repeatable).  [default: all]",
 )
 budget_option = option(
-    "--budget",
-    "budget",
+    "--budget FAULT=N",
+    "Allow at most N faults of a kind (repeatable), such as lost=1.",
+    INSTANCE,
     multiple=True,
-    metavar="FAULT=N",
-    group=INSTANCE,
-    help="Allow at most N faults of a kind (repeatable), such as lost=1.",
 )

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from fencepost.cli.options.grouped import CONFIGURATION, Command, option
+from fencepost.cli.options.grouped import CONFIGURATION, Options, option
 from fencepost.cli.options.numbers import SIZE
 
-SIZES = (
-    (("-e", "--ensemble", "--bookkeeper-ensemble"), "E", "Bookies in an ensemble."),
-    (("-w", "--write-quorum", "--bookkeeper-write-quorum"), "WQ", "Bookies that an entry is sent to."),
-    (("-a", "--ack-quorum", "--bookkeeper-ack-quorum"), "AQ", "Acks that complete an add."),
-    (("-n", "--bookies"), "N", "Writable bookies."),
-)
-"""The sizes: the names of the option, its sign, and its help."""
 
+class SizesOptions(Options):
+    """The options of a command about a configuration."""
 
-def sizes_options(command: Command) -> Command:
-    """Add the options of the sizes to a command, in this order."""
-    for names, sign, meaning in reversed(SIZES):
-        size_option = option(*names, type=SIZE, metavar=sign, group=CONFIGURATION, help=meaning)
-        command = size_option(command)
-    return command
-
-
-def files_option(what: str) -> Callable[[Any], Any]:
-    """Return the option `--from`, which reads the configuration from files of these kinds."""
-    return option(
-        "--from",
-        "files",
-        multiple=True,
-        metavar="FILE",
-        group=CONFIGURATION,
-        help=f"Read {what} (repeatable). Options win.",
+    ensemble: int | None = option(
+        "-e, --ensemble, --bookkeeper-ensemble E", "Bookies in an ensemble.", CONFIGURATION, SIZE
     )
+    write_quorum: int | None = option(
+        "-w, --write-quorum, --bookkeeper-write-quorum WQ",
+        "Bookies that an entry is sent to.",
+        CONFIGURATION,
+        SIZE,
+    )
+    ack_quorum: int | None = option(
+        "-a, --ack-quorum, --bookkeeper-ack-quorum AQ", "Acks that complete an add.", CONFIGURATION, SIZE
+    )
+    bookies: int | None = option("-n, --bookies N", "Writable bookies.", CONFIGURATION, SIZE)
+
+
+def files_option(what: str) -> Any:
+    """Return the option `--from`, which reads the configuration from files of these kinds."""
+    return option("--from FILE", f"Read {what} (repeatable). Options win.", CONFIGURATION, multiple=True)

@@ -14,14 +14,13 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
-from fencepost.cli.options.grouped import LIMITS, Command, option
+from fencepost.cli.options.grouped import LIMITS, option
 from fencepost.cli.options.numbers import SECONDS
 from fencepost.encoding.errors import BadInput
 
@@ -144,43 +143,25 @@ def elapsed() -> float:
     return 0.0 if _supervised.begun is None else time.perf_counter() - _supervised.begun
 
 
-def timeout_option(
-    told: bool = True, default: float | None = 300.0, of_cpu: bool = False, at_once: bool = True
-) -> Callable[[Command], Command]:
+def timeout_option(default: float | None = 300.0, of_cpu: bool = False) -> Any:
     """Return the option `--timeout`, which bounds all that a command does.
 
-    A command with `at_once` false calls `bound_time` itself, once it has handed over what it knows without a
-    search. So it has something to print however busy the machine is.
-
     With `of_cpu` it counts CPU seconds, which the command has to watch itself: nobody waits for it.
-
-    A command that is not `told` the seconds has no argument for them. The default None stands for no limit,
-    which is infinitely many seconds.
+    The default None stands for no limit, which is infinitely many seconds.
     """
 
     def bound(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
         seconds = math.inf if value is None else value
-        if at_once:
-            bound_time(math.inf if of_cpu and sys.platform == "linux" else seconds)
+        report(limit=math.inf if of_cpu and sys.platform == "linux" else seconds)
         return seconds
 
     usual = "no limit" if default is None else f"{default:g}"
+    what = "CPU time" if of_cpu else "Time"
     return option(
-        "--timeout",
-        type=SECONDS,
+        "--timeout SECONDS",
+        f"{what} for the whole command.  [default: {usual}]",
+        LIMITS,
+        SECONDS,
         default=default,
-        metavar="SECONDS",
-        group=LIMITS,
-        help=f"{'CPU time' if of_cpu else 'Time'} for the whole command.  [default: {usual}]",
         callback=bound,
-        expose_value=told,
     )
-
-
-def bound_time(seconds: float) -> None:
-    """Have the command ended so many seconds after it began, and a little more for its report."""
-    report(limit=seconds)
-
-
-outer_timeout_option = timeout_option(told=False)
-"""The option for a command that does not look at the clock itself."""

@@ -28,7 +28,7 @@ LOSS = k.keys(
     loses=k.text("what goes wrong"),
     events=k.text("the events in words: how many, within what time; may be empty"),
     seen=k.text("what is public about how often it was seen; may be empty"),
-    needs=k.texts("its conditions, which this setup meets"),
+    needs=k.texts("its conditions, which this setup meets").of("conditions"),
     limited=k.flag("a setting that was read makes it rarer"),
     steps=k.ruled(list, "the numbers of the steps against it that are not done", items={"type": "integer"}),
     source=k.text("the report, fix or lemma"),
@@ -37,10 +37,10 @@ LOSS = k.keys(
 STEP = k.keys(
     number=k.whole("the number of the step", 1),
     text=k.text("what can be done and checked in production"),
-    who=k.among(WHO, "the systems whose operators do it"),
-    when=k.among(WHEN, "the time of the step: once, before or after an event"),
+    who=k.among(WHO, "the systems whose operators do it").of("step.who"),
+    when=k.among(WHEN, "the time of the step: once, before or after an event").of("step.when"),
     against=k.texts("the names of the losses that it is against"),
-    rules_out=k.flag("the losses are gone once it is done; else it limits them"),
+    rules_out=k.flag("the losses are gone once it is done; else it limits them").of("step.rules_out"),
     done=k.flag("the settings that were read show that it is done"),
 )
 SETUP = k.keys(
@@ -115,7 +115,6 @@ def _loss(loss: Loss, advice: Advice) -> dict[str, Any]:
         loss,
         level=advice.level(loss),
         short=short(loss, advice),
-        needs=loss.conditions,
         limited=loss.is_limited(advice.setup),
         steps=advice.numbers(loss),
         command=question(loss, advice.setup, advice.losses).command if loss.bug else None,
@@ -123,9 +122,8 @@ def _loss(loss: Loss, advice: Advice) -> dict[str, Any]:
 
 
 def _step(one: NumberedStep, advice: Advice) -> dict[str, Any]:
-    text = advice.words(one.step)
     against = [loss.name for loss in one.against]
-    return k.from_record(STEP, one.step, number=one.number, text=text, against=against, done=one.done)
+    return k.from_record(STEP, one, text=advice.words(one.step), against=against)
 
 
 def _change(change: AdvisedChange) -> dict[str, Any]:

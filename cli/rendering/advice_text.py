@@ -319,7 +319,7 @@ def notes(advice: Advice) -> list[str]:
     other = f"Other known bugs of {release}, which lose nothing: {others}. " if others else ""
     shown = f"{SHOWN} " if ordered(release) >= ATTRIBUTES_SINCE else ""
     detail = "A loss in detail: fencepost known NAME (--set: at your sizes). All of the release: "
-    detail += f"fencepost releases {release}."
+    detail += f"fencepost known --release {release}."
     left = left_out()
     found += [f"{other}{shown}{search_of(advice.setup, advice.losses)} {detail} {left[0].upper()}{left[1:]}."]
     return found

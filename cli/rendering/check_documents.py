@@ -126,19 +126,21 @@ FOUND = {
     name: RESULT[name] for name in ("verdict", "steps", "fewest", "rounds", "complete", "basis", "reason")
 }
 RUN = k.keys(
-    bug=k.text("the name of the bug, as known takes it"),
-    sentence=k.text("what goes wrong"),
-    source=k.text("where it was reported and mended, and which releases have it"),
-    protocol=k.text("the name of the protocol"),
-    settings=k.table(k.PLAIN, "what the instance changes in the defaults, apart from the switch"),
-    switch=k.null(k.text("the switch that carries the bug"), "if nothing mends it"),
-    value=k.null(k.text("its value in this run"), "without a switch"),
-    with_bug=k.flag("this value has the bug"),
-    property=k.text("the property checked"),
-    expected=k.one(EXPECTED, "what must come out"),
-    found=k.one(FOUND, "what came out"),
+    bug=k.text("the name of the bug, as known takes it").of("run.known.name"),
+    sentence=k.text("what goes wrong").of("run.known.wrong"),
+    source=k.text("where it was reported and mended, and which releases have it").of("run.known.source"),
+    protocol=k.text("the name of the protocol").of("run.known.protocol"),
+    settings=k.table(k.PLAIN, "what the instance changes in the defaults, apart from the switch").of(
+        "run.known.settings"
+    ),
+    switch=k.null(k.text("the switch that carries the bug"), "if nothing mends it").of("run.known.switch"),
+    value=k.null(k.text("its value in this run"), "without a switch").of("run.value"),
+    with_bug=k.flag("this value has the bug").of("run.with_bug"),
+    property=k.text("the property checked").of("run.known.property"),
+    expected=k.one(EXPECTED, "what must come out").of("run"),
+    found=k.one(FOUND, "what came out").of("result"),
     as_expected=k.null(k.flag("it came out as expected"), "if that is not decided"),
-    seconds=k.seconds("seconds until the property was settled"),
+    seconds=k.seconds("seconds until the property was settled").of("result.seconds"),
 )
 KNOWN_BUGS = k.document(
     "fencepost.known/2",

@@ -13,11 +13,14 @@ from typing import Any
 
 from fencepost.cli.commands.check_certificates import reasons_of
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options.grouped import EXIT, OUTPUT, option
+from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.process.conclusion import Conclusion, placed
 from fencepost.cli.rendering.check_documents import CHECK, result_object
 from fencepost.cli.rendering.check_text import allowed, counterexample_text, heading, sentence, sizes
-from fencepost.cli.rendering.counterexamples import formatted
-from fencepost.cli.rendering.sarif import Problem, sarif
+from fencepost.cli.rendering.counterexamples import counterexample_form_option, formatted, traces_option
+from fencepost.cli.rendering.output import ResultOptions
+from fencepost.cli.rendering.sarif import Problem, sarif, sarif_option
 from fencepost.cli.rendering.verdict_text import (
     SIMULATION,
     hidden_line,
@@ -226,51 +229,53 @@ def _caps(one: CheckedRequest) -> Mapping[str, object]:
 # The conclusion.
 
 
-def exit_code(outcome: Outcome, require_proof: bool, expect: str | None, certify: bool) -> ExitCode:
+def exit_code(outcome: Outcome, expected: Verdict | None, certify: bool) -> ExitCode:
     """Return the code of the worst verdict; a proof that lacks its certificate is undecided at best."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
-    code = _verdict_code(outcome, require_proof, expect)
+    code = _verdict_code(outcome, expected)
     lacking = any(r.verdict is Verdict.PROVED and r.certificate is None for r in outcome.results)
     return ExitCode.UNDECIDED if certify and lacking and code is ExitCode.SUCCESS else code
 
 
-def _verdict_code(outcome: Outcome, require_proof: bool, expect: str | None) -> ExitCode:
+def _verdict_code(outcome: Outcome, expected: Verdict | None) -> ExitCode:
     if not outcome.results:
         return ExitCode.SUCCESS
     verdict = worst(result.verdict for result in outcome.results)
-    if expect is not None:
-        if verdict is Verdict(expect):
-            return ExitCode.SUCCESS
+    if verdict is expected:
+        return ExitCode.SUCCESS
+    if expected is not None:
         return ExitCode.UNDECIDED if verdict is Verdict.UNDECIDED else ExitCode.VIOLATED
     if verdict is Verdict.VIOLATED:
         return ExitCode.VIOLATED
-    if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) or (require_proof and verdict is Verdict.HOLDS):
-        return ExitCode.UNDECIDED
-    return ExitCode.SUCCESS
+    return ExitCode.UNDECIDED if verdict in (Verdict.UNDECIDED, Verdict.VACUOUS) else ExitCode.SUCCESS
 
 
-@dataclass(frozen=True)
-class Wanted:
+KNOWN = "known"
+"""The value of `--expect` for violations that known bugs explain."""
+
+
+class Wanted(ResultOptions, InstanceOptions):
     """The options that decide on the report and the exit code."""
 
-    form: str
-    output: str | None
-    traces: str | None
-    require_proof: bool = False
-    known_as_expected: bool = False
-    expect: str | None = None
-    certify: bool = False
-    sarif: str | None = None
-    """The file for the problems as SARIF."""
-    source: str = ""
-    """The Python file that is checked."""
+    form: str = counterexample_form_option
+    traces: str | None = traces_option
+    sarif: str | None = sarif_option
+    certificates: str | None = option(
+        "--certificates DIR", "Write a certificate of what is proved to this folder, new or empty.", OUTPUT
+    )
+    expect: str | None = option(
+        "--expect VERDICT",
+        "Exit with 0 if this is the worst verdict, else 1. known: leave violations by known bugs out.",
+        EXIT,
+        [*(v.value for v in Verdict), KNOWN],
+    )
 
     def conclusion(self, report: CheckReport) -> Conclusion:
         """Return all that the command prints and writes, and its exit code."""
         files = dict(report.trace_files(Path(self.traces), self.form)) if self.traces is not None else {}
         if self.sarif is not None:
-            files[self.sarif] = report.sarif(self.source, self.require_proof)
+            files[self.sarif] = report.sarif(self.protocol, self.expect == Verdict.PROVED.value)
         told = [why for one in report.checked for why in reasons_of(one.uncertified or {})]
         result: str | dict[str, Any] | None = report.document() if self.form == "json" else None
         if self.form == "text":
@@ -288,5 +293,6 @@ class Wanted:
         return replace(self.conclusion(CheckReport(cut_short)), code=self._code(report))
 
     def _code(self, report: CheckReport) -> int:
-        outcome = report.outcome(self.known_as_expected)
-        return int(exit_code(outcome, self.require_proof, self.expect, self.certify))
+        outcome = report.outcome(without_known=self.expect == KNOWN)
+        expected = None if self.expect in (None, KNOWN) else Verdict(self.expect)
+        return int(exit_code(outcome, expected, certify=self.certificates is not None))

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from fencepost.cli.rendering.check_text import WIDTH
-from fencepost.cli.rendering.reproduction import SETTING, beside, setting_object, spoken
+from fencepost.cli.rendering.reproduction import SETTING, beside, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount, show_all
@@ -87,11 +87,11 @@ def _settings(found: Found) -> dict[str, object]:
 
 
 DEPARTURE = k.keys(
-    kind=k.text("the kind of departure"),
-    reason=k.text("how the code departs from the model"),
+    kind=k.text("the kind of departure").of("departure.kind"),
+    reason=k.text("how the code departs from the model").of("departure.reason"),
     runs=k.whole("the number of runs that depart so", 1),
     settings=k.table(k.PLAIN, "the parameters and switches of the shortest of them"),
-    lost=k.texts("what is lost in it"),
+    lost=k.texts("what is lost in it").of("departure.run.lost"),
     steps=k.ruled(list, "its actions, each a list of its name and arguments", items=k.list_schema(str)),
 )
 CONFORMANCE = k.document(
@@ -115,7 +115,6 @@ def as_json(found: Conformance) -> dict[str, object]:
     return k.from_record(
         CONFORMANCE,
         found,
-        **setting_object(found.setting),
         steps=sum(found.lengths),
         seconds=round(found.seconds, 1),
         fired=dict(sorted(found.fired.items())),
@@ -124,12 +123,6 @@ def as_json(found: Conformance) -> dict[str, object]:
 
 
 def _departure_json(found: Found) -> dict[str, object]:
-    departure, subject = found.departure, found.ground.instance.subject
-    return k.from_record(
-        DEPARTURE,
-        departure,
-        runs=found.runs,
-        settings={**subject.parameters, **subject.switches},
-        lost=list(departure.run.lost),
-        steps=spelled(departure.run),
-    )
+    subject = found.ground.instance.subject
+    settings = {**subject.parameters, **subject.switches}
+    return k.from_record(DEPARTURE, found, settings=settings, steps=spelled(found.departure.run))

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import click
 
-from fencepost.cli.options.grouped import option
+from fencepost.cli.options.grouped import OUTPUT, option
 from fencepost.cli.rendering.output import FORMATS, emit, form_option_of
 from fencepost.encoding.forms import FORMS, in_form
 from fencepost.encoding.forms.counterexample import Counterexample
 
 counterexample_form_option = form_option_of((*FORMATS, *FORMS))
-traces_option = option(
-    "--traces", type=click.Path(), metavar="DIR", help="Write each counterexample to a file in this folder."
-)
+traces_option = option("--traces DIR", "Write each counterexample to a file in this folder.", OUTPUT)
 
 
 def formatted(

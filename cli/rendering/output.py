@@ -6,34 +6,27 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from fencepost.cli.options.grouped import Choice, Command, option
+from fencepost.cli.options.grouped import OUTPUT, Options, option
 from fencepost.cli.process.handover import at_home, say
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.safe_text import defused
 
 FORMATS = ("text", "json")
 
+Found = TypeVar("Found")
 
-def form_option_of(names: Sequence[str]) -> Callable[[Command], Command]:
+
+def form_option_of(names: Sequence[str]) -> Any:
     """Return the option `--format` of a command whose result has those forms."""
     return option(
-        "--format",
-        "form",
-        type=Choice(names),
-        default="text",
-        show_default=True,
-        metavar="FORM",
-        help=f"Form of the result: {', '.join(names)}.",
+        "--format FORM", f"Form of the result: {', '.join(names)}.", OUTPUT, type=names, default="text"
     )
-
-
-form_option = form_option_of(FORMATS)
 
 
 def _writable(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
@@ -63,12 +56,32 @@ class _NewFile(click.Path):
         return value
 
 
-def file_option(*names: str, help: str) -> Callable[[Command], Command]:
+def file_option(form: str, help: str) -> Any:
     """Return an option that takes a file to be written; one that cannot be written is refused at once."""
-    return option(*names, type=_NewFile(), metavar="FILE", help=help, callback=_writable)
+    return option(form, help, OUTPUT, _NewFile(), callback=_writable)
 
 
-output_option = file_option("-o", "--output", help="Write the result to a file instead of stdout.")
+output_option = file_option("-o, --output FILE", "Write the result to a file instead of stdout.")
+
+
+class ResultOptions(Options):
+    """The form of a command's result, and the file that it is written to."""
+
+    form: str = form_option_of(FORMATS)
+    output: str | None = output_option
+
+    def show(
+        self,
+        result: Found,
+        text: Callable[[Found], str | Iterable[str]],
+        document: Callable[[Found], Mapping[str, Any]],
+    ) -> None:
+        """Print a result, or write it to the file, as a document or as text, which may be made of lines."""
+        if self.form == "json":
+            emit(document(result), self.output)
+        else:
+            told = text(result)
+            emit(told if isinstance(told, str) else "\n".join(told), self.output)
 
 
 Result = str | Mapping[str, Any]

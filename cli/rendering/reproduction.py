@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.encoding import keys as k
@@ -97,17 +96,17 @@ def _as_release(run: Reproduction) -> str:
 
 
 SETTING = k.keys(
-    bookkeeper=k.text("the release"),
-    storage=k.among(tuple(STORAGES), "the storage of the ledgers"),
-    zookeeper=k.text("its version; empty if nothing was started"),
-    jdk=k.text("its version; empty if nothing was started"),
+    bookkeeper=k.text("the release").of("setting.code"),
+    storage=k.among(tuple(STORAGES), "the storage of the ledgers").of("setting.storage"),
+    zookeeper=k.text("its version; empty if nothing was started").of("setting.zookeeper"),
+    jdk=k.text("its version; empty if nothing was started").of("setting.jdk"),
 )
 """The keys that say on what code something was run."""
 
 SIDES = k.keys(model=k.null(k.plain("what the model says")), code=k.null(k.plain("what the code has")))
 CODE_STEP = k.keys(
     index=k.whole("the number of the step in the trace", 1),
-    code=k.texts("what the code sent, answered and told its application"),
+    code=k.texts("what the code sent, answered and told its application").of("did"),
     changes=k.ruled(dict, "what can be seen, where it changed"),
     differs=k.named(SIDES, "by name, what differs"),
 )
@@ -123,16 +122,11 @@ REPRODUCED = k.document(
 )
 
 
-def setting_object(setting: Setting) -> dict[str, Any]:
-    """Return on what code something was run, for programs."""
-    return k.from_record(SETTING, setting, bookkeeper=setting.code)
-
-
 def as_json(run: Reproduction) -> dict[str, object]:
     """Return everything that was seen."""
-    steps = [k.from_record(CODE_STEP, step, code=step.did, differs=_sides(step)) for step in run.steps]
+    steps = [k.from_record(CODE_STEP, step, differs=_sides(step)) for step in run.steps]
     trace = run.trace.to_path_json() if run.trace.property == OF_PATH.name else run.trace.to_json()
-    return k.from_record(REPRODUCED, run, trace=trace, **setting_object(run.setting), steps=steps)
+    return k.from_record(REPRODUCED, run, trace=trace, steps=steps)
 
 
 def _sides(step: CodeStep) -> dict[str, object]:

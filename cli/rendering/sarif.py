@@ -24,7 +24,7 @@ from fencepost.encoding.versions import version
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-sarif_option = file_option("--sarif", help="Write the problems of FILE.py to this file, as SARIF 2.1.0.")
+sarif_option = file_option("--sarif FILE", "Write the problems of FILE.py to this file, as SARIF 2.1.0.")
 
 
 @dataclass(frozen=True)

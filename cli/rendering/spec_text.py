@@ -1,4 +1,4 @@
-"""The specification of an instance, as text and as a document (`fencepost protocols NAME --spec`)."""
+"""The specification of an instance, as text and as a document (`fencepost export PROTOCOL`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from fencepost.cli.rendering.check_text import heading
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
-from fencepost.encoding.forms.action_spec import Spec, SpecAction, SpecDefinition, SpecMessage
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.forms.action_spec import Spec, SpecAction, SpecDefinition, SpecMessage, spec
+from fencepost.encoding.language.protocol import Instance
 
 EACH = k.texts("variables with their values: the item stands for all combinations of them")
 CONJUNCT = k.keys(
@@ -58,9 +61,14 @@ SPEC = k.document(
 )
 
 
-def spec_document(found: Spec, subject: dict[str, Any]) -> dict[str, Any]:
-    """Return the specification as a document, under the names and values of its instance."""
-    return k.headed(SPEC, {**subject, **asdict(found)})
+def spec_document(instance: Instance) -> dict[str, Any]:
+    """Return the specification of an instance as a document, under its names and values."""
+    return k.headed(SPEC, {**instance.subject.to_json(), **asdict(spec(instance.written))})
+
+
+def instance_spec(instance: Instance) -> str:
+    """Return the specification of an instance as text."""
+    return spec_text(spec(instance.written), instance.protocol.name, heading(instance, Limits()))
 
 
 def spec_text(found: Spec, protocol: str, heading: str) -> str:

@@ -101,7 +101,8 @@ def brief(row: Row) -> str:
     """Return the short text beside a verdict in a cell: rounds, steps, faults."""
     match row["verdict"]:
         case "proved":
-            return "by induction" if row["basis"] == "induction" else amount(row["rounds"], "round")
+            by = {"induction": "by induction", "enumeration": "by its states"}
+            return by.get(row["basis"]) or amount(row["rounds"], "round")
         case "holds":
             by_steps = row["bound"] is not None
             return f"to {amount(row['bound'], 'step') if by_steps else amount(row['searched'], 'round')}"

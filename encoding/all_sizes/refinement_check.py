@@ -17,6 +17,7 @@ from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import InternalError
+from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, Obligations, obligations
 from fencepost.encoding.induction.withdrawal import ObligationSolver, Withdrawn, finished
 from fencepost.encoding.language.state import Variable, decode
@@ -64,7 +65,8 @@ def check_refinement(
         return Untied(f"initial state: {why}")
     refining = RefinementFormulas(refinement)
     invariants = {invariant.name for invariant in refinement.invariants}
-    asked = obligations(refining.whole, refinement.invariants)
+    slots = [INITIALLY, *representatives(refining.whole, refinement.invariants)]
+    asked = obligations(refining.whole, refinement.invariants, slots)
     with Crew(time.perf_counter() + by.left()) as crew:
         crew.start(Worker("invariants", _withdrawals, asked, invariants, by, gib=None))
         result = _follow_actions(refining, follower, by, report)

@@ -35,24 +35,26 @@ def replay_lasso(
     states = replayer.follow(actions, choices, beginning)
     if not begins < len(states) or states[begins] != states[-1]:
         raise NotAnExecution(f"the loop that begins after step {begins} does not end where it begins")
-    owed = _owed_since(replayer, prop, states)
-    if owed is None or owed > begins:
+    owed = _owed_since(replayer, prop, states, begins)
+    if owed is None:
         raise NotAnExecution(f"{prop.name} is not owed in the whole loop that begins after step {begins}")
     fair = tuple(_in_loop(replayer, one, actions, states, begins) for one in replayer.system.fairness)
     trace = replayer.trace(prop.name, actions, choices, states[0], replayer.steps(actions, states))
     return replace(trace, loop=Loop(begins, owed, fair))
 
 
-def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State]) -> int | None:
-    """Return the step since which the property is owed at the end; None if it is not."""
+def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State], loop: int) -> int | None:
+    """Return the step since which all of the loop owes the property, or after which it is false in it."""
     begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.holds))
+    if prop.for_ever:
+        return next((n for n in range(loop, len(states)) if not ends(states[n])), None)
     since: int | None = None
     for index, state in enumerate(states):
         if ends(state):
             since = None
         elif since is None and begins(state) and not (prop.at_first and index):
             since = index
-    return since
+    return since if since is not None and since <= loop else None
 
 
 def _in_loop(
@@ -72,7 +74,7 @@ def _in_loop(
         return FairInLoop(fair.name, "disabled in the whole loop")
     if fair.is_strong or not disabled:
         raise NotAnExecution(f"the loop is not fair to {fair.name}, which is enabled in it and never taken")
-    return FairInLoop(fair.name, f"disabled after step {disabled[0]}")
+    return FairInLoop(fair.name, f"disabled after step {disabled[0]}" if disabled[0] else "disabled at first")
 
 
 def _successors(replayer: Replayer, fair: Fair, state: State) -> set[State]:

@@ -1,6 +1,7 @@
 """The proof obligations of induction over one action, each as a closed question.
 
-The search has one question for each ground action. Here the ground actions of one name share a question.
+The search has one question for each orbit of ground actions that differ only by renaming. Here every ground
+action is in a question: those of one name share it.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class _SpecWriter:
             text(message.sender, "sender"),
             text(message.receiver, "receiver"),
             "" if same(message.when, TRUE) else text(message.when),
-            "" if message.lost is None else text(self.folding.index(message.lost)),
+            "" if message.lost is None else text(self.folding.term(message.lost)),
             *(text(term, name) for name, term in message.about.items()),
             *(text(term) for term in message.says.values()),
         )

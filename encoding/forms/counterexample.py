@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fencepost.encoding.concrete.receipts import is_as_sent
@@ -15,7 +15,7 @@ from fencepost.encoding.language.patterns import families_read, same_place
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.step_properties import StepProperty
-from fencepost.encoding.language.system import Property, System
+from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import TRUE, AllOf, Constant, Not, Read, Update
 from fencepost.encoding.language.traces import (
     Json,
@@ -102,13 +102,16 @@ class Counterexample:
         if loop is None:
             return ""
         owed = f"owed since step {loop.owed}" if loop.owed else "owed from the beginning"
+        then = "From then on"
+        if self._held_for_ever:
+            owed, then = f"false after step {loop.owed}" if loop.owed else "false at first", "In a loop"
         last = len(self.trace.steps)
         if loop.begins == last:
             goes_on = "After that nothing more happens" if last else "Nothing ever happens"
         else:
             first = loop.begins + 1
             steps = f"steps {first} to {last} are" if last > first else f"step {last} is"
-            goes_on = f"From then on {steps} repeated for ever"
+            goes_on = f"{then} {steps} repeated for ever"
         said = [f"{one.name} is {one.how}" for one in loop.fair] or ["no action is fair"]
         if len(loop.fair) > FEW and len({one.how for one in loop.fair}) == 1:
             said = [f"all {len(loop.fair)} sets of fair actions are {loop.fair[0].how}"]
@@ -118,7 +121,14 @@ class Counterexample:
     @cached_property
     def false_because(self) -> Falsified:
         """The values that make the property false in the last state."""
-        return falsified(self.prop, self.trace, self.system.state)
+        loop = self.trace.loop
+        until = loop.owed if loop is not None and self._held_for_ever else len(self.trace.steps)
+        return falsified(self.prop, replace(self.trace, steps=self.trace.steps[:until]), self.system.state)
+
+    @property
+    def _held_for_ever(self) -> bool:
+        """Whether the property must be true in all states from some state on."""
+        return isinstance(self.prop, Liveness) and self.prop.for_ever
 
     @cached_property
     def travels(self) -> tuple[Travel, ...]:

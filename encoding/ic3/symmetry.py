@@ -4,7 +4,8 @@ A symmetry exchanges two labels, for example two bookies, or two labels together
 sort, for example the bookies with their positions in the first ensemble. It is used only if it maps the
 initial states, the transition relation and the bad states each to itself. Then it maps every frame to itself,
 and the images of a blocked cube are blocked as well. That is asked of a solver, on the formulas themselves.
-Frames are about reachable states, so the initial states matter.
+`induction/orbits.py` may ignore the initial states, because a proof obligation is about any state. Frames are
+about reachable states, so here they matter.
 """
 
 from __future__ import annotations

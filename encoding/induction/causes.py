@@ -17,9 +17,8 @@ from fencepost.encoding.induction.tidy_terms import (
 )
 from fencepost.encoding.induction.value_changes import Given, GuardedUpdate, ValueChanges, possible_values
 from fencepost.encoding.language.fold import is_false, is_true
-from fencepost.encoding.language.patterns import conjuncts
+from fencepost.encoding.language.patterns import conjuncts, key, replaced
 from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.structure import key, replaced
 from fencepost.encoding.language.terms import (
     FALSE,
     Constant,

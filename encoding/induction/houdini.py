@@ -52,12 +52,13 @@ def pose(
     """Make the questions, and yield them in the end."""
     from fencepost.encoding.formulas.symbolic import Symbolic
     from fencepost.encoding.formulas.traps import check_traps
+    from fencepost.encoding.induction.orbits import representatives
 
     yield PreparationPhase("induction: building")
     symbolic = Symbolic(system)
     check_traps(symbolic, properties)
     claims = [*invariants, *properties]
-    asked = obligations(symbolic, claims)
+    asked = obligations(symbolic, claims, [INITIALLY, *representatives(symbolic, claims)])
     order = {action: number for number, action in enumerate(system.ground_actions)}
     names = (*(claim.name for claim in claims), WELL_DEFINED)
     yield Posed(asked, tuple(order[action] for action in symbolic.actions), names)

@@ -17,6 +17,7 @@ from fencepost.encoding.engine.events import PreparationPhase
 from fencepost.encoding.errors import InternalError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.directed_simulation import falsified
+from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,
@@ -154,7 +155,7 @@ class Examination:
         known. A question that takes long is put off, and asked again about each claim by itself. So a
         time-out leaves only the claims open that take long.
         """
-        asked = obligations(self.symbolic, claims)
+        asked = obligations(self.symbolic, claims, [INITIALLY, *representatives(self.symbolic, claims)])
         asker = ObligationSolver(asked, backend("cadical"))
         firsts = self.system.firsts
         first = [[firsts[v.place][0] == value for value in v.domain.values[1:]] for v in self.written]

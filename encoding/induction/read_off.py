@@ -21,12 +21,11 @@ from fencepost.encoding.induction.value_changes import GuardedUpdate, ValueChang
 from fencepost.encoding.language.author_errors import LONGEST_NAME
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.fold import is_true
-from fencepost.encoding.language.patterns import subterms
+from fencepost.encoding.language.patterns import key, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value, show
 from fencepost.encoding.language.source import named
-from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.language.terms import AnyOf, Constant, Family, Parameter, Read, Term, all_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 
 from fencepost.encoding.language.fold import Folding, is_true
-from fencepost.encoding.language.patterns import rebuilt, subterms
+from fencepost.encoding.language.patterns import key, rebuilt, replaced, subterms
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.structure import key, replaced
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,

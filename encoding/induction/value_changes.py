@@ -13,10 +13,17 @@ from functools import cached_property
 from fencepost.encoding.induction.tidy_terms import decided, folded, with_value
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.fold import is_false, is_true
-from fencepost.encoding.language.patterns import conjuncts, families_read, rebuilt, subterms
+from fencepost.encoding.language.patterns import (
+    conjuncts,
+    families_read,
+    key,
+    pattern,
+    rebuilt,
+    replaced,
+    subterms,
+)
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sorts import Sort, Value
-from fencepost.encoding.language.structure import key, pattern, replaced
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     Binder,

@@ -19,8 +19,8 @@ from fencepost.encoding.language.bounded_sequences import (
 )
 from fencepost.encoding.language.channels import Channel, channel
 from fencepost.encoding.language.conditional_terms import if_, implies
-from fencepost.encoding.language.initial_values import anything, one_of
-from fencepost.encoding.language.liveness import always_eventually, eventually, leads_to
+from fencepost.encoding.language.declarations import anything, one_of
+from fencepost.encoding.language.liveness import always_eventually, eventually, eventually_always, leads_to
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.parameters import parameter, require, switch
 from fencepost.encoding.language.protocol import Protocol
@@ -100,6 +100,7 @@ __all__ = [
     "definition",
     "each",
     "eventually",
+    "eventually_always",
     "everywhere",
     "exists",
     "exists_over",

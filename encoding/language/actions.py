@@ -20,11 +20,10 @@ from fencepost.encoding.language.author_errors import (
     must_be_list,
 )
 from fencepost.encoding.language.definedness import Part, checked
-from fencepost.encoding.language.messages import Broadcast, Message
+from fencepost.encoding.language.messages import Broadcast, Message, Queued, queue_changes
 from fencepost.encoding.language.origins import Authored
 from fencepost.encoding.language.patterns import rewritten
 from fencepost.encoding.language.quantifiers import argument
-from fencepost.encoding.language.queued import Queued, queue_changes
 from fencepost.encoding.language.sorts import Sort, Subsets, Value, show
 from fencepost.encoding.language.state import Broken, StateSpace
 from fencepost.encoding.language.terms import (

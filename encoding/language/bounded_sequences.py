@@ -60,7 +60,7 @@ class Sequences:
     """The type of the sequences of at most so many values of a sort, or records."""
 
     of: Kind
-    most: int
+    most: int = 0
 
     def __post_init__(self) -> None:
         """Validate the sort and the bound. Raises ModelError."""
@@ -86,14 +86,8 @@ class Sequences:
         return integers(1, self.most)
 
 
-def sequences(of: Kind, most: int | None = None) -> Sequences:
-    """Return the type of the sequences of at most `most` values of a sort, or records. Raises ModelError."""
-    if most is None:
-        raise ModelError(
-            f"sequences({of.name if isinstance(of, Sort | Records) else '…'}): "
-            "a sequence needs a bound; write most=3"
-        )
-    return Sequences(of, most)
+sequences = Sequences
+"""The name by which authors write the type."""
 
 
 class Sequence(RefusesPython):

@@ -63,6 +63,7 @@ class _Writer:
             yield from self._line(f"property {prop.name!r} {terms} {traps}")
         for live in system.liveness:
             terms = f"{self._term(live.witness)} {self._term(live.holds)} {live.at_first}"
+            terms += " for ever" * live.for_ever
             yield from self._line(f"liveness {live.name!r} {terms}")
         for invariant in system.invariants:
             yield from self._line(f"invariant {invariant.name!r} {self._term(invariant.holds)}")

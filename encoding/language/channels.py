@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
-from fencepost.encoding.language.messages import ChannelStep, Message, message
+from fencepost.encoding.language.messages import ChannelStep, Message, Queued, message
 from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.queued import Queued
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, explain_no_sort
 from fencepost.encoding.language.terms import (
@@ -55,7 +54,27 @@ class Process:
 
 
 class Channel(RefusesPython, Composite[Family]):
-    """A kind of message. `send` and `deliver` make the messages of an action; see `channel`."""
+    """A kind of message, one for each sender, receiver and combination of values of `about`.
+
+    `send` and `deliver` make the messages of an action.
+
+    - `sender` and `receiver` are sorts, whose values become indices, or the name of a single process. An
+      index of `about` may be the sender or the receiver: write its name. If a process follows from the index,
+      write its sort and a function: `(self.node, lambda …: …)`.
+    - `says` has the other fields: the sort of a value that `send` gives, a family of the state with the same
+      indices that keeps this value, or a function from the index to the value.
+    - `lossy`: each message may be lost, with a loss of its own.
+    - `once`: a message is sent once and received once; otherwise it stays and may be received again.
+    - `order` names the only index of `about`, one of integers. Messages between two processes are sent and
+      received in its order.
+    - `sent` is a function from the index to the term that says that the message was sent. Without it, a
+      variable does.
+    - `notes_losses`: a variable remembers that the message was lost, so properties can read it.
+    - `if_sent`: an action that would send a message a second time is not enabled, and every verdict says so;
+      or with "skip" it sends none.
+
+    Raises ModelError.
+    """
 
     name = ""
     queued: Callable[[tuple[TermLike, ...], Term], Queued] | None = None
@@ -64,25 +83,29 @@ class Channel(RefusesPython, Composite[Family]):
     def __init__(
         self,
         kind: str,
-        ends: tuple[End, End],
-        about: Mapping[str, Sort],
-        says: Mapping[str, Sort | Family | Derived],
-        lossy: bool,
-        once: bool,
-        order: str | None,
-        sent: Derived | None,
-        notes_losses: bool,
-        if_sent: str,
+        sender: End,
+        receiver: End,
+        *,
+        about: Mapping[str, Sort] | None = None,
+        says: Mapping[str, Sort | Family | Derived] | None = None,
+        lossy: bool = False,
+        once: bool = True,
+        order: str | None = None,
+        sent: Derived | None = None,
+        notes_losses: bool = False,
+        if_sent: Literal["wait", "skip"] = "wait",
     ) -> None:
-        """Make the variables of the channel. The state space declares them under its name."""
-        self.kind, self.ends, self.about, self.says = kind, ends, dict(about), dict(says)
+        """Make the variables of the channel, which the state space declares under its name."""
+        self.kind, self.ends = kind, (sender, receiver)
+        self.about, self.says = dict(about or {}), dict(says or {})
         self.once, self.order, self._sent, self._if_sent = once, order, sent, if_sent
-        first, second = ([end] if isinstance(end, Sort) else [] for end in ends)
-        self.over = (*first, *second, *about.values())
-        self.sender, self.receiver = self._process(ends[0], 0), self._process(ends[1], len(first))
+        self._must_be_valid(lossy)
+        first, second = ([end] if isinstance(end, Sort) else [] for end in self.ends)
+        self.over = (*first, *second, *self.about.values())
+        self.sender, self.receiver = self._process(sender, 0), self._process(receiver, len(first))
         marks = {"sent": sent is None, "received": once}
         stored = {name: BOOL for name, needed in marks.items() if needed}
-        stored |= {field: domain for field, domain in says.items() if isinstance(domain, Sort)}
+        stored |= {field: domain for field, domain in self.says.items() if isinstance(domain, Sort)}
         own = {name: Family(domain, self.over, None, None) for name, domain in stored.items()}
         if lossy:
             own["lost"] = Family(BOOL, self.over, None, "lost")
@@ -90,7 +113,64 @@ class Channel(RefusesPython, Composite[Family]):
             own["dropped"] = Family(BOOL, self.over, None, None)
         self.suffixes, self._own = tuple(f"_{name}" for name in own), own
         self.compose(*own.values())
-        self.parts = own | {field: domain for field, domain in says.items() if isinstance(domain, Family)}
+        read = {field: domain for field, domain in self.says.items() if isinstance(domain, Family)}
+        self.parts = own | read
+        for field, domain in read.items():
+            if domain.over != self.over or domain.fault is not None:
+                raise ModelError(
+                    f"channel {kind}: says= {field}: {domain.name} is no state variable over the indices of "
+                    f"the message, which are ({', '.join(sort.name for sort in self.over)}); declare it over "
+                    "these"
+                )
+
+    def _must_be_valid(self, lossy: bool) -> None:
+        """Raise ModelError for an option that no channel has."""
+        for end in self.ends:
+            pair = isinstance(end, tuple) and len(end) == 2 and isinstance(end[0], Sort) and callable(end[1])
+            if not (isinstance(end, Sort | str) or pair):
+                raise ModelError(
+                    f"channel {self.kind}: {explain_no_sort(end)}; or write the name of a single process"
+                )
+        for sort in self.about.values():
+            if not isinstance(sort, Sort):
+                raise ModelError(f"channel {self.kind}: about=: {explain_no_sort(sort)}")
+        for field, domain in self.says.items():
+            if not isinstance(domain, Sort | Family) and not callable(domain):
+                raise ModelError(f"channel {self.kind}: says= {field}: {explain_no_sort(domain)}")
+            if field in ("sent", "received", "lost", "dropped", "when"):
+                raise ModelError(
+                    f"channel {self.kind}: says= {field}: the channel uses that name itself; choose another"
+                )
+            if field in self.about:
+                raise ModelError(f"channel {self.kind}: about= and says= both have {field}; rename one")
+        order = self.order
+        if order is not None and (list(self.about) != [order] or self.about[order].type != "int"):
+            raise ModelError(
+                f"channel {self.kind}: order={order!r:.80} names no index of integers that is the only one "
+                "in about=; write a sort such as integers(1, 3), and nothing beside it"
+            )
+        if self._if_sent not in ("wait", "skip"):
+            raise ModelError(f"channel {self.kind}: if_sent={self._if_sent!r:.80}; valid: 'wait', 'skip'")
+        if not self.once:
+            self._must_stay(lossy)
+
+    def _must_stay(self, lossy: bool) -> None:
+        """Raise ModelError for an option that messages cannot have which stay and may be sent again."""
+        if lossy:
+            raise ModelError(
+                f"channel {self.kind}: lossy=True, once=False: one loss would stand for several sendings; "
+                "write once=True and number the attempts in about=, or make the loss an action"
+            )
+        if self.order is not None:
+            raise ModelError(
+                f"channel {self.kind}: order=, once=False: a message that stays is before none; leave one out"
+            )
+        stored = [field for field, domain in self.says.items() if not callable(domain)]
+        if stored:
+            raise ModelError(
+                f"channel {self.kind}: says= {stored[0]}, once=False: a second sending would change the "
+                f"first; move {stored[0]} to about="
+            )
 
     def form(self, index: tuple[Value, ...]) -> Term | None:
         """Return the condition that a message that was not sent says nothing."""
@@ -263,91 +343,5 @@ class Channel(RefusesPython, Composite[Family]):
         return exists(self.about[self.order], one)
 
 
-def channel(
-    kind: str,
-    sender: End,
-    receiver: End,
-    *,
-    about: Mapping[str, Sort] | None = None,
-    says: Mapping[str, Sort | Family | Derived] | None = None,
-    lossy: bool = False,
-    once: bool = True,
-    order: str | None = None,
-    sent: Derived | None = None,
-    notes_losses: bool = False,
-    if_sent: Literal["wait", "skip"] = "wait",
-) -> Channel:
-    """Declare a kind of message, one for each sender, receiver and combination of values of `about`.
-
-    - `sender` and `receiver` are sorts, whose values become indices, or the name of a single process. An
-      index of `about` may be the sender or the receiver: write its name. If a process follows from the index,
-      write its sort and a function: `(self.node, lambda …: …)`.
-    - `says` has the other fields: the sort of a value that `send` gives, a family of the state with the same
-      indices that keeps this value, or a function from the index to the value.
-    - `lossy`: each message may be lost, with a loss of its own.
-    - `once`: a message is sent once and received once; otherwise it stays and may be received again.
-    - `order` names the only index of `about`, one of integers. Messages between two processes are sent and
-      received in its order.
-    - `sent` is a function from the index to the term that says that the message was sent. Without it, a
-      variable does.
-    - `notes_losses`: a variable remembers that the message was lost, so properties can read it.
-    - `if_sent`: an action that would send a message a second time is not enabled, and every verdict says so;
-      or with "skip" it sends none.
-
-    Raises ModelError.
-    """
-    about, says = about or {}, says or {}
-    for end in (sender, receiver):
-        pair = isinstance(end, tuple) and len(end) == 2 and isinstance(end[0], Sort) and callable(end[1])
-        if not (isinstance(end, Sort | str) or pair):
-            raise ModelError(f"channel {kind}: {explain_no_sort(end)}; or write the name of a single process")
-    for sort in about.values():
-        if not isinstance(sort, Sort):
-            raise ModelError(f"channel {kind}: about=: {explain_no_sort(sort)}")
-    for field, domain in says.items():
-        if not isinstance(domain, Sort | Family) and not callable(domain):
-            raise ModelError(f"channel {kind}: says= {field}: {explain_no_sort(domain)}")
-        if field in ("sent", "received", "lost", "dropped", "when"):
-            raise ModelError(
-                f"channel {kind}: says= {field}: the channel uses that name itself; choose another"
-            )
-        if field in about:
-            raise ModelError(f"channel {kind}: about= and says= both have {field}; rename one")
-    if order is not None and (list(about) != [order] or about[order].type != "int"):
-        raise ModelError(
-            f"channel {kind}: order={order!r:.80} names no index of integers that is the only one in about=; "
-            "write a sort such as integers(1, 3), and nothing beside it"
-        )
-    if if_sent not in ("wait", "skip"):
-        raise ModelError(f"channel {kind}: if_sent={if_sent!r:.80}; valid: 'wait', 'skip'")
-    if not once:
-        _must_stay(kind, lossy, order, says)
-    made = Channel(kind, (sender, receiver), about, says, lossy, once, order, sent, notes_losses, if_sent)
-    for field, domain in says.items():
-        if isinstance(domain, Family) and (domain.over != made.over or domain.fault is not None):
-            raise ModelError(
-                f"channel {kind}: says= {field}: {domain.name} is no state variable over the indices of the "
-                f"message, which are ({', '.join(sort.name for sort in made.over)}); declare it over these"
-            )
-    return made
-
-
-def _must_stay(
-    kind: str, lossy: bool, order: str | None, says: Mapping[str, Sort | Family | Derived]
-) -> None:
-    """Raise ModelError for an option that messages cannot have which stay and may be sent again."""
-    if lossy:
-        raise ModelError(
-            f"channel {kind}: lossy=True, once=False: one loss would stand for several sendings; write "
-            "once=True and number the attempts in about=, or make the loss an action"
-        )
-    if order is not None:
-        raise ModelError(
-            f"channel {kind}: order=, once=False: a message that stays is before none; leave one out"
-        )
-    stored = [field for field, domain in says.items() if not callable(domain)]
-    if stored:
-        raise ModelError(
-            f"channel {kind}: says= {stored[0]}, once=False: a second sending would change the first; "
-            f"move {stored[0]} to about="
-        )
+channel = Channel
+"""The name by which authors declare a channel."""

@@ -50,7 +50,8 @@ def check_consistency(
                     f"{name} reads {what}, which this state space does not declare; assign the family to an "
                     "attribute in __init__: self.x = family(…)"
                 )
-        _indices_inside(name, terms)
+            if isinstance(term, Read):
+                _must_be_inside(name, term)
 
 
 def nothing_leaks(where: str, terms: Iterable[Term], bound: Collection[Parameter] = ()) -> None:
@@ -155,27 +156,21 @@ def _described(sort: Sort) -> str:
     return f"({values}{f'; part of {sort.part_of}' if sort.part_of else ''})"
 
 
-def _indices_inside(where: str, terms: Iterable[Term]) -> None:
-    """Raise ModelError if one of these terms reads a variable at an index outside its sort.
+def _must_be_inside(where: str, read: Read) -> None:
+    """Raise ModelError if a variable is read at an index outside its sort.
 
     Only indices that do not depend on the state are checked here. The readings check all others. An action
     that sets a variable which does not exist is allowed if it never happens; the search looks for such a
     step.
     """
-    for term in terms:
-        if isinstance(term, Read):
-            for index, sort in zip(term.index, term.family.over, strict=True):
-                if sort.counted and not (isinstance(index, Parameter) and index.sort is sort):
-                    _is_inside(where, term, index, sort)
-
-
-def _is_inside(where: str, read: Read, index: Term, sort: Sort) -> None:
-    if not all(parameter.sort.counted for parameter in index.free):
-        return
-    for values in itertools.product(*(parameter.sort for parameter in index.free)):
-        for value in plain_index(index, dict(zip(index.free, values, strict=True))):
-            if value not in sort:
-                raise ModelError(
-                    f"{where} reads {_shown(read)}, and {_shown(index)} may be {show(value)}: "
-                    f"not in {sort.name}, which is {_described(sort)}; bound the index"
-                )
+    for index, sort in zip(read.index, read.family.over, strict=True):
+        is_own = isinstance(index, Parameter) and index.sort is sort
+        if is_own or not all(one.counted for one in (sort, *(parameter.sort for parameter in index.free))):
+            continue
+        for values in itertools.product(*(parameter.sort for parameter in index.free)):
+            for value in plain_index(index, dict(zip(index.free, values, strict=True))):
+                if value not in sort:
+                    raise ModelError(
+                        f"{where} reads {_shown(read)}, and {_shown(index)} may be {show(value)}: "
+                        f"not in {sort.name}, which is {_described(sort)}; bound the index"
+                    )

@@ -2,14 +2,78 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from math import prod
+from typing import Any, TypeAlias, TypeVar
 
 from fencepost.encoding.errors import ModelError
-from fencepost.encoding.language.initial_values import InitialAt, OneOf
 from fencepost.encoding.language.refused_operators import NeedsIndex
-from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort
+from fencepost.encoding.language.sorts import MOST_PLACES, Sort, Value, explain_no_sort, explain_outside, show
 from fencepost.encoding.language.wholes import Composite, Whole
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The values that a state variable may have in an initial state; without values, its whole domain."""
+
+    values: tuple[Value, ...]
+
+    def within(self, domain: Sort) -> tuple[Value, ...]:
+        """Return the values for a variable of this domain."""
+        return self.values or domain.values
+
+
+anything = OneOf(())
+"""Any value of the domain: `initial=anything`."""
+
+Initial: TypeAlias = Value | OneOf
+"""One initial value, or several."""
+
+InitialAt: TypeAlias = Initial | Callable[..., Initial] | None
+"""The argument `initial=`: the same for all indices, or a function of the index. None is the first value."""
+
+
+def one_of(*values: Value) -> OneOf:
+    """Return an initial value that may be any of these: `initial=one_of(1, 2)`. Raises ModelError."""
+    if not values:
+        raise ModelError("one_of() names no value; name the initial values, or write initial=anything")
+    return OneOf(values)
+
+
+Taken = TypeVar("Taken")
+
+
+def taken_once(initial: Any, over: tuple[Sort, ...], take: Callable[[Any], Taken]) -> Callable[..., Taken]:
+    """Return `initial=`, read by `take`, as a function of the index.
+
+    A function is called once for each index, at the declaration: later it may give other values. Indices of
+    sorts of any size, and too many indices, are not listed. Raises ModelError for a function that returns
+    None, and what `take` raises.
+    """
+
+    def at(*index: Value) -> Taken:
+        given = initial(*index) if callable(initial) else initial
+        if given is None:
+            where = f" for {', '.join(map(show, index))}" if index else ""
+            raise ModelError(f"initial= is a function that returns None{where}; return an initial value")
+        return take(given)
+
+    if not callable(initial):
+        value = at()
+        return lambda *_: value
+    if not all(sort.counted for sort in over) or prod(map(len, over)) > MOST_PLACES:
+        return at
+    table = {index: at(*index) for index in itertools.product(*over)}
+    return lambda *index: table[index]
+
+
+def must_begin_in(sort: Sort, value: Any, name: str = "") -> None:
+    """Raise ModelError unless the sort has the initial value, of the field of that name if there is one."""
+    if sort.counted and value not in sort:
+        given = f"{name}={value!r:.80}" if name else f"{value!r:.80}"
+        raise ModelError(f"initial: {given} is not in {sort.name}{explain_outside(value, [sort])}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

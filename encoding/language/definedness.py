@@ -11,10 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.encoding.language.conditional_terms import Partial, implies, undefined
-from fencepost.encoding.language.patterns import conjuncts, is_within, rebuilt, subterms
+from fencepost.encoding.language.patterns import conjuncts, is_within, key, mapped, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Sort
-from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.terms import (
     TRUE,
     AllOf,
@@ -112,7 +111,7 @@ def defined(term: Term, given: Given) -> Term:
         case Quantified(bound=bound, body=body) | AtLeast(bound=bound, body=body):
             return _for_all(bound, defined(body, given))
         case Leaf() | Read() | Not() | Pair() | In():
-            inside = all_of(_inside(*pair) for pair in outside(term))
+            inside = all_of(any_of(index == value for value in sort) for index, sort in outside(term))
             kept = (part for part in conjuncts(inside) if key(part) not in given)
             return all_of(*(defined(child, given) for child in children(term)), *kept)
 
@@ -159,23 +158,18 @@ def outside(term: Term) -> list[tuple[Term, Sort]]:
     if not isinstance(term, Read):
         return []
     pairs = zip(term.index, term.family.over, strict=True)
-    return [(index, sort) for index, sort in pairs if sort.counted and _may_leave(index, sort)]
-
-
-def _may_leave(index: Term, sort: Sort) -> bool:
-    return not is_within(index, sort) and any(isinstance(part, Read) for part in subterms(index))
-
-
-def _inside(index: Term, sort: Sort) -> Term:
-    return any_of(index == value for value in sort)
+    return [
+        (index, sort)
+        for index, sort in pairs
+        if sort.counted and not is_within(index, sort)
+        if any(isinstance(part, Read) for part in subterms(index))
+    ]
 
 
 def _plain(term: Term) -> Term:
     """Return the term with conditionals in place of the terms that are not defined everywhere."""
     if isinstance(term, Partial) and term.then is term.otherwise:
         return _plain(term.then)
-    before = children(term)
-    after = tuple(map(_plain, before))
     if isinstance(term, Partial):
-        return If(term.type, *after)
-    return term if all(a is b for a, b in zip(after, before, strict=True)) else rebuilt(term, after)
+        return If(term.type, *map(_plain, children(term)))
+    return mapped(term, _plain)

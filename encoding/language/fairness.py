@@ -9,7 +9,7 @@ enabled only if it would change something.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fencepost.encoding.errors import ModelError
@@ -87,11 +87,9 @@ def _named(action: GroundAction) -> tuple[str, bool]:
 
 def changes(schema: Schema) -> Term:
     """Return the term that says: the action changes something, in a state in which it may happen."""
-    return any_of(*_changed(schema))
-
-
-def _changed(schema: Schema) -> Iterator[Term]:
+    parts = []
     for update in schema.action.then:
         is_defined = update.target.family is not UNDEFINED
         other = Not("bool", Equal("bool", update.target, update.value)) if is_defined else TRUE
-        yield all_of(update.when, other)
+        parts.append(all_of(update.when, other))
+    return any_of(*parts)

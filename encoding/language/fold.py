@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from fencepost.encoding.language.actions import Action, Schema, changed
 from fencepost.encoding.language.messages import Broadcast, Message
-from fencepost.encoding.language.patterns import is_within, rebuilt, same
+from fencepost.encoding.language.patterns import is_within, mapped, same
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import (
     FALSE,
@@ -39,7 +39,6 @@ from fencepost.encoding.language.terms import (
     Update,
     all_of,
     any_of,
-    children,
     lift,
     node,
 )
@@ -143,7 +142,9 @@ class Folding:
         for update in updates:
             when = self.term(update.when)
             if update.target.family not in self.constants and not is_false(when):
-                yield Update(self.index(update.target), self.term(update.value), when)
+                target = mapped(update.target, self.term)
+                assert isinstance(target, Read)
+                yield Update(target, self.term(update.value), when)
 
     def sendings(self, sent: Iterable[Message | Broadcast]) -> Iterable[Message | Broadcast]:
         """Yield the messages that may be sent, folded."""
@@ -174,15 +175,6 @@ class Folding:
         """Return the invariant, folded."""
         return replace(invariant, holds=self.term(invariant.holds))
 
-    def index(self, read: Read) -> Read:
-        """Return the read with its index folded."""
-        index = tuple(map(self.term, read.index))
-        return (
-            read
-            if all(a is b for a, b in zip(index, read.index, strict=True))
-            else replace(read, index=index)
-        )
-
     def term(self, term: Term) -> Term:
         """Return the term, folded: the term itself if nothing in it is constant."""
         known = self.known.get(term)
@@ -193,11 +185,8 @@ class Folding:
     def _folded(self, term: Term) -> Term:
         if isinstance(term, Read):
             constant = self.constants.get(term.family)
-            return self.index(term) if constant is None or not self._is_inside(term) else constant
-        before = children(term)
-        after = tuple(map(self.term, before))
-        same = all(a is b for a, b in zip(after, before, strict=True))
-        return simplified(term if same else rebuilt(term, after))
+            return mapped(term, self.term) if constant is None or not self._is_inside(term) else constant
+        return simplified(mapped(term, self.term))
 
 
 def simplified(term: Term) -> Term:

@@ -13,20 +13,11 @@ import operator
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 from fencepost.encoding.errors import refusal
-from fencepost.encoding.language.guarded_text import (
-    ONCE,
-    ONCE_EACH,
-    OPERAND_OF_INVERT,
-    OPERAND_OF_IS,
-    PLAIN,
-    RAISED,
-    STATEMENT,
-    guarded_code,
-)
+from fencepost.encoding.language.guarded_text import FUNCTIONS, guarded_code
 from fencepost.encoding.language.refused_operators import RefusesPython
 
 Names = dict[str, Any]
@@ -250,13 +241,15 @@ BUILTINS: Names = {
     **vars(builtins),
     **_ASKING,
     "__import__": _import,
-    OPERAND_OF_IS: operand_of_is,
-    OPERAND_OF_INVERT: operand_of_invert,
-    STATEMENT: _statement,
-    ONCE: _Once,
-    ONCE_EACH: _once_each,
-    RAISED: _raised,
-    PLAIN: _Any,
+    FUNCTIONS: SimpleNamespace(
+        operand_of_is=operand_of_is,
+        operand_of_invert=operand_of_invert,
+        statement=_statement,
+        once=_Once,
+        once_each=_once_each,
+        raised=_raised,
+        plain=_Any,
+    ),
 }
 """The built-in names of the author's modules."""
 

@@ -65,33 +65,33 @@ class _Guard(ast.NodeTransformer):
         """Return the operator with its operand guarded, if it is `~`."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Invert):
-            node.operand = _call(OPERAND_OF_INVERT, node.operand)
+            node.operand = _call("operand_of_invert", node.operand)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """Return the statement with its value guarded: a part of the protocol would be dropped."""
         self.generic_visit(node)
         if not isinstance(node.value, ast.Constant | ast.Yield | ast.YieldFrom | ast.Await):
-            node.value = _call(STATEMENT, node.value)
+            node.value = _call("statement", node.value)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         """Return the generator as one that refuses to be read again after its end."""
         self.generic_visit(node)
-        return _call(ONCE, node)
+        return _call("once", node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Return the function; if it is a generator, each of its results refuses to be read again."""
         yields = any(isinstance(own, ast.Yield | ast.YieldFrom) for own in _own(node))
         self.generic_visit(node)
         if yields:
-            node.decorator_list.append(ast.copy_location(ast.Name(ONCE_EACH, ast.Load()), node))
+            node.decorator_list.append(ast.copy_location(_function("once_each"), node))
         return node
 
     def _caught(self, node: Any) -> Any:
         """Return the statement with a note of each exception that it may catch."""
         self.generic_visit(node)
-        noted: list[ast.stmt] = [ast.Expr(ast.Call(ast.Name(RAISED, ast.Load()), [], [])), ast.Raise()]
+        noted: list[ast.stmt] = [ast.Expr(ast.Call(_function("raised"), [], [])), ast.Raise()]
         inner = ast.Try(node.body, [ast.ExceptHandler(None, None, noted)], [], [])
         node.body = [ast.copy_location(inner, node.body[0])]
         return node
@@ -101,8 +101,7 @@ class _Guard(ast.NodeTransformer):
     def _compared(self, node: Any) -> ast.AST:
         """Return the pattern, which compares an object or its class, for anything but a term."""
         self.generic_visit(node)
-        guard = ast.Name(PLAIN, ast.Load())
-        return ast.copy_location(ast.MatchClass(guard, [node], [], []), node)
+        return ast.copy_location(ast.MatchClass(_function("plain"), [node], [], []), node)
 
     visit_MatchSingleton = visit_MatchClass = _compared  # noqa: N815 - the names of the nodes
     visit_MatchSequence = visit_MatchMapping = _compared  # noqa: N815
@@ -117,21 +116,19 @@ def _own(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _guarded(operand: ast.expr, said: str = _OBJECTS) -> ast.expr:
-    return _call(OPERAND_OF_IS, operand, ast.Constant(said))
+    return _call("operand_of_is", operand, ast.Constant(said))
 
 
 def _call(function: str, operand: ast.expr, *more: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(function, ast.Load()), [operand, *more], []), operand)
+    return ast.copy_location(ast.Call(_function(function), [operand, *more], []), operand)
 
 
-OPERAND_OF_IS = "__fencepost_operand_of_is__"
-OPERAND_OF_INVERT = "__fencepost_operand_of_invert__"
-STATEMENT = "__fencepost_statement__"
-ONCE = "__fencepost_once__"
-ONCE_EACH = "__fencepost_once_each__"
-RAISED = "__fencepost_raised__"
-PLAIN = "__fencepost_plain__"
-"""The names under which the author's modules find the functions that their text is rewritten to call."""
+def _function(name: str) -> ast.expr:
+    return ast.Attribute(ast.Name(FUNCTIONS, ast.Load()), name, ast.Load())
+
+
+FUNCTIONS = "__fencepost__"
+"""The name under which the author's modules find the functions that their text is rewritten to call."""
 
 _GUARDED = WeakValueDictionary[int, CodeType]()
 """The code that was made here, by its id. Equal code may have been made elsewhere."""

@@ -27,3 +27,8 @@ def always_eventually(name: str, meaning: str, goal: Term, explain: Explain = No
 def eventually(name: str, meaning: str, goal: Term, explain: Explain = None) -> Liveness:
     """Return the property: `goal` holds in some state. It may hold in no state after that."""
     return Liveness(name, meaning, goal, TRUE, MET, explain, at_first=True)
+
+
+def eventually_always(name: str, meaning: str, goal: Term, explain: Explain = None) -> Liveness:
+    """Return the property: `goal` holds in all states from some state on."""
+    return Liveness(name, meaning, goal, TRUE, MET, explain, for_ever=True)

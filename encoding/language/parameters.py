@@ -26,7 +26,7 @@ def parameter(default: int, meaning: str, least: int = 1, most: int = MOST) -> A
 def faults(default: int, meaning: str) -> Any:
     """Return the field of a dataclass for the most faults of the kind that has the field's name, from 0."""
     field = parameter(default, meaning, least=0)
-    return dataclasses.field(default=default, metadata={**field.metadata, "faults": True})
+    return dataclasses.field(default=default, metadata={**field.metadata, "limits_faults": True})
 
 
 def switch(values: Sequence[str], meaning: str, source: str) -> Any:
@@ -89,19 +89,7 @@ def options(parameters: type[Any] | object) -> list[Option]:
                 "or switch((…), 'what it chooses', 'source')"
             )
         default = field.default if instance is None else getattr(instance, field.name)
-        meta = field.metadata
-        found.append(
-            Option(
-                field.name,
-                meta["meaning"],
-                default,
-                meta.get("values", ()),
-                meta.get("source", ""),
-                meta.get("least", 1),
-                meta.get("most", MOST),
-                meta.get("faults", False),
-            )
-        )
+        found.append(Option(field.name, default=default, **field.metadata))
     return found
 
 

@@ -1,12 +1,15 @@
-"""Analysis of terms by their structure, and terms made from others by rewriting."""
+"""Analysis of terms by their structure, and terms made from others by rewriting and replacement."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.terms import (
+    FALSE,
+    TRUE,
     AllOf,
     AnyOf,
     AtLeast,
@@ -34,30 +37,21 @@ from fencepost.encoding.language.terms import (
 
 def rebuilt(term: Term, parts: tuple[Term, ...]) -> Term:
     """Return the term with other terms directly below it, in the order of `children`."""
-    match node(term):
-        case Read() as read:
-            return replace(read, index=parts)
-        case Not() as negation:
-            return replace(negation, operand=parts[0])
-        case AllOf() | AnyOf() as several:
-            return replace(several, operands=parts)
-        case Equal() | Less() | Plus() as pair:
-            return replace(pair, left=parts[0], right=parts[1])
-        case If() as choice:
-            return replace(choice, condition=parts[0], then=parts[1], otherwise=parts[2])
-        case Quantified() | AtLeast() as binder:
-            return replace(binder, body=parts[0])
-        case In() as membership:
-            return replace(membership, member=parts[0], chosen=parts[1])
-        case Constant() | Parameter():
-            return term
+    given = (parts,) if isinstance(term, Read | Joined) else parts
+    changed: dict[str, Any] = dict(zip(term.parts, given, strict=True))
+    return replace(term, **changed) if changed else term
+
+
+def mapped(term: Term, change: Callable[[Term], Term]) -> Term:
+    """Return the term with each term directly below it changed; the term itself if nothing changes."""
+    before = children(term)
+    after = tuple(map(change, before))
+    return term if all(a is b for a, b in zip(after, before, strict=True)) else rebuilt(term, after)
 
 
 def rewritten(term: Term, change: Callable[[Read], Term]) -> Term:
     """Return the term with every read replaced by the term that `change` returns for it."""
-    if isinstance(term, Read):
-        return change(term)
-    return rebuilt(term, tuple(rewritten(part, change) for part in children(term)))
+    return change(term) if isinstance(term, Read) else mapped(term, lambda part: rewritten(part, change))
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
@@ -181,3 +175,104 @@ def sorts_in(families: Iterable[Family], terms: Iterable[Term]) -> tuple[Sort, .
             case Constant() | Not() | Joined() | Pair() | If() | In():
                 pass
     return tuple(found)
+
+
+class _Same:
+    """A parameter, equal only to itself. Terms have no equality that Python could ask."""
+
+    def __init__(self, of: Parameter) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.of is other.of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+
+def key(term: Term) -> Hashable:
+    """Return a value that is equal for terms of one structure, whatever the names of their bound variables.
+
+    Parameters that nothing in the term binds are told apart by identity, and so are families.
+    """
+    return _key(term, {})
+
+
+def pattern(terms: Sequence[Term]) -> Hashable:
+    """Return a value that is equal for terms that differ only in which parameters they have.
+
+    The parameters that nothing binds count by their sorts, in the order in which they come.
+    """
+    free = list(dict.fromkeys(parameter for term in terms for parameter in term.free))
+    numbers = {parameter: number for number, parameter in enumerate(free)}
+    return tuple(parameter.sort for parameter in free), tuple(_key(term, numbers) for term in terms)
+
+
+def _key(term: Term, bound: Mapping[Parameter, int]) -> Hashable:
+    match node(term):
+        case Parameter() as own:
+            return ("bound", bound[own]) if own in bound else _Same(own)
+        case Constant(value=value):
+            return type(value), value
+        case Quantified(bound=own) | AtLeast(bound=own):
+            bound = {**bound, own: len(bound)}
+        case Read() | Not() | Joined() | Pair() | If() | In():
+            pass
+    parts = tuple(_key(child, bound) for child in children(term))
+    return type(term), tuple(_label(getattr(term, field.name)) for field in fields(term)), parts
+
+
+def _label(part: object) -> Hashable:
+    """Return a field of a term, if it is not a term itself; of a bound variable the values."""
+    match part:
+        case Parameter(sort=sort):
+            return sort
+        case Sort():
+            return part
+        case Family() | str() | int():
+            return part
+        case _:
+            return None
+
+
+def replaced(
+    term: Term,
+    parameters: Mapping[Parameter, Term],
+    change: Callable[[Read], Term] | None = None,
+) -> Term:
+    """Return the term with these terms in place of parameters, and each read replaced by `change`.
+
+    An equality with a constant that a parameter cannot have becomes false. The term itself is returned if
+    nothing in it is replaced.
+    """
+    known: dict[int, Term] = {}
+
+    def walk(term: Term) -> Term:
+        if change is None and not any(parameter in parameters for parameter in term.free):
+            return term
+        if id(term) not in known:
+            known[id(term)] = walked(term)
+        return known[id(term)]
+
+    def walked(term: Term) -> Term:
+        if isinstance(term, Parameter):
+            return parameters.get(term, term)
+        found = mapped(term, walk)
+        if isinstance(found, Read):
+            return found if change is None else change(found)
+        return _decided(found) if isinstance(found, Equal) else found
+
+    return walk(term)
+
+
+def _decided(equal: Equal) -> Term:
+    """Return an equality of a parameter with a constant as true or false, if it is."""
+    for one, other in ((equal.left, equal.right), (equal.right, equal.left)):
+        if one is other:
+            return TRUE
+        if isinstance(one, Parameter) and isinstance(other, Constant) and one.sort.counted:
+            if other.value not in one.sort.values:
+                return FALSE
+            if len(one.sort) == 1:
+                return TRUE
+    return equal

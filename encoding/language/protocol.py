@@ -28,11 +28,18 @@ from fencepost.encoding.language.carried_invariants import carrying
 from fencepost.encoding.language.dead_text import dead_actions, dead_properties, unfair, unseen_losses
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.guarded_builds import built_guarded, built_once
-from fencepost.encoding.language.guarded_modules import authors_code_runs, authors_line, run_guarded
-from fencepost.encoding.language.own_modules import OwnModules, installed, must_be_as_read, note_modules
+from fencepost.encoding.language.guarded_modules import (
+    OwnModules,
+    authors_code_runs,
+    authors_line,
+    installed,
+    must_be_as_read,
+    note_modules,
+    run_guarded,
+)
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
 from fencepost.encoding.language.system import Property, System, choose
-from fencepost.encoding.language.traces import Json, Subject
+from fencepost.encoding.language.traces import Subject, plain
 
 
 @dataclass(frozen=True)
@@ -174,8 +181,8 @@ class Protocol:
         found = options(parameters)
         return Subject(
             self.name,
-            {o.name: _json(o.default) for o in found if not o.values},
-            {o.name: _json(o.default) for o in found if o.values},
+            {o.name: plain(o.default) for o in found if not o.values},
+            {o.name: plain(o.default) for o in found if o.values},
             None if system is None or self.ships else digest(system),
         )
 
@@ -315,10 +322,6 @@ class Instance:
     def claims(self, *names: str) -> list[Property]:
         """Return the properties of those names, all if none is given, with those of liveness."""
         return choose(self.system, names, self.protocol.listing, with_liveness=True)
-
-
-def _json(value: object) -> Json:
-    return value if isinstance(value, bool | int) else str(value)
 
 
 def load(path: Path) -> Protocol:

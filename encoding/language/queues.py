@@ -10,7 +10,7 @@ from typing import Any
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.channels import Channel, Process
 from fencepost.encoding.language.conditional_terms import if_, undefined
-from fencepost.encoding.language.queued import Queued, number_in
+from fencepost.encoding.language.messages import Queued, number_in
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import Sort, Value, explain_no_sort, integers
 from fencepost.encoding.language.terms import (
@@ -30,7 +30,19 @@ from fencepost.encoding.language.wholes import Composite
 
 
 class Queues(RefusesPython, Composite[Family]):
-    """The queues of some channels; see `queues`. A number stands for each message of a queue."""
+    """A queue for each process: the messages of these channels arrive in the order sent to it.
+
+    A number stands for each message of a queue.
+
+    - `process` has all senders and receivers.
+    - `room`: a queue holds so many messages at most. A step whose messages do not fit is not enabled,
+      and every verdict says so.
+    - `by_link`: each sender and receiver have a queue of their own.
+    - `gone`: a function from a process to the term that says that no queue takes messages to it any more.
+
+    A message that is lost takes no room. Messages of one step enter in the order in which it names them.
+    Raises ModelError.
+    """
 
     name = ""
     suffixes = ("",)
@@ -39,11 +51,16 @@ class Queues(RefusesPython, Composite[Family]):
         self,
         process: Sort,
         channels: Iterable[Channel],
+        *,
         room: int,
-        by_link: bool,
-        gone: Callable[[Term], TermLike] | None,
+        by_link: bool = False,
+        gone: Callable[[Term], TermLike] | None = None,
     ) -> None:
         """Give each message a number, from 1 for each process, and make the variables."""
+        if not isinstance(process, Sort):
+            raise ModelError(f"queues: {explain_no_sort(process)}")
+        if type(room) is not int or room < 1:
+            raise ModelError(f"queues: room={room!r:.80} is no number of messages; write 1 or more")
         self._process, self._by_link, self._gone = process, by_link, gone
         self._places, self._first = integers(1, room), dict[Channel, int]()
         following = dict.fromkeys(process.values, 1)
@@ -116,30 +133,8 @@ class Queues(RefusesPython, Composite[Family]):
         return number
 
 
-def queues(
-    process: Sort,
-    channels: Iterable[Channel],
-    *,
-    room: int,
-    by_link: bool = False,
-    gone: Callable[[Term], TermLike] | None = None,
-) -> Queues:
-    """Declare a queue for each process: the messages of these channels arrive in the order sent to it.
-
-    - `process` has all senders and receivers.
-    - `room`: a queue holds so many messages at most. A step whose messages do not fit is not enabled,
-      and every verdict says so.
-    - `by_link`: each sender and receiver have a queue of their own.
-    - `gone`: a function from a process to the term that says that no queue takes messages to it any more.
-
-    A message that is lost takes no room. Messages of one step enter in the order in which it names them.
-    Raises ModelError.
-    """
-    if not isinstance(process, Sort):
-        raise ModelError(f"queues: {explain_no_sort(process)}")
-    if type(room) is not int or room < 1:
-        raise ModelError(f"queues: room={room!r:.80} is no number of messages; write 1 or more")
-    return Queues(process, channels, room, by_link, gone)
+queues = Queues
+"""The name by which authors declare queues."""
 
 
 def _must_fit(channel: Channel, process: Sort) -> None:

@@ -9,20 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be_table
+from fencepost.encoding.language.declarations import Initial, OneOf, must_begin_in, taken_once
 from fencepost.encoding.language.definedness import strict
-from fencepost.encoding.language.initial_values import Initial, OneOf, taken_once
 from fencepost.encoding.language.quantifiers import argument
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
     Sort,
     Value,
     explain_no_sort,
-    explain_outside,
     must_be_plain_words,
     show,
 )
@@ -110,9 +109,7 @@ def records(**fields: Sort) -> Records:
 
 def _first(name: str, given: Any, sort: Sort) -> Initial:
     for value in given.values if isinstance(given, OneOf) else [given]:
-        if sort.counted and value not in sort:
-            said = f"{name}={show(value):.80} is not in {sort.name}{explain_outside(value, [sort])}"
-            raise ModelError(f"initial: {said}")
+        must_begin_in(sort, value, name)
     first: Initial = given
     return first
 
@@ -201,15 +198,9 @@ class RecordFamily(Whole[Family]):
         """Declare one variable for each index and each field. Raises ModelError."""
         self.kind = kind
         self.suffixes = tuple(f"_{name}" for name in kind.names)
-        first = taken_once({} if initial is None else initial, over, kind.initial)
-
-        def field(name: str, *index: Value) -> Initial:
-            return first(*index)[name]
-
-        super().__init__(
-            over,
-            *(Family(s, over, None if initial is None else partial(field, n), None) for n, s in kind.fields),
-        )
+        first = None if initial is None else taken_once(initial, over, kind.initial)
+        parts = enumerate(sort for _, sort in kind.fields)
+        super().__init__(over, *(Family(sort, over, self.initial(first, n), None) for n, sort in parts))
 
     def variable(self, index: tuple[TermLike, ...]) -> RecordVariable:
         """Return the record at an index."""
@@ -223,9 +214,9 @@ class RecordFamily(Whole[Family]):
         """Return the values that `text` wrote, by field."""
         return self.kind.plain(text)
 
-    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
-        """Return the value of a field of the record that `text` wrote."""
-        return list(self.plain(text).values())[self.families.index(family)]
+    def field(self, value: Any, number: int, index: tuple[Value, ...]) -> Any:
+        """Return the value of a field of a record."""
+        return value[self.kind.names[number]]
 
 
 @argument.register

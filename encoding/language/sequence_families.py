@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.bounded_sequences import Sequences, SequenceVariable
 from fencepost.encoding.language.conditional_terms import Partial
-from fencepost.encoding.language.initial_values import OneOf, taken_once
+from fencepost.encoding.language.declarations import OneOf, must_begin_in, taken_once
 from fencepost.encoding.language.record_values import Kind, Records
-from fencepost.encoding.language.sorts import Sort, Value, braced, explain_outside, integers, show
+from fencepost.encoding.language.sorts import Sort, Value, braced, integers, show
 from fencepost.encoding.language.terms import Constant, Family, Read, Term, TermLike, all_of, any_of, lift
 from fencepost.encoding.language.wholes import Whole
 
@@ -48,9 +48,7 @@ def _must_be_item(item: Any, of: Kind) -> None:
     if not isinstance(values, Mapping) or values.keys() != fields.keys():
         raise ModelError(f"initial: {item!r:.80} is no {of.name}; write a table with a value for each field")
     for name, sort in fields.items():
-        if values[name] not in sort:
-            said = f"{name and f'{name}='}{values[name]!r:.80} is not in {sort.name}"
-            raise ModelError(f"initial: {said}{explain_outside(values[name], [sort])}")
+        must_begin_in(sort, values[name], name)
 
 
 class SequenceFamily(Whole[Family]):
@@ -61,20 +59,10 @@ class SequenceFamily(Whole[Family]):
         self.kind = kind
         names = kind.of.names if isinstance(kind.of, Records) else ()
         self.suffixes = (*(f"_{name}" for name in names), "_length") if names else ("", "_length")
-        first = taken_once(() if initial is None else initial, over, lambda given: _items(kind, given))
-
-        def item(field: int, *index: Value) -> Value:
-            return self._field(first(*index[:-1]), field, index[-1])
-
-        empty = initial is None
-        super().__init__(
-            over,
-            *(
-                Family(sort, (*over, kind.positions), None if empty else partial(item, field), None)
-                for field, sort in enumerate(kind.sorts)
-            ),
-            Family(integers(0, kind.most), over, None if empty else lambda *index: len(first(*index)), None),
-        )
+        first = None if initial is None else taken_once(initial, over, partial(_items, kind))
+        places = [*((sort, (*over, kind.positions)) for sort in kind.sorts), (integers(0, kind.most), over)]
+        parts = enumerate(places)
+        super().__init__(over, *(Family(of, at, self.initial(first, n), None) for n, (of, at) in parts))
 
     def form(self, index: tuple[Value, ...]) -> Term:
         """Return the condition that each item after the end has the first value of its sort."""
@@ -126,18 +114,13 @@ class SequenceFamily(Whole[Family]):
         read = of.plain if isinstance(of, Records) else {show(value): value for value in of}.__getitem__
         return tuple(read(word.partition(":")[2]) for word in text[1:-1].split(", ") if word)
 
-    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
-        """Return the length, or the item at a position, of the sequence that `text` wrote."""
-        items = self.plain(text)
-        if family is self.families[-1]:
-            return len(items)
-        return self._field(items, self.items.index(family), index[-1])
-
-    def _field(self, items: tuple[Any, ...], field: int, position: Value) -> Value:
-        """Return the item at a position, or a field of it; after the end, the first value of its sort."""
+    def field(self, value: Any, number: int, index: tuple[Value, ...]) -> Any:
+        """Return the length, or the item at a position; after the end, the first value of its sort."""
+        if number == len(self.kind.sorts):
+            return len(value)
+        position = index[-1]
         assert isinstance(position, int)
-        if position > len(items):
-            return self.kind.sorts[field].values[0]
-        found = items[position - 1]
-        value: Value = list(found.values())[field] if isinstance(found, Mapping) else found
-        return value
+        if position > len(value):
+            return self.kind.sorts[number].values[0]
+        item = value[position - 1]
+        return item[self.kind.of.names[number]] if isinstance(self.kind.of, Records) else item

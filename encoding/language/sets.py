@@ -7,12 +7,13 @@ sort. An argument of an action, and the variable of a quantifier, is one of all 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import must_be
+from fencepost.encoding.language.declarations import OneOf, must_begin_in, taken_once
 from fencepost.encoding.language.definedness import is_partial, strict
-from fencepost.encoding.language.initial_values import OneOf, taken_once
 from fencepost.encoding.language.quantifiers import argument, bind, count, everywhere, exists, forall
 from fencepost.encoding.language.refused_operators import RefusesPython
 from fencepost.encoding.language.sorts import (
@@ -22,7 +23,6 @@ from fencepost.encoding.language.sorts import (
     SubsetSort,
     Value,
     braced,
-    explain_outside,
     table_of_subsets,
 )
 from fencepost.encoding.language.terms import (
@@ -197,13 +197,8 @@ class SetFamily(Whole[Family]):
     def __init__(self, kind: Subsets, over: tuple[Sort, ...], initial: InitialSet) -> None:
         """Declare one Boolean for each index and each value of the sort."""
         self.of = kind.of
-        first = taken_once(() if initial is None else initial, over, lambda given: _members(kind.of, given))
-
-        def is_member(*index: Value) -> bool | OneOf:
-            members = first(*index[:-1])
-            return members if isinstance(members, OneOf) else index[-1] in members
-
-        super().__init__(over, Family(BOOL, (*over, kind.of), None if initial is None else is_member, None))
+        first = None if initial is None else taken_once(initial, over, partial(_members, kind.of))
+        super().__init__(over, Family(BOOL, (*over, kind.of), self.initial(first, 0), None))
 
     def variable(self, index: tuple[TermLike, ...]) -> SetVariable:
         """Return the set at an index."""
@@ -218,9 +213,9 @@ class SetFamily(Whole[Family]):
         words = text[1:-1].split(", ")
         return frozenset(member for member in self.of if braced([member])[1:-1] in words)
 
-    def part(self, text: str, family: Family, index: tuple[Value, ...]) -> Value:
-        """Return whether a value is in the set that `text` wrote."""
-        return index[-1] in self.plain(text)
+    def field(self, value: Any, number: int, index: tuple[Value, ...]) -> Any:
+        """Return whether a set has a value, which is the last index; `anything` is left as it is."""
+        return value if isinstance(value, OneOf) else index[-1] in value
 
 
 def _members(of: Sort, given: OneOf | Iterable[Value]) -> OneOf | tuple[Value, ...]:
@@ -237,8 +232,7 @@ def _members(of: Sort, given: OneOf | Iterable[Value]) -> OneOf | tuple[Value, .
         raise ModelError(f"initial={given!r:.80} is a table; write the set of the members alone")
     members = tuple(given)
     for member in members:
-        if of.counted and member not in of:
-            raise ModelError(f"initial: {member!r:.80} is not in {of.name}{explain_outside(member, [of])}")
+        must_begin_in(of, member)
     return members
 
 

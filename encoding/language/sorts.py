@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -206,23 +206,16 @@ def explain_no_sort(given: object) -> str:
     )
 
 
-def explain_text(value: object, sort: Sort) -> str:
-    """Return the remedy for a string that stands for a member of an Enum; empty if it stands for none."""
-    for member in sort.listed or ():
-        if isinstance(member, Enum) and type(value) is str and value in (show(member), member.name):
-            return f"{value!r} is a string; write {type(member).__name__}.{member.name}"
-    return ""
-
-
-def explain_outside(value: Value, sorts: Iterable[Sort]) -> str:
+def explain_outside(value: Value, sorts: Sequence[Sort]) -> str:
     """Return words about a value that none of these sorts has: how to write it, and the valid ones."""
-    sorts = list(sorts)
-    text = next((said for sort in sorts if (said := explain_text(value, sort))), "")
-    valid = ", ".join(show(own) for sort in sorts for own in sort)
-    return f"; {text}" if text else f"{_exists_from(value, sorts)}; valid: {one_line(valid, 60)}"
+    known = [own for sort in sorts for own in sort]
+    for own in known:
+        if isinstance(own, Enum) and type(value) is str and value in (show(own), own.name):
+            return f"; {value!r} is a string; write {type(own).__name__}.{own.name}"
+    return f"{_exists_from(value, sorts)}; valid: {one_line(', '.join(map(show, known)), 60)}"
 
 
-def _exists_from(value: Value, sorts: Iterable[Sort]) -> str:
+def _exists_from(value: Value, sorts: Sequence[Sort]) -> str:
     """Return the size from which a sort of numbered labels has this one, in words; empty if none will."""
     for sort in sorts:
         last, number = sort.values[-1], str(len(sort))
@@ -281,9 +274,8 @@ class Subsets:
         must_be_plain_words(self.of, f"subsets({self.of.name})")
 
 
-def subsets(of: Sort) -> Subsets:
-    """Return the type of the subsets of a sort: of a state variable, an argument, or a quantifier."""
-    return Subsets(of)
+subsets = Subsets
+"""The name by which authors write the type: of a state variable, an argument, or a quantifier."""
 
 
 def braced(values: Iterable[Value]) -> str:

@@ -15,8 +15,8 @@ from fencepost.encoding.errors import ModelError, refusal
 from fencepost.encoding.language.author_errors import count_combinations, must_be_line
 from fencepost.encoding.language.bounded_sequences import Sequences, SequenceVariable
 from fencepost.encoding.language.channels import Channel
+from fencepost.encoding.language.declarations import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.guarded_modules import runs_guarded
-from fencepost.encoding.language.initial_values import Initial, InitialAt, OneOf, taken_once
 from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.record_values import InitialRecord, RecordFamily, Records, RecordVariable
 from fencepost.encoding.language.refused_operators import RefusesPython

@@ -26,12 +26,11 @@ from fencepost.encoding.language.definedness import total
 from fencepost.encoding.language.fairness import changes
 from fencepost.encoding.language.fold import Folding, is_true
 from fencepost.encoding.language.origins import elsewhere, makings_noted
-from fencepost.encoding.language.patterns import families_read, is_within
+from fencepost.encoding.language.patterns import families_read, is_within, key, replaced
 from fencepost.encoding.language.quantifiers import bind
 from fencepost.encoding.language.sets import is_one_of
 from fencepost.encoding.language.sorts import BOOL
 from fencepost.encoding.language.state import Broken, StateSpace, extended, primed
-from fencepost.encoding.language.structure import key, replaced
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import (
     FALSE,

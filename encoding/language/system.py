@@ -33,7 +33,7 @@ from fencepost.encoding.language.fairness import Fair, fair_sets, must_be_fair
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value, explain_outside, show
 from fencepost.encoding.language.state import StateSpace, Variable
-from fencepost.encoding.language.terms import Term, all_of
+from fencepost.encoding.language.terms import FALSE, Term, all_of
 from fencepost.encoding.language.traces import Trace
 
 _P = ParamSpec("_P")
@@ -87,17 +87,19 @@ class Liveness(Property):
     """A condition that must come about whenever its `witness` was met: what the witness leads to.
 
     `holds` is the condition that must come about in the end. It is owed from a state in which the witness is
-    true, or, if `at_first`, from the initial state only. `language.liveness` has the functions to write it.
+    true, or, if `at_first`, from the initial state only. With `for_ever` it must be true in all states from
+    some state on, and a loop owes it in which it is false. `language.liveness` has the functions to write it.
     """
 
     at_first: bool = False
+    for_ever: bool = False
     excused: tuple[str, ...] = ()
     """The caps of the model that `holds` excuses: nothing is owed where one of them stops an action."""
 
     @property
-    def owed(self) -> Term:
-        """The condition under which a state owes `holds` by itself."""
-        return self.witness & ~self.holds
+    def met(self) -> Term:
+        """The condition after which nothing is owed until the witness is met again."""
+        return FALSE if self.for_ever else self.holds
 
 
 @dataclass(frozen=True)
@@ -352,7 +354,7 @@ def choose(
     for name in names:
         if name in live and not with_liveness:
             valid = ", ".join(known) or "none, this protocol has no others"
-            raise BadInput(f"{name}: is about liveness, and only check and export take it; valid: {valid}")
+            raise BadInput(f"{name}: is about liveness, and this command takes none; valid: {valid}")
         if name not in known:
             raise unknown_name(name, "property", known, listing)
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())

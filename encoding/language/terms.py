@@ -29,6 +29,9 @@ class Term(Written, RefusesPython):
 
     type: str
 
+    parts: ClassVar[tuple[str, ...]]
+    """The fields that have the terms directly below: one term each, or several in the only field."""
+
     @cached_property
     def free(self) -> tuple[Parameter, ...]:
         """The parameters in the term that nothing in it binds."""
@@ -113,6 +116,8 @@ class Term(Written, RefusesPython):
 class Leaf(Term):
     """A term without terms below it."""
 
+    parts: ClassVar = ()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Leaf):
@@ -148,6 +153,7 @@ class Read(Term):
 
     family: Family
     index: tuple[Term, ...]
+    parts: ClassVar = ("index",)
 
     def set(self, value: TermLike, when: TermLike = True) -> Update:
         """Return the update that sets the variable to `value` if `when` holds before the action.
@@ -164,6 +170,7 @@ class Not(Term):
     """A negation."""
 
     operand: Term
+    parts: ClassVar = ("operand",)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,6 +178,7 @@ class Joined(Term):
     """A conjunction or a disjunction."""
 
     operands: tuple[Term, ...]
+    parts: ClassVar = ("operands",)
 
 
 class AllOf(Joined):
@@ -187,6 +195,7 @@ class Pair(Term):
 
     left: Term
     right: Term
+    parts: ClassVar = ("left", "right")
 
 
 class Equal(Pair):
@@ -211,13 +220,15 @@ class If(Term):
     condition: Term
     then: Term
     otherwise: Term
-
+    parts: ClassVar = ("condition", "then", "otherwise")
     otherwise_counts: ClassVar[bool] = True
     """Whether a reading may take `otherwise` for the value."""
 
 
 class Binder(Term):
     """A term over all values of a parameter, which it binds."""
+
+    parts: ClassVar = ("body",)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,6 +256,7 @@ class In(Term):
     member: Term
     chosen: Term
     sort: SubsetSort
+    parts: ClassVar = ("member", "chosen")
 
 
 @dataclass(frozen=True)
@@ -355,20 +367,5 @@ def node(term: Term) -> Node:
 
 def children(term: Term) -> tuple[Term, ...]:
     """Return the terms directly below a term."""
-    match node(term):
-        case Constant() | Parameter():
-            return ()
-        case Read(index=index):
-            return index
-        case Not(operand=operand):
-            return (operand,)
-        case AllOf(operands=operands) | AnyOf(operands=operands):
-            return operands
-        case Equal(left=left, right=right) | Less(left=left, right=right) | Plus(left=left, right=right):
-            return (left, right)
-        case If(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case Quantified(body=body) | AtLeast(body=body):
-            return (body,)
-        case In(member=member, chosen=chosen):
-            return (member, chosen)
+    found = tuple(getattr(term, name) for name in node(term).parts)
+    return found[0] if isinstance(term, Read | Joined) else found

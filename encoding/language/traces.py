@@ -263,7 +263,7 @@ def _sending_to_json(message: Sending) -> dict[str, object]:
     }
 
 
-def plain(value: Value) -> Json:
+def plain(value: object) -> Json:
     """Return a value for JSON: Booleans and integers as they are, other values as their labels."""
     return value if isinstance(value, bool | int) else show(value)
 

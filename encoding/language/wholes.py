@@ -80,5 +80,16 @@ class Whole(NeedsIndex, Composite[Part]):
         """Return the value that `text` wrote, as a frozenset, a tuple or a dict."""
 
     @abstractmethod
+    def field(self, value: Any, number: int, index: tuple[Value, ...]) -> Any:
+        """Return the part of a value that the family of a number has at an index."""
+
     def part(self, text: str, family: Part, index: tuple[Value, ...]) -> Value:
         """Return the value of a part of the whole that `text` wrote."""
+        found: Value = self.field(self.plain(text), self.families.index(family), index)
+        return found
+
+    def initial(self, first: Callable[..., Any] | None, number: int) -> Callable[..., Any] | None:
+        """Return `initial=` of the family of a number, of the value at first as a function of the index."""
+        if first is None:
+            return None
+        return lambda *index: self.field(first(*self.index(index)), number, index)

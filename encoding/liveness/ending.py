@@ -9,7 +9,7 @@ from fencepost.encoding.induction.tidy_terms import with_value
 from fencepost.encoding.induction.value_changes import ValueChanges
 from fencepost.encoding.language.actions import GroundAction, Schema
 from fencepost.encoding.language.fold import Folding, is_false, is_true
-from fencepost.encoding.language.structure import replaced
+from fencepost.encoding.language.patterns import replaced
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant, Family, Read, Term, Update, lift
 

@@ -7,12 +7,15 @@ in it or enabled nowhere in it. An execution may stand still, so one state alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.system import Liveness, System
 from fencepost.encoding.liveness.state_graph import StateGraph
+
+_Node = TypeVar("_Node")
 
 WORK = 1_000_000
 """The states of the search for a shortest lasso, after which the shortest one found is taken."""
@@ -42,7 +45,7 @@ class Owing:
 
 def owing(graph: StateGraph, prop: Liveness, predicate: Callable[..., Callable[[State], bool]]) -> Owing:
     """Return the nodes that owe the property after some execution."""
-    is_owed, is_met = predicate(prop.owed), predicate(prop.holds)
+    is_owed, is_met = predicate(prop.witness & ~prop.met), predicate(prop.met)
     first = [number for number, parent in enumerate(graph.parents) if number == parent]
     sources = [n for n in (first if prop.at_first else range(len(graph.nodes))) if is_owed(graph.nodes[n])]
     by_steps: dict[int, list[tuple[int, int | None]]] = {}
@@ -64,13 +67,20 @@ def owing(graph: StateGraph, prop: Liveness, predicate: Callable[..., Callable[[
 class FairLasso:
     """The search for a fair lasso among nodes that owe a property."""
 
-    def __init__(self, graph: StateGraph, system: System, owed: Owing) -> None:
-        """Prepare the search."""
-        self._graph, self._owed = graph, owed
+    def __init__(
+        self, graph: StateGraph, system: System, owed: Owing, held: Callable[[State], bool] | None = None
+    ) -> None:
+        """Prepare the search. `held` must be false in a loop if it is given, as a set that is never taken."""
+        self._graph, self._owed, self._enabled = graph, owed, graph.enabled
         bits = range(len(system.fairness))
         self._strong = sum(1 << bit for bit in bits if system.fairness[bit].is_strong)
         self._all = (1 << len(bits)) - 1
         self._left = WORK
+        if held is not None:
+            own = 1 << len(bits)
+            self._all |= own
+            pairs = zip(graph.enabled, graph.nodes, strict=True)
+            self._enabled = [enabled | own * held(node) for enabled, node in pairs]
 
     def find(self) -> Path | None:
         """Return a fair lasso, a shortest one if that is not too much work; None if there is none."""
@@ -92,12 +102,10 @@ class FairLasso:
 
     def _prefix(self, number: int) -> tuple[int, ...]:
         """Return the nodes of a shortest way to a node that owes the property there."""
-        way, here = [number], number
-        while (before := self._owed.before[here]) is not None:
-            way.append(here := before)
-        while self._graph.parents[here] != here:
-            way.append(here := self._graph.parents[here])
-        return tuple(reversed(way))
+        way = _way(self._owed.before, number)
+        while self._graph.parents[way[0]] != way[0]:
+            way.insert(0, self._graph.parents[way[0]])
+        return tuple(way)
 
     def _components(self, nodes: Collection[int]) -> Iterator[frozenset[int]]:
         """Yield the largest fair components among these nodes."""
@@ -111,14 +119,14 @@ class FairLasso:
                 if not unfair:
                     yield part
                 else:
-                    waiting.append(frozenset(n for n in part if not self._graph.enabled[n] & unfair))
+                    waiting.append(frozenset(n for n in part if not self._enabled[n] & unfair))
 
     def _fair_in(self, part: frozenset[int]) -> tuple[int, int, int]:
         """Return the fair sets that are taken in a part, those enabled in all, and in some of its nodes."""
         taken, always, sometimes = 0, self._all, 0
         for number in part:
-            always &= self._graph.enabled[number]
-            sometimes |= self._graph.enabled[number]
+            always &= self._enabled[number]
+            sometimes |= self._enabled[number]
             for target, (_, own) in self._graph.steps[number].items():
                 if target in part:
                     taken |= own
@@ -129,7 +137,7 @@ class FairLasso:
 
         A state of the search has a node, the fair sets that are satisfied, and the strong ones met enabled.
         """
-        enabled = self._graph.enabled
+        enabled = self._enabled
         first = start, self._all & ~enabled[start] & ~self._strong, enabled[start] & self._strong
         before: dict[tuple[int, int, int], tuple[int, int, int] | None] = {first: None}
         level, steps = [first], 0
@@ -137,7 +145,7 @@ class FairLasso:
             for state in level:
                 number, satisfied, met = state
                 if number == start and (satisfied | (self._strong & ~met)) == self._all:
-                    return _way(before, state)
+                    return tuple(n for n, _, _ in _way(before, state)[1:])
             if steps == most:
                 return None
             following = []
@@ -159,7 +167,7 @@ class FairLasso:
         loop: list[int] = []
         here = start
         for bit in (1 << i for i in range(self._all.bit_length())):
-            node = next((n for n in part if not self._graph.enabled[n] & bit), None)
+            node = next((n for n in part if not self._enabled[n] & bit), None)
             if node is not None and not self._strong & bit:
                 loop += self._walk(here, node, part)
                 here = node
@@ -182,23 +190,15 @@ class FairLasso:
                 if target in part and target not in before:
                     before[target] = number
                     ahead.append(target)
-        way: list[int] = []
-        here: int | None = end
-        while here is not None and here != start:
-            way.append(here)
-            here = before[here]
-        return tuple(reversed(way))
+        return tuple(_way(before, end)[1:])
 
 
-def _way(
-    before: dict[tuple[int, int, int], tuple[int, int, int] | None], state: tuple[int, int, int]
-) -> tuple[int, ...]:
-    """Return the nodes on the way to a state of the search, without the first one."""
-    way = []
-    while (earlier := before[state]) is not None:
-        way.append(state[0])
-        state = earlier
-    return tuple(reversed(way))
+def _way(before: Mapping[_Node, _Node | None], end: _Node) -> list[_Node]:
+    """Return the way to a node by the one before each, from the node that has none."""
+    way = [end]
+    while (earlier := before[way[-1]]) is not None:
+        way.append(earlier)
+    return way[::-1]
 
 
 def strongly_connected(graph: StateGraph, nodes: Collection[int]) -> Iterator[frozenset[int]]:

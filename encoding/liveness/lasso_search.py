@@ -44,7 +44,8 @@ def search_lassos(
         return
     for prop in properties:
         is_met = concrete.predicate(prop.witness)
-        path = FairLasso(graph, system, owing(graph, prop, concrete.predicate)).find()
+        held = concrete.predicate(prop.holds) if prop.for_ever else None
+        path = FairLasso(graph, system, owing(graph, prop, concrete.predicate), held).find()
         if path is not None:
             yield _lasso(concrete, graph, prop, path)
         elif not any(map(is_met, graph.nodes)):

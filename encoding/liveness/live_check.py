@@ -134,12 +134,14 @@ class LivenessCheck:
             stopped = "a bound on steps says nothing about what comes about in the end; leave out --bound"
         came = self._gave_up, self._refuted.get(prop.name), self._excluded.get(prop.name)
         reason = "; ".join(filter(None, [stopped, *came]))
-        return self._made(prop, Verdict.UNDECIDED, Live(LiveBasis.LOOPS, None, self._fair), reason=reason)
+        return self._made(prop, Verdict.UNDECIDED, LiveBasis.LOOPS, reason=reason)
 
-    def _made(self, prop: Liveness, verdict: Verdict, live: Live | None, **others: Any) -> Result:
-        seconds = time.perf_counter() - self._begun
-        excusing = None if live is None else replace(live, excused=prop.excused)
-        return Result(prop.name, verdict, seconds, self._limits.solver, live=excusing, **others)
+    def _made(self, prop: Liveness, verdict: Verdict, by: LiveBasis | None, **others: Any) -> Result:
+        seconds, live = time.perf_counter() - self._begun, by and self._live(prop, by)
+        return Result(prop.name, verdict, seconds, self._limits.solver, live=live, **others)
+
+    def _live(self, prop: Liveness, by: LiveBasis, rounds: int | None = None) -> Live:
+        return Live(by, rounds, self._fair, prop.excused)
 
     def _decide(self) -> None:
         """Decide the properties, or run out of time."""
@@ -188,17 +190,10 @@ class LivenessCheck:
             case UnmetFairness(property=name):
                 self._vacuous(next(p for p in self._properties if p.name == name))
             case Visited():
-                live = Live(LiveBasis.STATES, None, self._fair)
+                by: dict[str, Any] = {"basis": Basis.ENUMERATION, "visited": message, "witness": True}
                 for prop in self._properties:
-                    if prop.name not in self._results:
-                        self._results[prop.name] = self._made(
-                            prop,
-                            Verdict.PROVED,
-                            live,
-                            basis=Basis.ENUMERATION,
-                            visited=message,
-                            witness=True,
-                        )
+                    proved = self._made(prop, Verdict.PROVED, LiveBasis.STATES, **by)
+                    self._results.setdefault(prop.name, proved)
             case Ended():
                 self._gave_up = reason_of(message, "enumeration", self._limits.memory)
 
@@ -216,7 +211,7 @@ class LivenessCheck:
             for _ in range(AHEAD):
                 rounds = own(LiveBasis.ROUNDS, most)
                 result = self._asked(prop, rounds, until, turn, Minimize.NONE)
-                if self._concluded(prop, result, Live(LiveBasis.ROUNDS, most, self._fair)):
+                if self._concluded(prop, result, LiveBasis.ROUNDS, most):
                     return
                 if result.verdict is not Verdict.VIOLATED:
                     break
@@ -239,22 +234,15 @@ class LivenessCheck:
             return True
         if basis is LiveBasis.LOOPS and result.searched > 2:
             self._excluded[prop.name] = f"no loop is closed within {amount(result.searched - 2, 'step')}"
-        return self._concluded(prop, result, None if basis is None else Live(basis, None, self._fair))
+        return self._concluded(prop, result, basis)
 
     def _asked(
         self, prop: Liveness, monitored: Monitored, until: float, turn: float, minimize: Minimize
     ) -> Result:
         """Return the result of a check of a monitored system for some seconds. Raises KeyboardInterrupt."""
         seconds = max(0.1, min(turn, until - time.perf_counter()))
-        limits = replace(
-            self._limits,
-            timeout=seconds,
-            gone=0.0,
-            rounds=None,
-            minimize=minimize,
-            count=1,
-            enumeration_first=False,
-        )
+        own = replace(self._limits, timeout=seconds, gone=0.0, rounds=None, count=1)
+        limits = replace(own, minimize=minimize, enumeration_first=False)
         outcome = decide(monitored, [monitored.claim], limits, self._forward)
         if outcome.interrupted:
             raise KeyboardInterrupt
@@ -265,15 +253,17 @@ class LivenessCheck:
         if not isinstance(event, Underway | Replayed | Open):
             self._listener(event)
 
-    def _concluded(self, prop: Liveness, result: Result, live: Live | None) -> bool:
+    def _concluded(
+        self, prop: Liveness, result: Result, by: LiveBasis | None, rounds: int | None = None
+    ) -> bool:
         """Return whether the result about a monitored system proves the property, or that it is vacuous."""
         if result.verdict is Verdict.VACUOUS and result.unreachable:
             self._vacuous(prop)
             return True
-        if result.verdict is not Verdict.PROVED or live is None:
+        if result.verdict is not Verdict.PROVED or by is None:
             return False
         seconds = time.perf_counter() - self._begun
-        self._results[prop.name] = replace(result, live=replace(live, excused=prop.excused), seconds=seconds)
+        self._results[prop.name] = replace(result, live=self._live(prop, by, rounds), seconds=seconds)
         return True
 
     # Results.
@@ -312,7 +302,7 @@ class LivenessCheck:
         result = self._made(
             prop,
             Verdict.VIOLATED,
-            Live(LiveBasis.LOOPS, None, self._fair),
+            LiveBasis.LOOPS,
             trace=trace,
             steps=len(actions),
             faults=dict(trace.faults),

@@ -20,16 +20,16 @@ There are three of them:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fencepost.encoding.engine.verdicts import LiveBasis
 from fencepost.encoding.language.actions import Action, GroundAction, Schema
 from fencepost.encoding.language.fairness import Fair, changes
 from fencepost.encoding.language.fold import Folding
+from fencepost.encoding.language.patterns import replaced
 from fencepost.encoding.language.sorts import BOOL, Sort, integers
 from fencepost.encoding.language.state import StateSpace
-from fencepost.encoding.language.structure import replaced
 from fencepost.encoding.language.system import Liveness, Property, System
 from fencepost.encoding.language.terms import (
     TRUE,
@@ -49,6 +49,12 @@ SAVE = "the loop begins here"
 
 STANDS = "nothing happens"
 """The step that changes nothing but the variables of the monitor."""
+
+HELD = Fair("false", (), is_strong=False)
+"""The set of no actions that stands for a condition that must be true for ever: enabled while it is true.
+
+A loop is fair to this set only if the condition is false in it.
+"""
 
 END = "this goes on for ever"
 """The step that says that the property is refuted."""
@@ -103,12 +109,13 @@ class Monitor:
     def owed(self) -> Term:
         """The condition that the property is owed in this state."""
         since = self._was_owed if self.prop.at_first else any_of(self._was_owed, self.prop.witness)
-        return all_of(since, ~self.prop.holds)
+        return all_of(since, ~self.prop.met)
 
     @cached_property
     def enabled(self) -> Mapping[Fair, Term]:
-        """For each fair set the condition that one of its actions would change something."""
-        return {fair: any_of([self._guard(action) for action in fair.actions]) for fair in self.of.fairness}
+        """For each fair set the condition that one of its actions would change something, with `HELD`."""
+        own = {fair: any_of([self._guard(action) for action in fair.actions]) for fair in self.of.fairness}
+        return own | ({HELD: self.prop.holds} if self.prop.for_ever else {})
 
     def _guard(self, action: GroundAction) -> Term:
         """Return the condition under which the action happens and changes something."""
@@ -147,18 +154,8 @@ class Monitor:
             self.prop.name, self.prop.meaning, ~known, self.prop.witness, self.prop.witness_meaning
         )
         actions = (*steps, self.own_step(END, all_of(refuted, ~known), [known.set(True)]))
-        return Monitored(
-            System(
-                self.state,
-                actions,
-                (prop,),
-                self.of.caps,
-                self.of.default_rounds,
-                self.of.invariants,
-                beginning=self.of.beginning,
-            ),
-            subject,
-        )
+        own = replace(self.of, state=self.state, actions=actions, properties=(prop,), liveness=())
+        return Monitored(own, subject)
 
 
 def _schema(name: str, guard: Term, updates: Sequence[Update], fault: str | None) -> Schema:
@@ -177,28 +174,24 @@ def monitored(
 
     `rounds` is the largest number of rounds of fairness, and None for the other kinds.
     """
-    if by is LiveBasis.ENDS:
-        return rests(system, subject, prop)
-    if by is LiveBasis.LOOPS:
-        return loops(system, subject, prop, budgets)
-    assert by is LiveBasis.ROUNDS and rounds is not None
-    return within(system, subject, prop, rounds)
+    if rounds is not None:
+        return within(system, subject, prop, rounds)
+    return loops(system, subject, prop, budgets) if by is LiveBasis.LOOPS else rests(system, subject, prop)
 
 
 def rests(system: System, subject: Subject, prop: Liveness) -> Monitored:
     """Return the system in which no state may owe the property without a fair action enabled."""
     monitor = Monitor(system, prop)
     stuck = all_of([monitor.owed, *(~enabled for enabled in monitor.enabled.values())])
-    return monitor.monitored(
-        subject, stuck, (monitor.step(action, TRUE, []) for action in system.ground_actions)
-    )
+    steps = (monitor.step(action, TRUE, []) for action in system.ground_actions)
+    return monitor.monitored(subject, stuck, steps)
 
 
 def within(system: System, subject: Subject, prop: Liveness, most: int) -> Monitored:
     """Return the system in which at most so many rounds of fairness may be completed."""
     monitor = Monitor(system, prop)
     state, owed, enabled = monitor.state, monitor.owed, monitor.enabled
-    marks = {fair: state.add(f"mark {fair.name}") for fair in system.fairness}
+    marks = {fair: state.add(f"mark {fair.name}") for fair in enabled}
     sworn = {fair: state.add(f"sworn {fair.name}") for fair in system.fairness if fair.is_strong}
     rounds = state.add("rounds", integers(0, most + 1))
     kept = all_of([TRUE, *(~oath | ~enabled[fair] for fair, oath in sworn.items())])
@@ -241,7 +234,7 @@ def loops(system: System, subject: Subject, prop: Liveness, budgets: Collection[
         if v.family in written and not v.is_choice
     }
     reads = {v: Read(v.domain.type, v.family, tuple(map(lift, v.index))) for v in copies}
-    marks = {fair: state.add(f"mark {fair.name}") for fair in system.fairness}
+    marks = {fair: state.add(f"mark {fair.name}") for fair in enabled}
     met = {fair: state.add(f"met {fair.name}") for fair in system.fairness if fair.is_strong}
 
     def updates(taken: Collection[Fair]) -> list[Update]:
@@ -269,5 +262,5 @@ def loops(system: System, subject: Subject, prop: Liveness, budgets: Collection[
         yield monitor.own_step(SAVE, all_of(owed, ~saved), [saved.set(True), *copied])
 
     same = [reads[v] == copy for v, copy in copies.items()]
-    closed = all_of([saved, owed, *same, *map(is_fair, system.fairness)])
+    closed = all_of([saved, owed, *same, *map(is_fair, enabled)])
     return monitor.monitored(subject, closed, actions())

@@ -1,14 +1,16 @@
-"""The actions of a system by unique names, the conjuncts of guards, and the exchange of one action."""
+"""The actions of a system by unique names, conjuncts of guards, and one action exchanged for another."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.language.actions import Group, Schema
+from fencepost.encoding.language.actions import Action, Group, Schema
+from fencepost.encoding.language.conditional_terms import UNDEFINED
+from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import AllOf, Term
+from fencepost.encoding.language.terms import AllOf, Family, Term
 
 
 def flattened(guard: Term) -> tuple[Term, ...]:
@@ -52,3 +54,25 @@ def _telling(schema: Schema, schemas: Sequence[Schema]) -> list[str]:
             o.parameters[number : number + 1] and o.parameters[number].sort != parameter.sort for o in others
         )
     ]
+
+
+def unread(read: Collection[Family], old: Action, new: Action, systems: Sequence[System]) -> str | None:
+    """Return the words that what is `read` depends on nothing that an action changes; None if it may."""
+    same = {id(update) for update in old.then} & {id(update) for update in new.then}
+    differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
+    families = {u.target.family for u in differing} - {UNDEFINED}
+    found, more = set[Family](), {*read}
+    while more != found:
+        found = more
+        writing = [
+            term
+            for system in systems
+            for schema in system.schemas
+            for u in schema.action.then
+            if u.target.family in found
+            for term in (schema.action.when, *u.target.index, u.value, u.when)
+        ]
+        more = found | families_read(*writing)
+    if families & found:
+        return None
+    return f"no property depends on {', '.join(sorted(f.name for f in families))}"

@@ -106,6 +106,6 @@ def proof_of(results: Sequence[Result]) -> UnchangedProof:
 
     Each proof has all that it rests on, so the claims of all of them are inductive together.
     """
-    inductive = [result for result in results if result.basis is Basis.INDUCTION]
+    inductive = [r for r in results if r.basis is Basis.INDUCTION and r.live is None]
     claims = frozenset(name for r in inductive for name in (r.property, *r.invariants))
     return UnchangedProof(claims, tuple(dict.fromkeys(clause for r in inductive for clause in r.found)))

@@ -189,7 +189,7 @@ class MutantStates:
         holds = {name: concrete.predicate(claims[name].holds) for name in clean}
         self.unreached = {name: concrete.predicate(claims[name].witness) for name in exercised}
         self.parents = dict.fromkeys(Beginnings(concrete).states())
-        waiting = list(self.parents)
+        waiting, decided = list(self.parents), False
         for state in waiting:
             for name in [name for name in holds if not holds[name](state)]:
                 path, beginning = self._way(state)
@@ -198,8 +198,9 @@ class MutantStates:
                 del holds[name]
             for name in [name for name, reached in self.unreached.items() if reached(state)]:
                 del self.unreached[name]
-            if not holds or len(self.parents) >= most:
-                self.is_over = not holds
+            decided = bool(clean) and not holds
+            if decided or len(self.parents) >= most:
+                self.is_over = decided
                 return
             for number, after in self._after(state):
                 if after not in self.parents:

@@ -1,8 +1,9 @@
 """Mutants: a system with one change of the author's text.
 
-A change is of one conjunct, update, `when=`, comparison, constant, quantifier or field of a message. All
-that one expression of the author makes, in a loop too, is changed together. Inner expressions are changed
-only if origins were recorded (`language/origins.py`), because only these say which terms the author wrote.
+A change is of one conjunct, update, `when=`, comparison, constant, quantifier or field of a message, or of
+`fair=` if the system has properties of liveness. All that one expression of the author makes, in a loop too,
+is changed together. Inner expressions are changed only if origins were recorded (`language/origins.py`),
+because only these say which terms the author wrote.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fencepost.encoding.language.actions import Action, Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
-from fencepost.encoding.language.patterns import rebuilt, same, subterms
+from fencepost.encoding.language.patterns import mapped, same, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.step_properties import judged
 from fencepost.encoding.language.system import System
@@ -34,12 +35,11 @@ from fencepost.encoding.language.terms import (
     Term,
     Update,
     all_of,
-    children,
     lift,
 )
 from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
 
-PARTS = ("conjunct", "update", "when", "comparison", "constant", "quantifier", "field")
+PARTS = ("conjunct", "update", "when", "comparison", "constant", "quantifier", "field", "fairness")
 _ORDERS = {ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")}
 _OTHER = {"forall": "exists", "exists": "forall"}
 _Item = TypeVar("_Item", Term, Update)
@@ -82,11 +82,31 @@ class _Change:
 def mutants(system: System) -> list[Mutant]:
     """Return all mutants of a system as its author wrote it, in the order of the actions."""
     return [
-        Mutant(name, c.part, c.position, c.of, _text(c.item), c.change, _file(c.item), made)
+        mutant
         for name, schema in named_actions(system).items()
-        for c in _changes(schema.unjudged.action)
-        for made in [judged(system, replace(schema, action=c.action))]
+        for mutant in (
+            *(
+                Mutant(name, c.part, c.position, c.of, _text(c.item), c.change, _file(c.item), made)
+                for c in _changes(schema.unjudged.action)
+                for made in [judged(system, replace(schema, action=c.action))]
+            ),
+            *(_less_fair(name, schema) if system.liveness else ()),
+        )
     ]
+
+
+def _less_fair(name: str, schema: Schema) -> Iterator[Mutant]:
+    """Yield the mutant whose action is weakly fair in place of strongly, or not fair in place of weakly.
+
+    All actions of a group have the same strength, so an action of a group is taken out of it.
+    """
+    if schema.fair is None:
+        return
+    is_strong = schema.fair.startswith("strong") and " of " not in schema.fair
+    less = schema.fair.replace("strong", "weak", 1) if is_strong else None
+    change = "strong becomes weak" if is_strong else "left out"
+    made = replace(schema, fair=less)
+    yield Mutant(name, "fairness", 1, 1, f'fair="{schema.fair}"', change, "", made)
 
 
 def changed(system: System, mutant: Mutant) -> System:
@@ -295,11 +315,7 @@ def _rewritten(action: Action, change: _Rewriting) -> Action:
     def term_of(term: Term) -> Term:
         if term not in known:
             new = change(term)
-            if new is term:
-                before = children(term)
-                after = tuple(map(term_of, before))
-                new = term if all(map(is_, before, after)) else rebuilt(term, after)
-            known[term] = new
+            known[term] = mapped(term, term_of) if new is term else new
         return known[term]
 
     def update(u: Update) -> Update:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from fencepost.encoding.check import check
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.parameters import assign
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import Liveness
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation.weakening import SIMULATIONS
 
 
@@ -30,10 +31,11 @@ def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | 
             other = Instance(instance.protocol, chosen, instance.release)
             if chosen == instance.parameters:
                 continue
-            asked = other.properties(*names)
-            if simulate(other.system, other.subject, asked, SIMULATIONS, seed=1, first=True).traces:
+            asked = other.claims(*names)
+            plain = [prop for prop in asked if not isinstance(prop, Liveness)]
+            if simulate(other.system, other.subject, plain, SIMULATIONS, seed=1, first=True).traces:
                 continue
-            outcome = check(other, asked, replace(limits, gone=0.0, timeout=min(rest, 10.0)))
+            outcome = check_all(other, asked, replace(limits, gone=0.0, timeout=min(rest, 10.0)))
             if all(result.verdict is Verdict.PROVED for result in outcome.results):
                 return f"{name}={value}"
     return None

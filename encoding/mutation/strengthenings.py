@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.language.actions import Schema
-from fencepost.encoding.language.patterns import families_read, rebuilt, same, subterms
+from fencepost.encoding.language.patterns import families_read, key, rebuilt, replaced, same, subterms
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Broken
-from fencepost.encoding.language.structure import key, replaced
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     Constant,

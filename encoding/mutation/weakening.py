@@ -2,9 +2,10 @@
 
 A mutant is noticed if a property is violated that holds without the change, if a witness is out of reach, or
 if the changed system is badly defined. It is equivalent if it reaches the same states. Nothing is noticed
-then, because properties are about states. The cheap questions are asked of all mutants first: its states, if
+then, unless one of liveness does. The cheap questions are asked of all mutants first: its states, if
 the unchanged system has few; random simulations; the invariants of the unchanged system. The engines of
 `check` then share the time that is left; they are given the clauses of a proof of the unchanged system.
+Properties of liveness are asked last, of mutants that no other property notices.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from fencepost.encoding.check import check
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
@@ -28,15 +28,15 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
-from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.language.system import Liveness, Property, System
+from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.mutation.changed_systems import named_actions
+from fencepost.encoding.liveness.live_check import check_all
+from fencepost.encoding.mutation.changed_systems import named_actions, unread
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
 from fencepost.encoding.mutation.mutant_states import (
@@ -72,13 +72,24 @@ class Unchanged:
 
     @property
     def clean(self) -> list[Property]:
-        """The properties that no execution violates within the limits. Only these can notice a mutant."""
-        found = {p.name: p for p in self.instance.system.properties}
-        return [found[r.property] for r in self.results if _is_clean(r)]
+        """The properties about states that no execution violates within the limits.
+
+        Only these, and those of liveness that hold (`live`), can notice a mutant.
+        """
+        return self._clean(self.instance.system.properties)
+
+    @property
+    def live(self) -> list[Property]:
+        """The properties of liveness that no fair execution violates."""
+        return self._clean(self.instance.system.liveness)
+
+    def _clean(self, properties: Sequence[Property]) -> list[Property]:
+        found = {p.name: p for p in properties}
+        return [found[r.property] for r in self.results if r.property in found and _is_clean(r)]
 
     @property
     def exercised(self) -> list[str]:
-        """The names of the clean properties whose witness is reached."""
+        """The names of the clean properties about states whose witness is reached."""
         clean = {prop.name for prop in self.clean}
         return [r.property for r in self.results if r.property in clean and r.witness]
 
@@ -95,7 +106,12 @@ class Unchanged:
     @cached_property
     def read(self) -> frozenset[Family]:
         """The state variables that the clean properties and their witnesses read."""
-        return families_read(*(term for p in self.clean for term in (p.holds, p.witness)))
+        return families_read(*(t for p in (*self.clean, *self.live) for t in (p.holds, p.witness)))
+
+    def unread(self, mutant: Mutant, system: System) -> str | None:
+        """Return the words that no property depends on what the mutant changes, None if one may."""
+        old, new = self.actions[mutant.action].action, mutant.schema.action
+        return unread(self.read, old, new, (self.instance.system, system))
 
 
 def _is_clean(result: Result) -> bool:
@@ -105,12 +121,8 @@ def _is_clean(result: Result) -> bool:
 
 
 def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits) -> Unchanged:
-    """Check the instance without a change, visit its states, and prove it. Raises KeyboardInterrupt.
-
-    Liveness is not asked about: one state does not violate it.
-    """
-    asked = [prop for prop in properties if not isinstance(prop, Liveness)]
-    outcome = check(instance, asked, limits)
+    """Check the instance without a change, visit its states, and prove it. Raises KeyboardInterrupt."""
+    outcome = check_all(instance, properties, limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
@@ -139,26 +151,35 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
     workers = [Worker("mutants", _cheap, known, share, gib=limits.memory) for share in shares]
     for number, fields in _messages(workers, limits):
         found = MutantFinding(**fields, mutant=listed[number])
-        if found.outcome is MutantOutcome.UNDECIDED:
+        if found.outcome is MutantOutcome.UNDECIDED or (known.live and _may_matter_in_the_end(found)):
             left[found.mutant] = found
         else:
             del left[found.mutant]
             yield found
     if left and known.clean and known.proof is None:
         half = replace(limits, gone=0.0, timeout=max(until - time.perf_counter(), 0.0) / 2)
-        outcome = check(known.instance, known.clean, replace(half, engines=("induction", "ic3")))
+        outcome = check_all(known.instance, known.clean, replace(half, engines=("induction", "ic3")))
         if outcome.interrupted:
             raise KeyboardInterrupt
         known = replace(known, proof=proof_of(outcome.results))
     for number, (mutant, cheap) in enumerate(left.items()):
+        found, over = cheap, _undecided(mutant, time_out(limits.timeout))
         rest = (until - time.perf_counter()) / (len(left) - number)
-        found = _undecided(mutant, time_out(limits.timeout)) if known.clean else cheap
-        if rest > 0 and known.clean:
-            found = _checked(known, mutant, replace(limits, gone=0.0, timeout=rest))
+        own = replace(limits, gone=0.0, timeout=rest / 2 if known.live else rest)
+        if cheap.outcome is MutantOutcome.UNDECIDED and known.clean:
+            found = _checked(known, mutant, known.clean, own) if rest > 0 else over
         if found.outcome is MutantOutcome.UNNOTICED and cheap.why is not None:
             reason = cheap.reason if cheap.why is Why.UNREAD else found.reason
             found = replace(found, why=cheap.why, shown=cheap.shown, reason=reason)
+        if known.live and found.outcome is not MutantOutcome.NOTICED:
+            lives = _checked(known, mutant, known.live, own) if rest > 0 else over
+            found = found if lives.outcome is MutantOutcome.UNNOTICED else lives
         yield found
+
+
+def _may_matter_in_the_end(found: MutantFinding) -> bool:
+    """Return whether a property of liveness may notice the mutant."""
+    return found.outcome is not MutantOutcome.NOTICED and found.why is not Why.IDLE
 
 
 def _messages(workers: Sequence[Worker], limits: Limits) -> Iterator[Any]:
@@ -185,10 +206,13 @@ def _cheap(known: Unchanged, items: Sequence[tuple[int, Mutant]]) -> Iterator[tu
 
 def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
     """Return the finding about one mutant from the cheap questions."""
+    if mutant.part == "fairness":
+        reason = "it reaches the same states"
+        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.PROGRESS)
     if is_idle(known.folding, known.actions[mutant.action], mutant):
         reason = "it has no effect, as the constants of this instance show"
         return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
-    if not known.clean:
+    if not (known.clean or known.live):
         return _undecided(mutant, "no property is known to hold without the change")
     try:
         system, shares = changed_system(known, mutant), keeps_constants(known.folding, mutant)
@@ -242,40 +266,16 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
         found = MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=f"it reaches the same {number}")
         return replace(found, why=Why.IDLE if states.changed.other is None else Why.PROGRESS)
     found = _unnoticed(mutant, f"no property is violated in its {number}")
-    if (unread := _unread(known, mutant, system)) is not None:
+    if (unread := known.unread(mutant, system)) is not None:
         return replace(found, why=Why.UNREAD, reason=unread)
     if states.new is None:
-        reason = f"it reaches {len(after)} of {len(before)} states and no other: only liveness would notice"
-        return replace(found, why=Why.PROGRESS, reason=reason)
+        reason = f"it reaches {len(after)} of {len(before)} states and no other"
+        told = "" if known.live else ": only liveness would notice"
+        return replace(found, why=Why.PROGRESS, reason=reason + told)
     places = [v.place for v in system.variables if v.family in known.read]
     one, two = ({tuple(s[p] for p in places) for s in states} for states in (before, after))
     why = Why.SAME_READ if two <= one else Why.DIFFERS
     return replace(found, why=why, shown=states.new.lines(system))
-
-
-def _unread(known: Unchanged, mutant: Mutant, system: System) -> str | None:
-    """Return the words that no property depends on what the mutant changes, None if one may."""
-    old, new = known.actions[mutant.action].action, mutant.schema.action
-    same = {id(update) for update in old.then} & {id(update) for update in new.then}
-    differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
-    families = {u.target.family for u in differing} - {UNDEFINED}
-    read = known.read
-    while True:
-        writing = [
-            term
-            for one in (known.instance.system, system)
-            for schema in one.schemas
-            for u in schema.action.then
-            if u.target.family in read
-            for term in (schema.action.when, *u.target.index, u.value, u.when)
-        ]
-        more = read | families_read(*writing)
-        if more == read:
-            break
-        read = more
-    if families & read:
-        return None
-    return f"no property depends on {', '.join(sorted(f.name for f in families))}"
 
 
 def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
@@ -319,7 +319,7 @@ def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
 
 def _explained(known: Unchanged, mutant: Mutant, system: System, other: Difference | None) -> dict[str, Any]:
     """Return the explanation if the mutant lives, as fields of its finding."""
-    if (unread := _unread(known, mutant, system)) is not None:
+    if (unread := known.unread(mutant, system)) is not None:
         return {"why": Why.UNREAD, "reason": unread}
     if other is None:
         return {}
@@ -338,15 +338,15 @@ class ChangedInstance:
     subject: Subject
 
 
-def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
-    """Return the finding of a check of the changed system. Raises KeyboardInterrupt."""
+def _checked(known: Unchanged, mutant: Mutant, clean: Sequence[Property], limits: Limits) -> MutantFinding:
+    """Return the finding of a check of clean properties of the changed system. Raises KeyboardInterrupt."""
     one = replace(limits, minimize=Minimize.NONE, one_is_enough=True, enumeration_first=True)
-    names = [prop.name for prop in known.clean]
+    names = [prop.name for prop in clean]
     try:
         system = changed_system(known, mutant)
-        properties = [prop for prop in system.properties if prop.name in names]
+        properties = [prop for prop in (*system.properties, *system.liveness) if prop.name in names]
         kept = None if known.proof is None else Kept(known.proof.clauses, {})
-        outcome = check(ChangedInstance(system, known.instance.subject), properties, one, kept=kept)
+        outcome = check_all(ChangedInstance(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
         return _refused(mutant, error)
     if outcome.interrupted:
@@ -354,7 +354,8 @@ def _checked(known: Unchanged, mutant: Mutant, limits: Limits) -> MutantFinding:
     violated = {r.property: r.steps or 0 for r in outcome.results if r.verdict is Verdict.VIOLATED}
     unbounded = system.default_rounds is None and one.rounds is None and one.bound is None
     vacuous = [r for r in outcome.results if r.verdict is Verdict.VACUOUS and (r.complete or unbounded)]
-    unreached = [r.property for r in vacuous if r.property in known.exercised]
+    reached = {r.property for r in known.results if r.witness}
+    unreached = [r.property for r in vacuous if r.property in reached]
     if violated or unreached:
         return _noticed(mutant, violated, unreached)
     for result in outcome.results:

@@ -1,6 +1,7 @@
 """A lock server: a client connects to a server if no other client is connected.
 
-Source: aman-goel/ivybench, i4/ivy/lock_server.ivy. Nothing departs. Default sizes: 3 clients, 2 servers.
+Source: aman-goel/ivybench, i4/ivy/lock_server.ivy. It has no fairness and no liveness; ours are our own.
+Default sizes: 3 clients, 2 servers.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from fencepost.encoding.language import (
     Protocol,
     StateSpace,
     System,
+    always_eventually,
     at_least,
     each,
+    exists,
     exists_over,
     family,
     forall,
@@ -66,8 +69,17 @@ def build(p: Parameters) -> System:
         witness=exists_over((s.client, s.server), lambda c, r: s.link[c, r]),
         witness_meaning="a client is connected",
     )
+    served = always_eventually(
+        "client-served",
+        "client c1 is connected again and again",
+        exists(s.server, lambda r: s.link["c1", r]),
+    )
     pairs = s.client, s.server
-    return System(s, (each(connect, s, *pairs), each(disconnect, s, *pairs)), (unique,))
+    actions = (
+        each(connect, s, *pairs, fair="strong, any by client"),
+        each(disconnect, s, *pairs, fair="weak"),
+    )
+    return System(s, actions, (unique, served))
 
 
 PROTOCOL = Protocol(

@@ -1,6 +1,7 @@
 """A decentralized lock: the node that has the lock sends it to another one.
 
-Source: aman-goel/ivybench, ex/ivy/simple-decentralized-lock.ivy. Nothing departs. Default size: 4 nodes.
+Source: aman-goel/ivybench, ex/ivy/simple-decentralized-lock.ivy. The fairness and the liveness
+are our own. Default size: 4 nodes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fencepost.encoding.language import (
     Protocol,
     StateSpace,
     System,
+    always_eventually,
     at_least,
     each,
     exists,
@@ -67,8 +69,10 @@ def build(p: Parameters) -> System:
         witness=exists(s.node, lambda n: (n != "n1") & s.locked[n]),
         witness_meaning="the lock has moved",
     )
+    reached = always_eventually("lock-arrives", "node n2 has the lock again and again", s.locked["n2"])
     pairs = s.node, s.node
-    return System(s, (each(send, s, *pairs), each(receive, s, *pairs)), (exclusive,))
+    actions = each(send, s, *pairs, fair="strong"), each(receive, s, *pairs, fair="weak")
+    return System(s, actions, (exclusive, reached))
 
 
 PROTOCOL = Protocol(

@@ -1,7 +1,7 @@
 """A ticket lock: a thread takes a number, and enters when it is served.
 
-Source: aman-goel/ivybench, mypyv/ivy/ticket.ivy. Nothing departs; a thread has one place instead of three
-Booleans. Default sizes: 3 threads, 5 tickets.
+Source: aman-goel/ivybench, mypyv/ivy/ticket.ivy. A thread has one place instead of three Booleans. The source
+has no fairness and no liveness; ours are our own. Default sizes: 3 threads, 5 tickets.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fencepost.encoding.language import (
     family,
     integers,
     labels,
+    leads_to,
     members,
     parameter,
     switch,
@@ -92,7 +93,18 @@ def build(p: Parameters) -> System:
         witness=exists(s.thread, lambda t: s.place[t] == Place.INSIDE) & (s.served > 0),
         witness_meaning="a second thread is inside",
     )
-    return System(s, tuple(each(handler, s, s.thread) for handler in (take, enter, leave)), (mutex,))
+    enters = leads_to(
+        "enters",
+        "thread t1 enters once it has taken a number",
+        s.place["t1"] == Place.WAITING,
+        s.place["t1"] == Place.INSIDE,
+    )
+    actions = (
+        each(take, s, s.thread),
+        each(enter, s, s.thread, fair="weak"),
+        each(leave, s, s.thread, fair="weak"),
+    )
+    return System(s, actions, (mutex, enters))
 
 
 PROTOCOL = Protocol(

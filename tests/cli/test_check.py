@@ -275,7 +275,7 @@ def test_a_bound_below_the_longest_execution_is_no_proof(capsys: pytest.CaptureF
         0,
         True,
     )
-    assert said(capsys, *FIXED, "--bound", "22", "--require-proof")[0] == 3
+    assert said(capsys, *FIXED, "--bound", "22", "--expect", "proved")[0] == 1
 
 
 def test_a_bound_beyond_the_longest_execution_is_a_proof(capsys: pytest.CaptureFixture[str]) -> None:
@@ -290,15 +290,15 @@ def test_a_limit_on_rounds_holds_and_says_that_it_is_no_proof(capsys: pytest.Cap
     asked = (*FIXED, "--engine", "rounds", "--bound")
     code, out, _ = said(capsys, *asked, "rounds=3")
     assert (code, "no-divergence: holds up to 3 rounds (not a proof" in out) == (0, True)
-    assert said(capsys, *asked, "rounds=3", "--require-proof")[0] == 3
-    assert said(capsys, *asked, "rounds=9", "--require-proof")[0] == 0
+    assert said(capsys, *asked, "rounds=3", "--expect", "proved")[0] == 1
+    assert said(capsys, *asked, "rounds=9", "--expect", "proved")[0] == 0
 
 
 @pytest.mark.parametrize("limit", [("--bound", "rounds=1"), ("--budget", "lost=0"), ("--jobs", "1")])
 def test_a_proof_over_one_action_stands_whatever_the_limits(
     capsys: pytest.CaptureFixture[str], limit: tuple[str, str]
 ) -> None:
-    code, out, _ = said(capsys, *FIXED, *limit, "--require-proof")
+    code, out, _ = said(capsys, *FIXED, *limit, "--expect", "proved")
     proved = "no-divergence: proved: by induction over one action with "
     assert (code, proved in out) == (0, True)
 

@@ -48,7 +48,7 @@ def test_each_shell_is_told_how_to_complete(shell: str, calls: str) -> None:
         (("check", "bookkeeper-4.13", "--set", "recovery_floor", "=", "z"), {"plain,zero"}),
         (("check", "bookkeeper-4.13", "--set", "=", "recovery_floor", "=", "z"), {"plain,zero"}),
         (("check", "bookkeeper", "--release", "4.18"), {"plain,4.18.0"}),
-        (("releases", "4.18"), {"plain,4.18.0"}),
+        (("known", "--release", "4.18"), {"plain,4.18.0"}),
         (("known", "2614-t"), {"plain,2614-tla"}),
         (("check", "nothing.py", "--property", ""), set()),
     ],

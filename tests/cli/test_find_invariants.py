@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.cli.commands.invariants import discovered_text
 from fencepost.cli.main import run
-from fencepost.cli.rendering.found_invariants import discovered_text
 from fencepost.encoding.lifting.report import Discovered
 from support import lost_mail
 from support.refusing import refused

@@ -16,8 +16,10 @@ import pytest
 
 from fencepost.advice.checked import at_sizes
 from fencepost.advice.known import KNOWN, decide
-from fencepost.cli.commands.known import EACH
+from fencepost.cli.commands.known import EACH, KnownRow
 from fencepost.cli.main import run
+from fencepost.cli.rendering.check_documents import RUN
+from fencepost.encoding import keys as k
 from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
@@ -359,3 +361,22 @@ def test_repairs_need_a_bug_and_no_other_view(
     code, out, err = known(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+# The document.
+
+
+@pytest.mark.parametrize("with_bug", [True, False])
+def test_a_row_of_the_document_has_the_values_of_its_run(with_bug: bool) -> None:
+    """Planted: the value of the switch is the name of the bug; the seconds are those of nothing."""
+    result = Result(BUG.property, Verdict.UNDECIDED, seconds=2.5, solver="none", reason="why")
+    row = k.from_record(RUN, KnownRow(Run(BUG, with_bug), result, reached=True))
+    about = ("bug", "sentence", "source", "protocol", "property", "switch")
+    assert [row[key] for key in about] == [
+        *(BUG.name, BUG.wrong, BUG.source, BUG.protocol, BUG.property, BUG.switch)
+    ]
+    assert row["settings"] == dict(BUG.settings)
+    assert (row["value"], row["with_bug"]) == (BUG.broken if with_bug else BUG.mended, with_bug)
+    assert row["expected"]["verdict"] == ("violated" if with_bug else "proved")
+    assert (row["found"]["verdict"], row["found"]["reason"]) == ("undecided", "why")
+    assert (row["as_expected"], row["seconds"]) == (None, 2.5)

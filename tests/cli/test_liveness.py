@@ -68,6 +68,10 @@ VERDICTS = (
     ("paxos", "value-chosen", "ballots=1", "proved: all 73 reachable states"),
     ("paxos", "value-chosen", "", "proved: all 3,921 reachable states"),
     ("corpus/raft", "stable-leader-commits", "entries=1", "proved: all 17,541 reachable states"),
+    ("lock_server", "asker-served", "", "proved: all 80 reachable states"),
+    ("corpus/semaphores", "client-served", "", "proved: all 16 reachable states"),
+    ("corpus/ticket", "enters", "", "proved: all 179 reachable states"),
+    ("corpus/simple_decentralized_lock", "lock-arrives", "", "proved: all 20 reachable states"),
 )
 """Verdicts of the table in docs/liveness.md: file, property, setting, and how the verdict begins."""
 
@@ -110,6 +114,10 @@ PLANTED = (
         'each(commit, s, *of_server, s.index, fair="weak")',
         "each(commit, s, *of_server, s.index)",
     ),
+    ("lock_server", "asker-served", (), 'grant, s, s.node, fair="strong"', 'grant, s, s.node, fair="weak"'),
+    ("corpus/semaphores", "client-served", (), "strong, any by client", "weak, any by client"),
+    ("corpus/ticket", "enters", (), 'each(leave, s, s.thread, fair="weak")', "each(leave, s, s.thread)"),
+    ("corpus/simple_decentralized_lock", "lock-arrives", (), 'fair="strong"', 'fair="weak"'),
 )
 """Fairness that a property of an example needs: the text of the file, and the text without it."""
 
@@ -117,7 +125,7 @@ PLANTED = (
 @pytest.mark.parametrize(
     ("file", "prop", "settings", "text", "without"),
     PLANTED,
-    ids=["replies", "leaving", "promises", "storing", "committing"],
+    ids=["replies", "leaving", "promises", "storing", "committing", "grant", "connect", "leave", "send"],
 )
 def test_each_fairness_of_an_example_is_needed(
     file: str,
@@ -271,11 +279,83 @@ def test_a_bound_decides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "rises: undecided: a bound on steps says nothing about what comes about in the end" in out
 
 
-@pytest.mark.parametrize("command", (("check", "--engine=simulation"), ("weaken",)))
+@pytest.mark.parametrize("command", (("check", "--engine=simulation"), ("invariants",)))
 def test_other_commands_refuse_it(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, *command, BIT, "--property", "value-arrives")
     assert code == 2
-    assert "value-arrives: is about liveness, and only check and export take it; valid: right-value" in err
+    assert "value-arrives: is about liveness, and this command takes none; valid: right-value" in err
+
+
+LAMP = '''
+from dataclasses import dataclass
+
+from fencepost.encoding.language import (
+    BOOL, Action, Protocol, StateSpace, System, each, eventually_always, integers, parameter, variable,
+)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    uses: int = parameter(2, "uses")
+
+
+class Lamp(StateSpace):
+    def __init__(self, p):
+        self.is_on = variable(BOOL)
+        self.is_blown = variable(BOOL)
+
+
+def flip(s):
+    """Switch the lamp."""
+    return Action(when=~s.is_blown, then=[s.is_on.set(~s.is_on)], actor="user")
+
+
+def blow(s):
+    """Blow the fuse."""
+    return Action(when=s.is_on & ~s.is_blown, then=[s.is_on.set(False), s.is_blown.set(True)], actor="fuse")
+
+
+def build(p):
+    s = Lamp(p)
+    return System(s, (each(flip, s, fair="weak"), each(blow, s, fair="weak")), (
+        eventually_always("dark", "the lamp stays dark from some time on", ~s.is_on),
+    ))
+
+
+PROTOCOL = Protocol("lamp", "A lamp.", Parameters(), build)
+'''
+
+LIT = """\
+     the loop begins here
+  1  user flip
+            is_on: no → yes
+  2  user flip
+            is_on: yes → no
+Violated: the lamp stays dark from some time on.
+dark is false after step 1. In a loop steps 1 to 2 are repeated for ever. Fairness: flip is taken in step 1;
+blow is disabled at first.
+False: is_on is yes since step 1.
+"""
+
+
+def test_a_condition_that_must_stay_true_is_false_in_the_loop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted: the values are those of the last state, in which the condition is true."""
+    file = tmp_path / "lamp.py"
+    file.write_text(LAMP)
+    for engines in ((), ("--engine", "ic3", "--engine", "rounds")):
+        code, out, _ = said(capsys, "check", file, *engines, "--traces", tmp_path / "found")
+        assert (code, LIT in out) == (1, True), out
+    assert said(capsys, "export", tmp_path / "found" / "lamp.dark.json", "--protocol", file)[0] == 0
+    file.write_text(LAMP.replace('blow, s, fair="weak"', 'blow, s, fair="strong"'))
+    folder = tmp_path / "certificate"
+    code, out, _ = said(capsys, "check", file, "--engine", "ic3", "--certificates", folder)
+    assert (code, "dark: proved: within " in out or "dark: proved: no loop" in out) == (0, True), out
+    assert said(capsys, "certify", folder, "--protocol", file)[0] == 0
+    forged = file.read_text().replace('fair="strong"', 'fair="weak"')
+    file.write_text(forged)
+    assert said(capsys, "certify", folder, "--protocol", file)[0] != 0
 
 
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -353,7 +353,7 @@ def test_the_summary_counts_the_cells_in_which_the_code_was_driven(
     def running(library: Library, log: Path | None) -> Iterator[Playback]:
         yield read_transcript(Path(NEW)).playback()
 
-    monkeypatch.setattr("fencepost.cli.commands.reproduce_known.running", running)
+    monkeypatch.setattr("fencepost.cli.commands.reproduce.running", running)
     (tmp_path / "bookkeeper-server-4.17.4.jar").touch()
     assert run(["reproduce", "#2614", "4701", "4651", "--bookkeeper", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -377,7 +377,7 @@ def test_a_cell_that_time_does_not_reach_is_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bookkeeper-server-4.17.3.jar").write_bytes(b"")
-    monkeypatch.setattr("fencepost.cli.commands.reproduce_known.elapsed", lambda: 2.0)
+    monkeypatch.setattr("fencepost.cli.commands.reproduce.elapsed", lambda: 2.0)
     assert run(["reproduce", "4701", "--bookkeeper", str(tmp_path), "--timeout", "1"]) == 3
     assert "not reached: time-out after 1 s  NOT RUN" in capsys.readouterr().out
 

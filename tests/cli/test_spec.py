@@ -1,4 +1,4 @@
-"""`fencepost protocols NAME --spec`: the actions of an instance as text, and the page that is kept."""
+"""`fencepost export NAME`: the actions of an instance as text, and the page that is kept."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from fencepost.properties.catalogue import find
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "generated" / "spec-4.18.0.md"
-KEPT = ["bookkeeper", "--spec", "--release", "4.18.0", "--set", "entries=2", "--set", "fragments=3"]
+KEPT = ["bookkeeper", "--release", "4.18.0", "--set", "entries=2", "--set", "fragments=3"]
 EXAMPLES = [ROOT / "examples" / name for name in ("lease_lock.py", "two_phase_commit.py")]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Return the text that `protocols` prints."""
-    assert run(["protocols", *arguments]) == 0
+    """Return the text that `export` prints."""
+    assert run(["export", *arguments]) == 0
     return capsys.readouterr().out
 
 
@@ -47,7 +47,7 @@ def kept() -> System:
 def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """If this fails, the model has changed. Read the difference, then write the page anew.
 
-    fencepost protocols bookkeeper --spec --release 4.18.0 --set entries=2 --set fragments=3
+    fencepost export bookkeeper --release 4.18.0 --set entries=2 --set fragments=3
     """
     assert PAGE.read_text(encoding="utf-8") == printed(capsys, *KEPT)
 
@@ -76,8 +76,8 @@ def test_every_change_of_an_action_shows(file: Path) -> None:
 
 
 def test_the_text_has_all_that_the_document_has(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "".join(printed(capsys, "bookkeeper-4.13", "--spec").split())
-    document = json.loads(printed(capsys, "bookkeeper-4.13", "--spec", "--format", "json"))
+    text = "".join(printed(capsys, "bookkeeper-4.13").split())
+    document = json.loads(printed(capsys, "bookkeeper-4.13", "--format", "json"))
     told = [*_strings(document["actions"]), *_strings(document["definitions"]), *document["impossible"]]
     assert len(told) > 300
     assert not [one for one in told if "".join(one.split()) not in text]
@@ -93,16 +93,15 @@ def _strings(part: Any) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--spec"], "--spec: needs a protocol"),
-        (["bookkeeper", "--release", "4.18.0"], "--release 4.18.0: a description is of the defaults"),
-        (["bookkeeper", "--set", "entries=2"], "--set entries=2: a description is of the defaults"),
-        (["--set", "entries=2"], "--set entries=2: a description is of the defaults"),
+        (["bookkeeper", "--what", "witness"], "--what: not with a specification; leave it out"),
+        (["bookkeeper", "--property", "no-divergence"], "--property: not with a specification"),
+        (["bookkeeper", "--format", "csv"], "--format csv: a protocol has no such form; valid: text, json"),
     ],
 )
 def test_options_without_sense_are_refused_in_one_line(
     arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["protocols", *arguments]) == 2
+    assert run(["export", *arguments]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert told in err

@@ -18,6 +18,7 @@ from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.induction.directed_simulation import simulate
@@ -29,6 +30,8 @@ from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
+from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.changed_systems import flattened, named_actions
 from fencepost.encoding.mutation.kept_proofs import proof_of
@@ -39,6 +42,7 @@ from fencepost.encoding.mutation.proposals import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
 from support.exploration import explore
+from support.fair_systems import drawn, is_violated, system_of
 from support.generated import by_seeds, generate
 from support.processes import begun, supervised
 
@@ -389,14 +393,71 @@ def test_a_mutant_is_a_change_of_what_the_author_wrote(tmp_path: Path) -> None:
         assert first in lines[int(mutant.place.split(":")[1]) - 1], mutant
 
 
-def test_liveness_notices_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its `holds` is false in the first state. Read as a claim about each state, it would notice all."""
+def test_liveness_is_no_claim_about_each_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its `holds` is false in the first state, and no action is fair. It grades nothing."""
     text = WRITTEN.replace("(right,),", '(right, always_eventually("ends", "m", s.done)),').replace(
         "at_least, each", "always_eventually, at_least, each"
     )
     document = weakened(capsys, written(tmp_path, text), code=1)
-    assert list(document["unchanged"]) == ["told-first"]
+    assert document["unchanged"] == {"told-first": "proved", "ends": "violated"}
     assert "ends" not in {n["property"] for m in document["mutants"] for n in m["noticed_by"]}
+
+
+BIT = str(EXAMPLES / "alternating_bit.py")
+
+
+def test_a_property_of_liveness_notices_what_changes_progress_only(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Planted: liveness is not asked, or not of mutants with the same states or with fewer."""
+    safety = by_text(weakened(capsys, BIT, "--property", "right-value", code=1))
+    both = by_text(weakened(capsys, BIT, code=1))
+    lost_ack = ("acknowledge", "s.ack_is_under_way.set(True)", "skipped")
+    assert (safety[lost_ack]["outcome"], safety[lost_ack]["why"]) == ("not noticed", Why.PROGRESS.value)
+    assert both[lost_ack]["noticed_by"] == [{"property": "sender-learns", "verdict": "violated", "steps": 6}]
+    retry, receipt = (
+        ("resend", 'fair="weak"', "left out"),
+        ("receive", 'fair="strong"', "strong becomes weak"),
+    )
+    assert safety[retry]["outcome"] == "equivalent"
+    assert {n["property"] for n in both[retry]["noticed_by"]} == {"value-arrives", "sender-learns"}
+    assert {n["steps"] for n in both[receipt]["noticed_by"]} == {6}
+
+
+def test_a_proof_about_a_monitored_system_is_no_proof_of_the_system() -> None:
+    """Its clauses read variables of the monitor. Planted: results of liveness are taken too."""
+    instance = load(EXAMPLES / "peterson.py").instance()
+    outcome = check_all(instance, instance.claims(), replace(QUICK, engines=("ic3",)))
+    assert {r.property for r in outcome.results if r.basis is Basis.INDUCTION} == {
+        "one-at-a-time",
+        "nobody-starves",
+    }
+    assert proof_of(outcome.results).claims == {"one-at-a-time"}
+
+
+def by_text(document: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    return {(m["action"], m["text"], m["change"]): m for m in document["mutants"]}
+
+
+@by_seeds(3, 12)
+def test_liveness_notices_what_a_search_for_fair_loops_finds(seeds: range) -> None:
+    """Each mutant of a random system whose property holds. Planted: those with equal states are left out."""
+    asked = 0
+    for seed in seeds:
+        system = system_of(drawn(seed))
+        if is_violated(drawn(seed)) != (False, True):
+            continue
+        instance = instance_of(system)
+        known = unchanged(instance, instance.claims(), QUICK)
+        for found in weaken(known, QUICK):
+            if (found.reason or "").startswith("badly defined"):
+                continue
+            after = changed(system, found.mutant)
+            answers = list(search_lassos(after, after.liveness, {}, None))
+            is_noticed = any(isinstance(m, FoundLasso | UnmetFairness) for m in answers)
+            assert (found.outcome is MutantOutcome.NOTICED) is is_noticed, (seed, str(found.mutant))
+            asked += 1
+    assert asked
 
 
 def test_equal_code_of_two_files_has_two_places(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def as_page_says(command: PageCommand, code: int, printed: str) -> Iterator[str]
     for verdict in re.findall(r"\b(?:proved|violated|vacuous|undecided)\b", command.remark):
         if verdict not in printed:
             yield f"nothing is {verdict}"
-    counted = re.sub(r".*; known: .*", "", printed) if "--known-as-expected" in command.text else printed
+    counted = re.sub(r".*; known: .*", "", printed) if "--expect known" in command.text else printed
     expected = code_of(counted)
     if command.arguments[0] == "check" and "--format" not in command.text and code != expected:
         yield f"exit code {code}, and the verdicts mean {expected}"
@@ -266,5 +266,5 @@ def test_an_end_that_is_not_as_the_page_says_is_noticed() -> None:
     assert differences("", 0, seen) == ["exit code 0, and the verdicts mean 1"]
     assert differences("", 2, "", "fencepost quorum") == ["exit code 2"]
     known = f"{seen}; known: #2614"
-    assert differences("", 0, known, "fencepost check a.py --known-as-expected") == []
-    assert differences("", 0, seen, "fencepost check a.py --known-as-expected") != []
+    assert differences("", 0, known, "fencepost check a.py --expect known") == []
+    assert differences("", 0, seen, "fencepost check a.py --expect known") != []

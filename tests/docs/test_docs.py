@@ -508,7 +508,7 @@ def test_the_table_of_ways_to_boot_is_the_one_that_is_checked(request: pytest.Fi
     check_table(BOOTING, 5, map(boot_row, BOOT), request)
 
 
-# docs/real-code.md: its table of known bugs against what `fencepost releases` shows.
+# docs/real-code.md: its table of known bugs against what `fencepost known --list` shows.
 
 REAL = ROOT / "docs" / "real-code.md"
 

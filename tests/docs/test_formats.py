@@ -405,9 +405,9 @@ def _certificate_with_clauses() -> Found:
 
 def _lists() -> Found:
     found = [output("protocols", protocol) for protocol in (EXAMPLE, ENDLESS, "bookkeeper-4.13")]
-    found += [output("protocols", protocol, "--spec") for protocol in (EXAMPLE, "bookkeeper-4.13")]
-    found += [output("protocols", "bookkeeper", "--spec", "--set", "crashes=1")]
-    found += [output("protocols"), output("releases"), output("releases", "4.13.0")]
+    found += [output("export", protocol) for protocol in (EXAMPLE, "bookkeeper-4.13")]
+    found += [output("export", "bookkeeper", "--set", "crashes=1")]
+    found += [output("protocols"), output("known", "--list"), output("known", "--release", "4.13.0")]
     return [*found, _refusal()]
 
 

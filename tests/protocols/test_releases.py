@@ -284,7 +284,9 @@ def test_the_rows_of_a_bug_are_in_the_same_releases() -> None:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert run(["releases", *arguments]) == 0
+    """Return what `known` prints about all releases, or about those that the arguments name."""
+    asked = "--release" if arguments and not arguments[0].startswith("-") else "--list"
+    assert run(["known", asked, *arguments]) == 0
     return capsys.readouterr().out
 
 

@@ -432,7 +432,7 @@ def test_a_queue_holds_what_is_under_way_and_never_more_than_its_room(
 
 
 def test_a_network_that_does_not_look_for_room_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.encoding.language.queued._Changes.fit", TRUE)
+    monkeypatch.setattr("fencepost.encoding.language.messages._Changes.fit", TRUE)
     with pytest.raises(AssertionError):
         longest_queue(STAGE_2, {**SAFE, "queue": 1})
 

@@ -55,7 +55,7 @@ def accepted(
 
 
 def proves_what_is_false(system: System, truth: Truth) -> bool:
-    """Return whether induction over one action proves a false claim."""
+    """Return whether induction over one action, with orbits, proves a false claim."""
     proved = inductive(system).proved
     return bool((proved and truth.badly_defined) or proved & truth.false.keys())
 

@@ -9,7 +9,7 @@ from fencepost.encoding.check import check
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.language.actions import Action, each
-from fencepost.encoding.language.initial_values import Initial, InitialAt, anything, one_of
+from fencepost.encoding.language.declarations import Initial, InitialAt, anything, one_of
 from fencepost.encoding.language.quantifiers import at_least, exists
 from fencepost.encoding.language.sorts import BOOL, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable

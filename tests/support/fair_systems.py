@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost.encoding.language import (
     Action,
@@ -27,6 +27,7 @@ from fencepost.encoding.language import (
     choice,
     each,
     eventually,
+    eventually_always,
     family,
     integers,
     leads_to,
@@ -135,6 +136,11 @@ def drawn(seed: int) -> Drawn:
     )
 
 
+def drawn_for_ever(seed: int) -> Drawn:
+    """Return the random system of that number whose goal must be true in all states from some state on."""
+    return replace(drawn(seed), kind="eventually_always")
+
+
 # In the language.
 
 
@@ -230,6 +236,8 @@ def property_of(s: NumberState, drawn: Drawn) -> Liveness:
             return leads_to("live", "it is met", trigger, goal)
         case "always_eventually":
             return always_eventually("live", "it is met", goal)
+        case "eventually_always":
+            return eventually_always("live", "it stays", goal)
     return eventually("live", "it is met", goal)
 
 
@@ -316,8 +324,10 @@ def _with_losses(drawn: Drawn, lost: Sequence[bool]) -> tuple[bool, bool]:
         "leads_to": {s for s in reachable if holds(drawn.trigger, s)},
         "always_eventually": reachable,
         "eventually": first,
+        "eventually_always": reachable,
     }[drawn.kind]
-    owing = closure(triggers & unmet, unmet)
+    for_ever = drawn.kind == "eventually_always"
+    owing = reachable if for_ever else closure(triggers & unmet, unmet)
     fair = {a.fair for a in actions if a.fair is not None}
     strong = sorted(name for name in fair if name.startswith("strong"))
 
@@ -330,7 +340,7 @@ def _with_losses(drawn: Drawn, lost: Sequence[bool]) -> tuple[bool, bool]:
             for state in inside:
                 part = {t for t in closure({state}, inside) if state in closure({t}, inside)}
                 taken = {a.fair for s in part for a, t in edges[s] if t in part}
-                if all(
+                if (part & unmet or not for_ever) and all(
                     name in taken
                     or name in never
                     or (name not in strong and not all(enabled(name, s) for s in part))

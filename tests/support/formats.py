@@ -14,7 +14,7 @@ from typing import Any
 
 from fencepost.cli.commands.certify import CERTIFIED
 from fencepost.cli.commands.check_count import COUNT_OF_STATES
-from fencepost.cli.commands.conform_free import FREE_RUNS
+from fencepost.cli.commands.conform import FREE_RUNS
 from fencepost.cli.commands.export_trace import REPLAYS
 from fencepost.cli.commands.follow import FOLLOW
 from fencepost.cli.commands.follow_ledgers import FOLLOW_LEDGERS
@@ -22,13 +22,13 @@ from fencepost.cli.commands.known_repairs import REPAIRS
 from fencepost.cli.commands.protocols import PROTOCOL, PROTOCOL_LIST
 from fencepost.cli.commands.prove import LEMMAS
 from fencepost.cli.commands.quorum import QUORUM
-from fencepost.cli.commands.releases import IN_RELEASES, RELEASE
-from fencepost.cli.commands.reproduce_known import MATRIX
+from fencepost.cli.commands.reproduce import MATRIX
 from fencepost.cli.commands.weaken import WEAKENED
 from fencepost.cli.error_document import ERROR
 from fencepost.cli.rendering.advice_document import ADVICE
 from fencepost.cli.rendering.check_documents import CHECK, KNOWN_BUGS
 from fencepost.cli.rendering.conformance import CONFORMANCE
+from fencepost.cli.rendering.releases import IN_RELEASES, RELEASE
 from fencepost.cli.rendering.reproduction import REPRODUCED
 from fencepost.cli.rendering.spec_text import SPEC
 from fencepost.encoding import keys as k

@@ -43,7 +43,7 @@ from fencepost.encoding.language import (
     variable,
 )
 from fencepost.encoding.language.actions import Schema
-from fencepost.encoding.language.structure import key
+from fencepost.encoding.language.patterns import key
 from fencepost.encoding.language.system import Invariant
 from fencepost.encoding.language.terms import TRUE, all_of, lift
 from support.network_by_hand import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.induction.proof_obligations import INITIALLY, WELL_DEFINED, obligations
 from fencepost.encoding.induction.withdrawal import ObligationSolver, Withdrawn, induct
 from fencepost.encoding.language.system import Invariant, Property, System
@@ -13,13 +14,14 @@ from fencepost.encoding.solving.solvers import backend
 Claims = Sequence[Property | Invariant]
 
 
-def broken(system: System, claims: Claims, first: bool = False) -> Mapping[str, str]:
+def broken(system: System, claims: Claims, orbits: bool = True, first: bool = False) -> Mapping[str, str]:
     """Return each withdrawn claim, in that order, with the action that makes it false.
 
     With `first`, only the first one.
     """
     symbolic = Symbolic(system)
-    asked = obligations(symbolic, claims)
+    slots = [INITIALLY, *representatives(symbolic, claims)] if orbits else None
+    asked = obligations(symbolic, claims, slots)
     names = [*(claim.name for claim in claims), WELL_DEFINED]
     found: dict[str, str] = {}
     for message in induct(ObligationSolver(asked, backend("cadical")), 0, asked.questions, names, {}):

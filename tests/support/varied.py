@@ -24,7 +24,7 @@ from fencepost.encoding.ic3.finder import FoundClauses, find
 from fencepost.encoding.induction.houdini import SHARES, Houdini, Posed, ask, pose
 from fencepost.encoding.induction.withdrawal import Left, StillInductive, Withdrawn
 from fencepost.encoding.language.actions import Action, Schema
-from fencepost.encoding.language.initial_values import OneOf, anything, one_of
+from fencepost.encoding.language.declarations import OneOf, anything, one_of
 from fencepost.encoding.language.messages import Broadcast, Message, message, to_each
 from fencepost.encoding.language.quantifiers import at_least, bind, exists, forall
 from fencepost.encoding.language.sorts import BOOL, Sort, Value, integers, labels, subsets_of_size

@@ -15,7 +15,7 @@ from fencepost.cli.main import run
 
 FILE = Path(__file__).parents[3] / "examples" / "two_copies.py"
 PRESET = "bookkeeper-4.13"
-MANY = [(name, getattr(fencepost, name)) for name in fencepost.__all__]
+MANY = [(name, getattr(fencepost, name)) for name in vars(fencepost)["__all__"]]
 
 
 @pytest.fixture(scope="module")

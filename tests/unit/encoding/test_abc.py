@@ -27,7 +27,7 @@ from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.formulas.aiger import Circuit, CircuitBuilder
 from fencepost.encoding.language import BOOL, Action, Property, StateSpace, System, each, integers, variable
-from fencepost.encoding.language.initial_values import anything
+from fencepost.encoding.language.declarations import anything
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.solving.workers import Worker

@@ -284,9 +284,9 @@ def test_the_command_writes_the_instance_with_the_properties_that_are_named(tmp_
     ("arguments", "line"),
     [
         (["--rounds=2"], "--rounds: not with --format aiger"),
-        (["--action=store"], "--action: not with --format aiger"),
         (["--budget=lost=1"], "--budget: not with --format aiger"),
         (["--what=witness"], "--what witness: --format aiger has no queries"),
+        (["--what=store"], "--what store: --format aiger has no queries"),
         (["--property=nothing"], "nothing: no such property"),
     ],
 )

@@ -24,8 +24,8 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.canonical import digest
+from fencepost.encoding.language.declarations import anything, one_of
 from fencepost.encoding.language.fold import folded
-from fencepost.encoding.language.initial_values import anything, one_of
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import BOOL, labels

@@ -49,8 +49,8 @@ from fencepost.encoding.language import (
 )
 from fencepost.encoding.language.bounded_sequences import SequenceVariable
 from fencepost.encoding.language.channels import Channel
+from fencepost.encoding.language.messages import _Changes
 from fencepost.encoding.language.protocol import load
-from fencepost.encoding.language.queued import _Changes
 from fencepost.encoding.language.sequence_families import SequenceFamily
 from fencepost.encoding.language.terms import TRUE, Term, Update, assigned, lift
 from fencepost.encoding.solving.answers import Yes, answered

@@ -360,7 +360,9 @@ def all_contents_are_those_of_the_first(plant: pytest.MonkeyPatch) -> None:
 def a_skipped_message_is_required(plant: pytest.MonkeyPatch) -> None:
     """Plant a mistake: an action that would send a message again is not enabled."""
     init: Callable[..., None] = Channel.__init__
-    plant.setattr(Channel, "__init__", lambda self, *rest: init(self, *rest[:-1], "wait"))
+    plant.setattr(
+        Channel, "__init__", lambda self, *ends, **named: init(self, *ends, **{**named, "if_sent": "wait"})
+    )
 
 
 def losses_are_not_noted(plant: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.induction.invariants_examined import Breaks, Examination, FalseClaim, examine
 from fencepost.encoding.language import fold
 from fencepost.encoding.language.actions import Action, each
-from fencepost.encoding.language.initial_values import anything, one_of
+from fencepost.encoding.language.declarations import anything, one_of
 from fencepost.encoding.language.quantifiers import forall
 from fencepost.encoding.language.sorts import BOOL, integers, of_any_size
 from fencepost.encoding.language.state import StateSpace, Variable, family, variable

@@ -36,7 +36,9 @@ from fencepost.encoding.engine.verdicts import Basis, Result, Verdict
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.evidence.one_action import SingleActions, steps
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.proof_obligations import obligations
+from fencepost.encoding.induction.orbits import representatives
+from fencepost.encoding.induction.proof_obligations import INITIALLY, obligations
+from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, induct
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.messages import message
 from fencepost.encoding.language.sorts import BOOL, Value, integers, labels, members
@@ -47,6 +49,7 @@ from fencepost.encoding.solving.answers import Deadline, No
 from fencepost.encoding.solving.scripts import ask_cvc5
 from fencepost.encoding.solving.solvers import SLICE, SOLVERS, backend
 from support.lost_mail import ARRIVED, FILE, FOUND, READ, clause, instance, judged, proved
+from support.one_action import broken
 from support.results import object_of
 
 
@@ -258,6 +261,27 @@ def test_at_first_a_choice_has_any_value(lost: bool) -> None:
     """Planted: a choice set to one value at first would make one of these claims inductive."""
     said = judged(instance(), (*FOUND, clause(lost_l1=lost)))
     assert said == ByActions("one-end", ("read-has-arrived",), FOUND)
+
+
+# Symmetry.
+
+
+def test_an_action_stands_for_no_other_if_a_clause_names_its_label() -> None:
+    """Only `arrive(l2)` makes the clause false.
+
+    Planted: representatives that look at the properties alone ask about `arrive(l1)` in its place.
+    """
+    system = instance().system
+    (found,) = invariants_of(system, clauses_of(system, [clause(arrived_l2=False)]))
+    symbolic = Symbolic(system)
+    every = list(range(len(symbolic.actions)))
+    assert representatives(symbolic, [found, *system.properties]) == every
+    few = representatives(symbolic, system.properties)
+    assert len(few) < len(every)
+    assert broken(system, [found]) == {found.name: "arrive"}
+    asked = obligations(symbolic, [found], [INITIALLY, *few])
+    (*_, left) = induct(ObligationSolver(asked, backend("cadical")), 0, asked.questions, [found.name], {})
+    assert left == Left(0, frozenset({found.name})), "the shortcut misses it"
 
 
 # Results.

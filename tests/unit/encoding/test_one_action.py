@@ -1,4 +1,4 @@
-"""Induction over one action: the claims withdrawn, and the claims kept."""
+"""Induction over one action: the claims withdrawn, the claims kept, and actions that may stand for others."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.induction.directed_simulation import falsified, simulate, witnesses
+from fencepost.encoding.induction.orbits import interchangeable, representatives
 from fencepost.encoding.induction.proof_obligations import (
     INITIALLY,
     WELL_DEFINED,
@@ -35,7 +36,7 @@ from fencepost.encoding.induction.withdrawal import (
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import forall
-from fencepost.encoding.language.sorts import BOOL, integers, labels
+from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels
 from fencepost.encoding.language.state import StateSpace, choice, family, variable
 from fencepost.encoding.language.system import Invariant, Property, System
 from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term
@@ -119,7 +120,7 @@ def test_a_step_that_leaves_its_domain_is_noticed() -> None:
 
 
 def test_an_action_left_out_of_the_questions_is_missed() -> None:
-    """Every slot needs a question of its own.
+    """Every slot needs a question, its own or that of a slot that stands for it.
 
     Planted: no question about `take`, without which any claim is proved.
     """
@@ -188,17 +189,52 @@ def test_an_answer_that_used_what_is_withdrawn_is_asked_again() -> None:
     assert answers == [Left(0, frozenset({"had"}))]
 
 
-def test_each_label_is_asked_about() -> None:
+def orbits_of(system: System, *claims: Invariant) -> list[str]:
+    symbolic = Symbolic(system)
+    return [symbolic.actions[slot].name for slot in representatives(symbolic, claims)]
+
+
+def test_one_action_stands_for_those_that_a_renaming_makes_of_it() -> None:
+    system = tokens()
+    assert orbits_of(system, who_has_it_had_it(state(system))) == ["take(n1)", "give back(n1)"]
+
+
+def test_a_label_that_a_claim_names_stands_for_no_other() -> None:
     """Asking about n1 alone would prove that n2 never has a token."""
     system = tokens()
     never = claim("never", ~state(system).has["n2"])
+    assert len(orbits_of(system, never)) == 6
     assert broken(system, [never]) == {"never": "take"}
+
+
+def take_after_n1(s: Tokens, node: Parameter) -> Action:
+    """Take a token after n1 has had one."""
+    return replace(take(s, node), when=~s.had[node] & s.had["n1"])
+
+
+def test_a_label_that_a_guard_names_stands_for_no_other() -> None:
+    """Asking about n1 alone would prove that only nodes with an earlier token have one.
+
+    The reason is that n1 cannot take another.
+    """
+    s = Tokens()
+    system = System(s, (each(take_after_n1, s, s.node),))
+    assert len(orbits_of(system, who_has_it_had_it(s))) == 3
 
 
 def test_a_constant_that_tells_labels_apart_is_noticed() -> None:
     s = Tokens(constant=True)
+    system = tokens(s)
     never = claim("never", forall(s.node, lambda n: implies(s.chosen[n], ~s.has[n])))
-    assert broken(tokens(s), [never]) == {"never": "take"}
+    assert not interchangeable(Symbolic(system), [never])
+    assert broken(system, [never]) == {"never": "take"}
+
+
+def test_a_part_of_an_index_set_is_noticed() -> None:
+    s = Tokens()
+    some = Sort("some", ("n1",), part_of="node")
+    never = claim("never", forall(some, lambda n: ~s.has[n]))
+    assert not interchangeable(Symbolic(tokens(s)), [never])
 
 
 def test_a_claim_may_not_read_a_choice() -> None:

@@ -159,7 +159,7 @@ def test_other_solvers_answer_what_is_asked_of_one_action(
 
 def test_a_query_about_an_action_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     given = [f"--set={name}={value}" for name, value in TWO_BOOKIES.items()]
-    asked = ("--what=action", "--action=push", "--property=no-divergence")
+    asked = ("--what=push", "--property=no-divergence")
     script = exported(capsys, "bookkeeper", *given, *asked)
     dimacs, same = built("bookkeeper", TWO_BOOKIES, about_action("push", TWO_BOOKIES))
     assert script.rstrip("\n") == same.rstrip("\n")
@@ -264,18 +264,14 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, capsys: pytest.C
             ["--what=property", "--property=nothing-lost"],
             "--what property: is about rounds; say how many with --rounds R",
         ),
-        (["--what=action", "--rounds=1"], "--rounds: not with --what action; leave it out"),
+        (["--what=send", "--rounds=1"], "--rounds: not with --what send; leave it out"),
         (
             ["--what=beginning", "--budget=lost=1"],
             "--budget: not with --what beginning; leave it out",
         ),
         (
-            ["--what=beginning", "--property=nothing-lost", "--action=send"],
-            "--action: not with --what beginning; leave it out",
-        ),
-        (
-            ["--what=property", "--rounds=1", "--action=send"],
-            "--action: not with --what property; leave it out",
+            ["--what=property", "--rounds=1", "--certificate=made"],
+            "--certificate: not with --what property; leave it out",
         ),
         (
             ["--what=beginning"],
@@ -291,7 +287,8 @@ def test_an_option_of_another_query_is_refused(
 
 
 def test_an_action_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for given, says in (([], "is about the actions of one name"), (["--action=fly"], "fly: no such action")):
-        arguments = ["--what=action", "--property=nothing-lost", "--format=smt2", *given]
-        assert run(["export", COPIES, *arguments]) == 2
-        assert f"--what action: {says}; valid for --action: send" in capsys.readouterr().err
+    for name in ("fly", "action", "completeness"):
+        assert run(["export", COPIES, f"--what={name}", "--property=nothing-lost", "--format=smt2"]) == 2
+        told = capsys.readouterr().err
+        assert f"--what {name}: no such query, and no action of that name; valid: property, " in told
+        assert "beginning, send" in told

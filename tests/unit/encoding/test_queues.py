@@ -32,7 +32,7 @@ from fencepost.encoding.language import (
     queues,
     variable,
 )
-from fencepost.encoding.language.queued import Queued, _Changes
+from fencepost.encoding.language.messages import Queued, _Changes
 from fencepost.encoding.language.queues import Queues
 from fencepost.encoding.language.terms import FALSE, TRUE, lift
 from fencepost.encoding.language.traces import Subject

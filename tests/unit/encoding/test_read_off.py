@@ -35,11 +35,11 @@ from fencepost.encoding.language import (
     members,
     variable,
 )
+from fencepost.encoding.language.patterns import key
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import Sort
 from fencepost.encoding.language.source import source
-from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.terms import Update
 from fencepost.properties.catalogue import find
 from support.bare import Bare

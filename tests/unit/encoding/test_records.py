@@ -255,6 +255,16 @@ def test_a_record_may_begin_with_any_value() -> None:
     assert s.families[2].firsts(()) == (1, 2) and s.families[3].firsts(()) == (0,)
 
 
+def test_the_fields_of_an_item_at_first_are_given_by_name() -> None:
+    class Logs(StateSpace):
+        def __init__(self) -> None:
+            self.pair = records(low=integers(0, 2), high=integers(0, 2))
+            self.log = variable(sequences(self.pair, most=1), initial=[{"high": 2, "low": 1}])
+
+    firsts = {v.name: v.family.first(v.index) for v in Logs().variables}
+    assert firsts == {"log_low[1]": 1, "log_high[1]": 2, "log_length": 1}
+
+
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [

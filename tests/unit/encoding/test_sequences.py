@@ -485,7 +485,7 @@ def test_a_guard_that_bounds_what_it_reads_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [
-        (lambda: sequences(S.entry), "a sequence needs a bound; write most=3"),
+        (lambda: sequences(S.entry), "the bound is a whole number of 1 or more; write most=3"),
         (lambda: sequences(S.entry, most=0), "the bound is a whole number of 1 or more"),
         (lambda: sequences(S.entry, most=1001), "at most 1,000 are allowed"),
         (lambda: sequences("entry", most=2), "is not a sort"),  # type: ignore[arg-type]

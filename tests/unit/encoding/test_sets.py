@@ -16,6 +16,7 @@ from fencepost.encoding.errors import ModelError
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.encoding.forms.itf import itf
 from fencepost.encoding.formulas.symbolic import Symbolic
+from fencepost.encoding.induction.orbits import representatives
 from fencepost.encoding.language import (
     BOOL,
     Action,
@@ -242,6 +243,25 @@ def test_the_informal_trace_format_has_sets() -> None:
     assert document["#meta"]["varTypes"]["old"] == "Set(Str)"
     assert document["#meta"]["varTypes"]["votes"] == "Str -> Set(Str)"
     assert document["states"][1]["votes"]["#map"][0] == ["n1", {"#set": ["n1", "n2"]}]
+
+
+def test_servers_stay_interchangeable_in_arguments_that_are_sets() -> None:
+    # A vote for itself or another; a win with two, inside or outside, or with three; itself forgotten.
+    s = Equals()
+    actions = (
+        each(vote, s, s.server, s.server),
+        each(win, s, s.server, subsets(s.server)),
+        each(forget, s, s.server),
+    )
+    symbolic = Symbolic(System(s, actions))
+    assert (len(representatives(symbolic, [])), len(symbolic.actions)) == (2 + 3 + 1, 9 + 3 * 4 + 3)
+    told = Symbolic(System(s, (*actions, each(favour, s, s.server, subsets(s.server)))))
+    assert len(representatives(told, [])) == len(told.actions)
+
+
+def favour(s: Equals, voter: Parameter, quorum: Subset) -> Action:
+    """Tell one server from the others."""
+    return Action(when=is_in("n2", quorum), then=[s.new.add(voter)], actor="me")
 
 
 def test_enumeration_finds_the_symmetries_of_sets() -> None:

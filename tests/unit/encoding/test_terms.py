@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from enum import Enum
+from typing import get_args
 
 import pytest
 import z3
@@ -17,7 +19,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.conditional_terms import if_, implies
 from fencepost.encoding.language.fold import Folding
-from fencepost.encoding.language.patterns import sorts_of
+from fencepost.encoding.language.patterns import key, sorts_of
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.quantifiers import (
     at_least,
@@ -31,9 +33,8 @@ from fencepost.encoding.language.quantifiers import (
 from fencepost.encoding.language.sorts import BOOL, Sort, integers, labels, members
 from fencepost.encoding.language.source import source
 from fencepost.encoding.language.state import StateSpace, choice, decode, family, variable
-from fencepost.encoding.language.structure import key
 from fencepost.encoding.language.system import System, invariant
-from fencepost.encoding.language.terms import Constant, Term, all_of, any_of, lift
+from fencepost.encoding.language.terms import Constant, Node, Term, all_of, any_of, lift
 from fencepost.encoding.solving.logic import conj
 from support.bare import Bare
 
@@ -169,6 +170,13 @@ def test_a_quantifier_over_several_sorts_gives_the_values_in_the_order_of_the_so
 ) -> None:
     term = over((BOX.bookie, BOX.entry, BOX.entry), lambda b, e, f: BOX.flag[b] | (BOX.number[e] < f))
     assert line(term) == f"{written} b: {written} n: {written} n2: flag[b] or number[n] < n2"
+
+
+@pytest.mark.parametrize("kind", get_args(Node))
+def test_the_parts_of_a_term_are_its_fields_that_have_terms(kind: type[Term]) -> None:
+    """Without one of them folding, printing and the readings would not look into it."""
+    held = [field.name for field in fields(kind) if field.type in ("Term", "tuple[Term, ...]")]
+    assert list(kind.parts) == held
 
 
 def test_a_count_is_folded_printed_and_written_like_other_terms() -> None:

@@ -12,7 +12,7 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language import Channel, Message, Term, TermLike, if_
-from fencepost.encoding.language.queued import Queued
+from fencepost.encoding.language.messages import Queued
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.solving.answers import SpentError

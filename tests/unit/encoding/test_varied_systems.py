@@ -20,11 +20,14 @@ from fencepost.encoding.ic3.frames import Cube, Predecessor
 from fencepost.encoding.ic3.lifting import Lifting
 from fencepost.encoding.ic3.search import Search
 from fencepost.encoding.ic3.transitions import WRONG, Transitions, transitions
-from fencepost.encoding.induction import houdini
+from fencepost.encoding.induction import houdini, orbits
 from fencepost.encoding.induction.houdini import Houdini
 from fencepost.encoding.induction.proof_obligations import ObligationQuestion
 from fencepost.encoding.induction.withdrawal import Left, ObligationSolver, StillInductive, WithdrawalMessage
+from fencepost.encoding.language.actions import GroundAction, Schema
+from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.solving.logic import Formula, conj, iff, neg
 from support import containers
 from support.against_exploring import (
@@ -87,6 +90,81 @@ def test_engines_agree_on_sets_counts_and_sequences(seeds: range) -> None:
 
 
 # Planted mistakes.
+
+
+def the_same_arguments_are_forgotten(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: an action of a label with itself is taken for one of two labels."""
+
+    def orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
+        own = [next((n for n, s in enumerate(sorts) if v in s.values), v) for v in action.arguments]
+        return action.schema, tuple(own)
+
+    plant.setattr(orbits, "_orbit", orbit)
+
+
+def labels_in_updates_are_ignored(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: an update that names a label is taken for one that names none."""
+
+    def terms(schema: Schema) -> Iterator[Term]:
+        yield from (*schema.parameters, schema.action.when)
+        yield from (update.when for update in schema.action.then)
+
+    plant.setattr(Schema, "terms", property(terms))
+
+
+def only_two_labels_are_exchanged(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: a constant that tells the third label apart is not noticed."""
+    keeps = orbits._keeps
+    plant.setattr(
+        orbits, "_keeps", lambda system, known, sort: keeps(system, known, Sort("two", sort.values[:2]))
+    )
+
+
+def what_constants_hold_is_not_renamed(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: of a constant that holds labels only the index is renamed.
+
+    But `next[n1] = n2` names two nodes.
+    """
+
+    def keeps(system: System, constants: Any, sort: Sort) -> bool:
+        held = {(v.family, v.index): system.firsts[v.place][0] for v in constants}
+        for one, other in zip(sort.values, sort.values[1:], strict=False):
+            exchanged: Mapping[Value, Value] = {one: other, other: one}
+            for (family, index), value in held.items():
+                if held.get((family, tuple(exchanged.get(i, i) for i in index))) != value:
+                    return False
+        return True
+
+    plant.setattr(orbits, "_keeps", keeps)
+
+
+def constants_are_not_looked_at(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: a constant that tells labels apart is not noticed."""
+    plant.setattr(orbits, "_keeps", lambda system, constants, sort: True)
+
+
+def parts_of_a_sort_are_not_noticed(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: labels are renamed although a sort has some of them and not others."""
+    plant.setattr(orbits, "_is_whole", lambda other, sort: True)
+
+
+def labels_of_a_sort_are_told_apart_by_its_name(plant: pytest.MonkeyPatch) -> None:
+    """Plant a mistake: sorts of one name are accepted, and labels of both are numbered together."""
+    plant.setattr("fencepost.encoding.language.consistency._one_sort_a_name", lambda sorts: None)
+
+    def orbit(action: GroundAction, sorts: Sequence[Sort]) -> object:
+        numbers: dict[tuple[str, Value], int] = {}
+        pattern: list[object] = []
+        for value in action.arguments:
+            sort = next((s for s in sorts if value in s.values), None)
+            if sort is None:
+                pattern.append(value)
+            else:
+                met = sum(name == sort.name for name, _ in numbers)
+                pattern.append((sort.name, numbers.setdefault((sort.name, value), met)))
+        return action.schema, tuple(pattern)
+
+    plant.setattr(orbits, "_orbit", orbit)
 
 
 def answers_stand_although_a_claim_was_withdrawn(plant: pytest.MonkeyPatch) -> None:
@@ -193,6 +271,13 @@ def a_guard_is_taken_for_granted(plant: pytest.MonkeyPatch) -> None:
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTED: Mapping[Plant, tuple[Callable[[System, Truth], bool] | None, int]] = {
+    the_same_arguments_are_forgotten: (proves_what_is_false, 665),
+    labels_in_updates_are_ignored: (proves_what_is_false, 11177),
+    only_two_labels_are_exchanged: (proves_what_is_false, 1755),
+    what_constants_hold_is_not_renamed: (proves_what_is_false, 5104),
+    constants_are_not_looked_at: (proves_what_is_false, 562),
+    parts_of_a_sort_are_not_noticed: (proves_what_is_false, 156),
+    labels_of_a_sort_are_told_apart_by_its_name: (proves_what_is_false, 5894),
     answers_stand_although_a_claim_was_withdrawn: (proves_what_is_false, 10),
     one_round_of_answers_is_enough: (proves_what_is_false, 10),
     badly_defined_steps_prove: (proves_what_is_false, 0),

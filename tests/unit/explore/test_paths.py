@@ -12,11 +12,14 @@ import pytest
 from fencepost.cli.main import run
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
+from fencepost.encoding.language.protocol import load
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.rounds.reachability import ReachabilityAnswer
 from fencepost.explore.explorer import Explorer, Here
 from fencepost.explore.paths import Move
 from fencepost.explore.saved_paths import document, opened
 from fencepost.explore.solver_questions import SolverDesk
+from fencepost.explore.views import view
 from fencepost.properties.catalogue import find
 
 TRACE = Path(__file__).parents[3] / "docs" / "traces" / "bookkeeper-4.13.no-divergence.json"
@@ -65,6 +68,19 @@ def test_what_violates_a_property_is_saved_as_a_trace(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(ours))
     assert run(["export", str(file)]) == 0
+
+
+def test_a_loop_is_shown_where_it_begins() -> None:
+    """Planted: the state is compared with those before a step only, or not at all."""
+    file = Path(__file__).parents[3] / "examples" / "alternating_bit.py"
+    instance = load(file).instance((("receipts", "weak"),))
+    (result,) = check_all(instance, instance.claims("value-arrives"), Limits()).results
+    assert result.trace is not None and result.trace.loop is not None
+    explore = Explorer(instance)
+    path = opened(explore, json.loads(json.dumps(result.trace.to_json())), "it")
+    repeats = [view(explore.at(path.to(at))).repeats for at in range(7)]
+    assert repeats == [None, None, None, None, 2, None, 2], "a message is lost and sent again, then an answer"
+    assert result.trace.loop.begins == 2
 
 
 def test_losses_come_after_what_sent_them() -> None:

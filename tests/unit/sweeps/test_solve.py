@@ -17,6 +17,7 @@ from fencepost.cli.main import run
 from fencepost.encoding.engine.verdicts import Result
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.manifests import read_manifest
+from fencepost.encoding.language.protocol import load
 from fencepost.sweeps import solve as solving
 from fencepost.sweeps.engine_version import engine
 from fencepost.sweeps.grid import Plan
@@ -33,6 +34,7 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, decide, solve, solve_all
+from fencepost.sweeps.summary import finding
 from fencepost.sweeps.sweep_cases import SweepCase
 from support.instances import TWO_BOOKIES
 from support.processes import gone
@@ -53,6 +55,23 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 @pytest.fixture(scope="module")
 def rows(tiny: Plan) -> dict[str, Row]:
     return looped(tiny)
+
+
+def test_a_loop_is_a_row_and_a_proof_by_states_has_no_certificate(tmp_path: Path) -> None:
+    """Planted: a proof of liveness by the graph of the states is written as one by 0 rounds."""
+    file = Path(__file__).parents[3] / "examples" / "alternating_bit.py"
+    digest = {s: load(file).instance((("receipts", s),)).subject.system for s in ("weak", "strong")}
+
+    def row(receipts: str, certificates: Path | None) -> Row:
+        settings = (("receipts", receipts),)
+        case = SweepCase("alternating-bit", settings, "value-arrives", system=digest[receipts])
+        return solve(case, engine(), Allowance(certificates=certificates, source=file))
+
+    violated, proved, certified = row("weak", None), row("strong", None), row("strong", tmp_path)
+    assert (violated["verdict"], violated["steps"], violated["faults"]) == ("violated", 6, {"lost": 2})
+    assert "loop" in json.loads(violated["trace"])
+    assert finding(proved) == "proved: all reachable states were visited"
+    assert certified["basis"] == "induction" and (tmp_path / certified["id"]).exists()
 
 
 def test_the_small_grid_has_every_kind_of_verdict(rows: dict[str, Row], tiny: Plan) -> None:

@@ -1,47 +1,23 @@
-"""`fencepost releases`: known bugs and public losses by release of BookKeeper, and a release's switches."""
+"""Known bugs and public losses by release of BookKeeper, and a release's switches."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 
-import click
-
 from fencepost.advice.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.advice.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
 from fencepost.advice.steps import action_of
-from fencepost.cli.exits import ExitCode
-from fencepost.cli.options.completion import release_names
-from fencepost.cli.options.grouped import grouped_command
 from fencepost.cli.rendering.check_text import WIDTH
 from fencepost.cli.rendering.columns import columns
-from fencepost.cli.rendering.output import emit, form_option, output_option
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.parameters import options
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule, listed
+from fencepost.protocols.bookkeeper.releases import RULES, TAGS, Rule
 from fencepost.realcode.release_behaviour import driven, seen_of
 
 WAYS = next(o.values for o in options(BookKeeperParameters) if o.name == "way_to_read")[1:]
 """The ways in which readers are given entries."""
-
-
-@grouped_command(example="fencepost releases 4.16.6")
-@click.argument("release", required=False, metavar="[RELEASE]", shell_complete=release_names)
-@form_option
-@output_option
-def command(release: str | None, form: str, output: str | None) -> int:
-    """List the known bugs by the releases that have them, or the bugs and switches of one RELEASE.
-
-    A release is known if its public source was read. Where a bug was driven on real bookies the outcome is
-    shown. Losses that public sources name and that no model has follow, each with its condition and source.
-    """
-    if release is None:
-        emit(_all_as_json() if form == "json" else _all(), output)
-    else:
-        one = listed(release)
-        emit(_one_as_json(one) if form == "json" else _one(one), output)
-    return int(ExitCode.SUCCESS)
 
 
 def on_real_code(bug: Bug) -> dict[str, str]:
@@ -58,7 +34,8 @@ def needs(bug: Bug) -> list[str]:
 # All releases.
 
 
-def _all() -> str:
+def all_releases() -> str:
+    """Return the known bugs and public losses by release, as text."""
     rows = [("bug", "in", "needs", "mended in", "seen on real bookies")]
     rows += [
         (bug[0].name, span(affected(bug)), _either(needs(bug)), _mended(bug), _seen(bug))
@@ -66,8 +43,8 @@ def _all() -> str:
     ]
     head = f"Known bugs of BookKeeper's code in the {len(TAGS)} releases that were read, {span(list(TAGS))}."
     more = (
-        "`fencepost known --list` describes each bug. The switches of a release: fencepost releases 4.16.6. "
-        "To check a release: fencepost check bookkeeper --release 4.16.6"
+        "A bug in detail: fencepost known NAME --list. The switches of a release: fencepost known --release "
+        "4.16.6. To check a release: fencepost check bookkeeper --release 4.16.6"
     )
     public = [("loss", "in", "needs", "fixed in", "source")]
     public += [
@@ -123,8 +100,8 @@ def _seen(bug: Bug) -> str:
 
 UNLESS = k.keys(since=k.text("a release"), set=k.text("what must be set for the bug to be gone since then"))
 BUG = k.keys(
-    bug=k.text("the name of the bug, as known takes it"),
-    sentence=k.text("what goes wrong"),
+    bug=k.text("the name of the bug, as known takes it").of("name"),
+    sentence=k.text("what goes wrong").of("wrong"),
     source=k.text("where it was reported and mended"),
     affected=k.texts("the releases that have it, or may have it, depending on what is set up"),
     needs=k.texts("what it needs of a setup, in words such as: journal off"),
@@ -133,14 +110,14 @@ BUG = k.keys(
     seen=k.table(str, "by release, what became of it on real bookies, where it could be driven"),
 )
 LOSS = k.keys(
-    loss=k.text("the issue or pull request that names the loss"),
-    sentence=k.text("what is lost, and when"),
-    needs=k.texts("what it needs of a setup, in words such as: several journalDirectories"),
+    loss=k.text("the issue or pull request that names the loss").of("name"),
+    sentence=k.text("what is lost, and when").of("loses"),
+    needs=k.texts("what it needs of a setup, in words such as: several journalDirectories").of("conditions"),
     level=k.among(LEVELS, "the events that it needs"),
     action=k.text("what can be done and checked in production"),
     source=k.text("the public address"),
     read=k.among(("code", "notes"), "the origin of the range of releases: the public source, or a report"),
-    affected=k.texts("the releases that have it"),
+    affected=k.texts("the releases that have it").of("releases"),
     fixed=k.texts("the first release of each line with the fix; none if the newest has the fault"),
 )
 IN_RELEASES = k.document(
@@ -151,7 +128,8 @@ IN_RELEASES = k.document(
 )
 
 
-def _all_as_json() -> dict[str, object]:
+def all_releases_as_json() -> dict[str, object]:
+    """Return the same as a document."""
     content = {
         "releases": dict(TAGS),
         "bugs": [_bug(bug) for bug in bugs_of_releases()],
@@ -165,8 +143,6 @@ def _bug(bug: Bug) -> dict[str, object]:
     return k.from_record(
         BUG,
         bug[0],
-        bug=bug[0].name,
-        sentence=bug[0].wrong,
         affected=affected(bug),
         needs=needs(bug),
         mended=mended(bug),
@@ -176,15 +152,14 @@ def _bug(bug: Bug) -> dict[str, object]:
 
 
 def _public(loss: Loss) -> dict[str, object]:
-    named = {"loss": loss.name, "sentence": loss.loses, "needs": loss.conditions}
-    named["action"] = action_of(loss, loss.releases[-1])
-    return k.from_record(LOSS, loss, **named, affected=loss.releases, fixed=_fixed(loss))
+    return k.from_record(LOSS, loss, action=action_of(loss, loss.releases[-1]), fixed=_fixed(loss))
 
 
 # One release.
 
 
-def _one(release: str) -> str:
+def one_release(release: str) -> str:
+    """Return the bugs, losses and switches of a release, as text."""
     lines = [f"BookKeeper {release} (tag release-{release}, commit {TAGS[release]})", "", "Known bugs in it"]
     for bug in bugs_of_releases():
         if release in affected(bug):
@@ -246,7 +221,8 @@ RELEASE = k.document(
 )
 
 
-def _one_as_json(release: str) -> dict[str, object]:
+def one_release_as_json(release: str) -> dict[str, object]:
+    """Return the same as a document."""
     content = {
         "release": release,
         "commit": TAGS[release],
