@@ -32,6 +32,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
 from fencepost.encoding.language.protocol import Instance, load
+from fencepost.encoding.mutation.strengthenings import Strengthenings
 from fencepost.explore import saved_paths
 from fencepost.explore.explorer import Explorer
 from fencepost.explore.paths import ExplorerPath
@@ -208,6 +209,9 @@ def _in_folder(folder: Path) -> Iterator[pytest.MonkeyPatch]:
         patch.chdir(folder)
         unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
         patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
+        real = Strengthenings.of
+        few = lambda self, schema: real(self, schema)[:2] if schema.name == "handle read" else []
+        patch.setattr(Strengthenings, "of", few)
         yield patch
 
 
@@ -293,6 +297,8 @@ def _long_checks() -> Found:
         output("weaken", LOCK),
         output("known"),
         output("known", "--timeout", "0.01"),
+        output("known", SMALL_BUG.name, "--repairs", "--jobs", "1"),
+        output("known", "nothing mends it", "--repairs", "--jobs", "1"),
     ]
 
 
