@@ -23,6 +23,8 @@ from support.tiers import FILE, Recorder, read, sort_into_tiers
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
+    from fencepost.sweeps.rows import Row
+
 
 @pytest.fixture(scope="session")
 def folder_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,6 +65,14 @@ def fencepost(capsys: pytest.CaptureFixture[str]) -> Command:
 def copy(made: Path, tmp_path: Path) -> Path:
     """Return a copy of the certificate `made`, a fixture of the test's own file; a test may change it."""
     return shutil.copytree(made, tmp_path / "copy")
+
+
+@pytest.fixture(scope="session")
+def rows_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    """Return a row of every verdict for each case of two grids; planning the grids takes seconds."""
+    from support.reports import fabricated
+
+    return fabricated(tmp_path_factory.mktemp("rows"))
 
 
 @pytest.fixture(scope="session")

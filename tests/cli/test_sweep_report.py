@@ -17,9 +17,9 @@ from support.reports import LISTED, fabricated, stored_as
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sweep report")]  # one worker makes the rows
 
 
-@pytest.fixture(scope="session")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    return fabricated(tmp_path_factory.mktemp("rows"))
+@pytest.fixture
+def rows(rows_of_this_run: list[Row]) -> list[Row]:
+    return rows_of_this_run
 
 
 def reported(rows: list[Row]) -> SweepReport:
@@ -88,8 +88,8 @@ def test_a_grid_of_scattered_instances_is_listed_and_not_drawn(rows: list[Row]) 
 
 
 @pytest.fixture(scope="session")
-def folder(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return stored_as(tmp_path_factory.mktemp("sweep"), rows)
+def folder(rows_of_this_run: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return stored_as(tmp_path_factory.mktemp("sweep"), rows_of_this_run)
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:

@@ -222,6 +222,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         yield [
             *_checks(),
             *_more_checks(),
+            *_of_other_files(),
             *_long_checks(),
             *_logs(),
             *_certificates(),
@@ -278,11 +279,16 @@ def _checks() -> Found:
 
 
 def _more_checks() -> Found:
-    """Return the documents of other engines, of other examples and of presets."""
+    """Return the documents of other engines."""
     simulated = ["check", "bookkeeper-4.13", "--property", "valid-fragments"]
     return [
         output(*simulated, "--engine", "simulation", "--runs", "5"),
         output("check", COMMIT, "--engine", "states", "--symmetry"),
+    ]
+
+
+def _of_other_files() -> Found:
+    return [
         output("weaken", LOCK, "--set", "storage=checks", "--accepted", _survivors()),
         output("check", _flips(), "--engine", "ic3"),
         output("check", DEKKER, "--property", "nobody-starves", "--set", "both=insist"),
@@ -514,7 +520,9 @@ def have_the_form_of_their_schema(documents: Found) -> None:
 
 @pytest.mark.slow
 @pytest.mark.each
-@pytest.mark.parametrize("documents", [_checks, _more_checks, _logs, _lists, _quorums, _sweep])
+@pytest.mark.parametrize(
+    "documents", [_checks, _more_checks, _of_other_files, _logs, _lists, _quorums, _sweep]
+)
 def test_documents_of_the_shorter_commands_have_the_form_of_their_schema(
     documents: Callable[[], Found], tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from fencepost.sweeps.rows import ERROR, Row
 from fencepost.sweeps.solve import Allowance, solve
 from fencepost.sweeps.store import Store
 from support.refusing import refused
-from support.reports import arrow, fabricated, stored_as
+from support.reports import arrow, stored_as
 from support.tiers import each_third
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -252,9 +252,9 @@ def test_the_digest_depends_on_every_parameter_and_switch() -> None:
 # Sweeps.
 
 
-@pytest.fixture(scope="session", name="rows")
-def fixture_rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    return fabricated(tmp_path_factory.mktemp("grid"))
+@pytest.fixture(name="rows")
+def fixture_rows(rows_of_this_run: list[Row]) -> list[Row]:
+    return rows_of_this_run
 
 
 def typed(folder: Path, row: Row) -> None:
