@@ -104,10 +104,10 @@ def asked_setup(
 
 def _of_image(image: Image) -> tuple[str | None, str | None]:
     """Return the release of Pulsar or of BookKeeper that a tag names, as --pulsar and --release take it."""
-    number = re.match(r"v?(\d+\.\d+\.\d+)(?!-M|\d)", image.tag)
+    number = re.match(r"v?(\d+\.\d+\.\d+)(\.\d+)?(?!-M|\d)", image.tag)
     try:
         if number and image.product == "pulsar":
-            return pulsar_release(number[1]).name, None
+            return pulsar_release(number[1]).name + (number[2] or ""), None
         return None, newest_read(number[1]) and number[1] if number else None
     except BadInput:
         return None, None

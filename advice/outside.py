@@ -65,8 +65,8 @@ PHRASES: Mapping[str, Phrase] = _phrases()
 """The log lines by their texts."""
 
 
-NUMBER_OR_TEXT = re.compile(r"\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|.*\S+ \S+ \S", re.IGNORECASE)
-"""A name that is the number of an issue, or a text of several words."""
+NUMBER_OR_TEXT = re.compile(r"\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|.*\S \S", re.IGNORECASE)
+"""A name that is the number of an issue, or a text of more than one word."""
 
 
 def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[str, ...]]:

@@ -19,7 +19,7 @@ from fencepost.quorums.files.persistence import persistence_of
 from fencepost.quorums.files.places import is_true
 from fencepost.quorums.files.setters import DEFAULT, Setter, chosen, latest
 from fencepost.quorums.files.settings import DISKS
-from fencepost.quorums.files.sources import TLS, Source, runs_alone, source_of
+from fencepost.quorums.files.sources import TLS, WITHOUT_KEYS, Source, runs_alone, source_of
 from fencepost.quorums.files.texts import HINT, VARIABLES
 from fencepost.quorums.files.walk import YAML, ConfigFile, read_config
 
@@ -82,11 +82,10 @@ class Files:
 
     def without(self, key: str) -> str:
         """Return a clause that says which files lack a key, and what they have in its place."""
-        found = [note for note in self.notes if key in note]
-        found = found or [f"{name}: {s.notes[-1][3:]}" for name, s in self.sources.items() if s.is_empty]
-        return "; ".join(
-            [f"no {key} of a broker in {', '.join(self.sources)}", *(note.rstrip(".") for note in found)]
-        )
+        named = [note.rstrip(".") for note in self.notes if key in note]
+        empty = [f"{name}: {WITHOUT_KEYS}" for name, source in self.sources.items() if source.is_empty]
+        lacking = [f"no {key} of a broker in {', '.join(self.sources)}"]
+        return "; ".join(empty if len(empty) == len(self.sources) else lacking + (named or empty))
 
     @property
     def enforcing_policy(self) -> Setter | None:

@@ -65,6 +65,8 @@ def persistence_of(facts: Sequence[Fact]) -> str:
     """Return the setting by which disks outlive their pods, in the keys of a file; empty if it is unknown."""
     given = disks_of(facts)
     off = [fact.where for fact in given if is_false(fact.value)]
+    if off and all(".emptyDir." in where for where in off):
+        return "spec.volumeClaimTemplates to claims in place of emptyDir"
     if given:
         return f"{' and '.join(dict.fromkeys(off or [fact.where for fact in given]))} to true"
     for fact in facts:

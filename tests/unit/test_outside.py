@@ -46,6 +46,7 @@ def test_a_number_that_a_model_has_is_not_out_of_scope() -> None:
         ("New ensemble: [b1, b2] is not adhering to Placement Policy", "replaced-rack"),
         ("New Ensemble: [b1:3181, b2:3181] for ledger: 320092", "#4651"),
         ("Metadata conflict when closing ledger 5", "unawaited-fence"),
+        ("in_recovery", "no-failover"),
     ],
 )
 def test_a_log_line_is_found_with_its_values_and_leads_to_its_losses(line: str, names: str) -> None:
@@ -72,6 +73,7 @@ def test_the_command_explains_and_refuses(capsys: pytest.CaptureFixture[str]) ->
     for arguments, message in (
         (["4242"], "4242: no such known bug, public loss or log line; valid: "),
         (["no line of any log"], "no line of any log: no such known bug, public loss or log line"),
+        (["two words"], "two words: no such known bug, public loss or log line"),
         (["19444", "--format", "json"], "19444: no model has it, so it has no result"),
     ):
         assert run(["known", *arguments]) == 2
