@@ -29,7 +29,7 @@ CLAIMS = {
 
 def parents_of(fact: Fact) -> list[tuple[str, ...]]:
     """Return what stands above the section of a chart to which a fact belongs; nothing outside a section."""
-    if {"services", "containers", "data"} & set(fact.path):
+    if {"services", "containers", "data", "emptyDir"} & set(fact.path):
         return []
     for number, name in enumerate(fact.path[:-1]):
         if component_of(name) == fact.component:

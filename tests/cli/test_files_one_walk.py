@@ -319,6 +319,8 @@ def test_disks_of_a_pod_end_with_it(name: str, volume: str, disk: str, is_lost: 
     assert any(said in note for note in notes(answer)) == is_lost
     claims = "spec.volumeClaimTemplates to claims in place of emptyDir in v.yaml"
     assert (claims in answer.persistence) == is_lost
+    text = "bookkeeper: {replicaCount: 4}"
+    assert asking.advise({"v.yaml": POD.format(name=name, volume=volume, disk=disk), "w.yaml": text}, *SIZES)
 
 
 def test_milvuss_own_disks_and_pods_are_not_the_bookies(asking: Asking) -> None:

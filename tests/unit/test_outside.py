@@ -27,6 +27,17 @@ def test_each_number_of_the_public_tables_is_answered(name: str) -> None:
         assert not re.search(r"\{[a-z-]+\}", told), "a log line is written out"
 
 
+def test_each_name_that_a_screen_has_is_answered() -> None:
+    """The screens say `known NAME`. Planted: the names of quorums and settings are no known bugs."""
+    for loss in LOSSES:
+        if named(KNOWN, loss.name):
+            continue
+        (told, *_) = answers_to(loss.name)
+        assert told.startswith(f"{loss.name}: ") and loss.loses[1:] in told and loss.source in told
+    (disks,) = answers_to("disks")
+    assert disks.startswith("disks: a consequence of the number of copies, which `fencepost quorum` counts.")
+
+
 def test_a_number_that_a_model_has_is_not_out_of_scope() -> None:
     """Planted: #1591 has a row here although known.toml has one, and the model would not be asked."""
     for one in NUMBERS:
