@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import z3
 
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, VALID, WQ, E, set_script
-from fencepost.quorums.questions import LOST, AtLeastOf, AtMost, SetQuestion, about_ensemble
+from fencepost.quorums.set_claims import LOST, Bits, SetClaim, every_window_covered, fewer_than
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration
 
@@ -75,36 +75,40 @@ def loss_sets(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def loss_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield two questions: lost entries without blocked fencing, and blocked fencing without lost entries.
+def loss_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield two claims: an entry is lost only if fencing is blocked, and the other way round.
 
     With E entries the write sets are exactly the windows.
     """
-    entries = configuration.ensemble
-    write_sets = {frozenset(configuration.write_set(entry)) for entry in range(1, entries + 1)}
-    kept = [AtMost(configuration.ack_quorum - 1, "lost", tuple(sorted(w))) for w in write_sets]
-    fenced = [AtMost(configuration.ack_quorum - 1, "lost", w) for w in configuration.windows()]
-    last = configuration.windows()[-1]
-    blocked = AtLeastOf(configuration.ack_quorum, "lost", last)
-    gone = AtLeastOf(configuration.ack_quorum, "lost", configuration.write_set(entries))
-    yield about_ensemble(
-        configuration, "no entry is lost, yet fencing is blocked", *kept, blocked, parts=LOST
+    kept, fenced = _keeping(configuration, configuration.ensemble), every_window_covered(configuration)
+    yield SetClaim(
+        "no entry is lost, yet fencing is blocked",
+        lambda lost: kept(lost) and not fenced(lost),
+        configuration.positions,
+        LOST,
     )
-    yield about_ensemble(
-        configuration, "the last entry is lost, yet the ledger can be fenced", *fenced, gone, parts=LOST
+    yield SetClaim(
+        "an entry is lost, yet the ledger can be fenced",
+        lambda lost: fenced(lost) and not kept(lost),
+        configuration.positions,
+        LOST,
     )
 
 
-def few_entries_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield questions about fewer than E entries: some window is then no entry's write set."""
-    aq = configuration.ack_quorum
+def few_entries_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield claims about fewer than E entries: some window is then no entry's write set."""
+    fenced = every_window_covered(configuration)
     for entries in range(1, configuration.ensemble):
-        write_sets = [configuration.write_set(entry) for entry in range(1, entries + 1)]
-        for window in configuration.windows():
-            yield about_ensemble(
-                configuration,
-                f"a fragment of entries 1 to {entries}, none of them lost, yet fencing is blocked",
-                AtLeastOf(aq, "lost", window),
-                *(AtMost(aq - 1, "lost", write_set) for write_set in write_sets),
-                parts=LOST,
-            )
+        kept = _keeping(configuration, entries)
+        yield SetClaim(
+            f"a fragment of entries 1 to {entries}, none of them lost, yet fencing is blocked",
+            lambda lost, kept=kept: kept(lost) and not fenced(lost),  # type: ignore[misc]
+            configuration.positions,
+            LOST,
+        )
+
+
+def _keeping(configuration: Configuration, entries: int) -> Callable[[Bits], bool]:
+    """Return the test whether no write set of the first entries has lost a whole ack quorum."""
+    write_sets = [configuration.write_set(entry) for entry in range(1, entries + 1)]
+    return fewer_than(configuration.ack_quorum, write_sets)

@@ -9,13 +9,7 @@ import z3
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
-from fencepost.quorums.questions import (
-    LOST,
-    AtLeastOf,
-    AtMost,
-    SetQuestion,
-    about_ensemble,
-)
+from fencepost.quorums.set_claims import LOST, SetClaim, bits, every_window_covered
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration
 
@@ -42,23 +36,21 @@ def losses_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def losses_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the questions of `sure-losses` for one configuration."""
-    most = formulas.sure_losses(*configuration.sizes)
-    aq = configuration.ack_quorum
-    yield about_ensemble(
-        configuration,
+def losses_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield the claims of `sure-losses` for one configuration."""
+    most, covered = formulas.sure_losses(*configuration.sizes), every_window_covered(configuration)
+    neighbours = bits(configuration.window(0, most + 1))
+    yield SetClaim(
         f"{most} lost bookies are an ack quorum of some entry",
-        AtMost(most, "lost", configuration.positions),
-        AtLeastOf(aq, "lost", configuration.window(0)),
-        parts=LOST,
+        lambda lost: lost.bit_count() <= most and not covered(lost),
+        configuration.positions,
+        LOST,
     )
-    yield about_ensemble(
-        configuration,
+    yield SetClaim(
         f"{most + 1} lost bookies, next to each other, leave their window covered",
-        AtLeastOf(most + 1, "lost", configuration.window(0)),
-        AtMost(aq - 1, "lost", configuration.window(0)),
-        parts=LOST,
+        lambda lost: lost == neighbours and covered(lost),
+        configuration.positions,
+        LOST,
     )
 
 
