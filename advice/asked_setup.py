@@ -19,9 +19,8 @@ from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, STORAGES_READ, newest_read
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.files.asked_values import AskedValues
 from fencepost.quorums.files.images import Image
-from fencepost.quorums.files.joined_files import Files, read_files
+from fencepost.quorums.files.joined_files import AskedValues, Files, read_files
 from fencepost.quorums.files.setters import DEFAULT
 from fencepost.quorums.storages import STORAGES
 

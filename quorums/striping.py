@@ -11,12 +11,17 @@ from collections.abc import Iterable, Sequence
 
 import z3
 
-from fencepost.quorums import losses
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet, set_script
 from fencepost.quorums.fewest_answers import fewest_claims, fewest_obligations
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
-from fencepost.quorums.loss_sets import few_entries_claims, loss_claims, loss_obligations, loss_sets
+from fencepost.quorums.losses import (
+    few_entries_claims,
+    loss_claims,
+    loss_obligations,
+    loss_sets,
+    losses_claims,
+)
 from fencepost.quorums.set_claims import SetClaim, every_window_covered, fewer_than
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration
@@ -157,7 +162,7 @@ def pr_2281_obligations(formulas: Formulas) -> list[ProofObligation]:
 
 def stripes_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
     """Yield all claims about windows, on the windows of one configuration."""
-    for claims in (count_covers_claims, fewest_claims, losses.losses_claims, loss_claims):
+    for claims in (count_covers_claims, fewest_claims, losses_claims, loss_claims):
         yield from claims(formulas, configuration)
 
 
