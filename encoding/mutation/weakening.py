@@ -331,7 +331,7 @@ def _explained(known: Unchanged, mutant: Mutant, system: System, other: Differen
 
 
 @dataclass(frozen=True)
-class _Changed:
+class ChangedInstance:
     """A changed system under the names of the instance that it comes from."""
 
     system: System
@@ -346,7 +346,7 @@ def _checked(known: Unchanged, mutant: Mutant, clean: Sequence[Property], limits
         system = changed_system(known, mutant)
         properties = [prop for prop in (*system.properties, *system.liveness) if prop.name in names]
         kept = None if known.proof is None else Kept(known.proof.clauses, {})
-        outcome = check_all(_Changed(system, known.instance.subject), properties, one, kept=kept)
+        outcome = check_all(ChangedInstance(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
         return _refused(mutant, error)
     if outcome.interrupted:
