@@ -50,6 +50,8 @@ def asked_release(written: str) -> AskedRelease:
             note = f"No release of {number} was read. The answer is for {known}, the newest that was."
             return AskedRelease(known, note)
         return AskedRelease(line[-1], f"{number} is answered as {line[-1]}, the newest of that line{READ}")
+    if re.match(r"\.\d", rest):  # of BookKeeper no builds with four numbers are known
+        return AskedRelease(newest_read(text))
     known = newest_read(number)
     return AskedRelease(known, _of_build(text, known) if rest else _not_read(number, known))
 
