@@ -109,12 +109,12 @@ def command(asked: ConformOptions) -> int:
         ground = grounds(asked.protocol, given, asked.storage, lib.release)
         setting_here = setting_of(lib, asked.storage)
         found = Conformance(setting_here, asked.protocol, asked.seed, asked.runs, fired=none_fired(ground))
-        _taken(found, ground, lib, asked)
+        _collect_runs(found, ground, lib, asked)
     asked.show(found, as_text, as_json)
     return _exit_code(found)
 
 
-def _taken(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
+def _collect_runs(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
     """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
     transcript = file_of(TRANSCRIPT)

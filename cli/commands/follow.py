@@ -176,12 +176,12 @@ def _execution_text(found: LogAnswer) -> Iterator[str]:
     silent = sum(event is None for event in execution.events)
     steps = amount(len(execution.events), "step")
     yield f"an execution: {steps}, of which {silent} left no line; replayed on plain values"
-    yield from _steps(execution)
+    yield from _step_lines(execution)
     for name, value in execution.names:
         yield f"{name} is {value}"
 
 
-def _steps(execution: FittingExecution) -> Iterator[str]:
+def _step_lines(execution: FittingExecution) -> Iterator[str]:
     rows = [
         (str(step.index), show(step.actor), step.name, event.where if event is not None else "(silent)")
         for step, event in zip(execution.trace.steps, execution.events, strict=True)
@@ -212,7 +212,7 @@ def _violations_text(violations: Violations) -> Iterator[str]:
     }
     yield f"{violations.prop.name}: {violations.share}: {words[violations.share]}"
     if violations.violating is not None:
-        yield from _steps(violations.violating)
+        yield from _step_lines(violations.violating)
 
 
 def _json(found: LogAnswer) -> dict[str, Any]:

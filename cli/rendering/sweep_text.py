@@ -25,7 +25,7 @@ def text(report: SweepReport) -> str:
     manifest = report.manifest
     parts = [f"engine {manifest['engine']}; {manifest['invalid']} invalid combinations left out"]
     parts += [report.unfinished] if report.unfinished else []
-    parts += [table(lines) for lines in _solvers(report)]
+    parts += [table(lines) for lines in _solver_lines(report)]
     for protocol, rows in report.protocols.items():
         parts.append(
             "\n".join([*filter(None, [f"{protocol}, {asked(rows)}", unlike(rows)]), *left_out(rows)])
@@ -47,7 +47,7 @@ def _seconds(rows: Sequence[Row]) -> str:
     return f"{sum(row['seconds'] for row in rows):.1f}"
 
 
-def _solvers(report: SweepReport) -> Iterator[list[list[str]]]:
+def _solver_lines(report: SweepReport) -> Iterator[list[list[str]]]:
     """Yield the lines about solvers, under a heading, if there are several and the sweep is finished."""
     found = by_solver(report.rows)
     if len(found) > 1 and not report.unfinished:
@@ -152,7 +152,7 @@ def _cell(value: object) -> object:
 def markdown(report: SweepReport) -> str:
     """Return the matrices of each protocol, and the table of solvers if there are several."""
     parts = [report.unfinished] if report.unfinished else []
-    parts += map(_markdown, _solvers(report))
+    parts += map(_markdown, _solver_lines(report))
     for protocol, rows in report.protocols.items():
         counted = "; ".join(f"{name} {in_words(counts(own))}" for name, own in _by_property(rows))
         parts.append(f"**{protocol}**" + ("" if report.unfinished else f": {counted}."))
