@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,6 @@ import fencepost
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPES = Path(__file__).with_name("recipes")
-
-pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,22 @@ def followed(recipe: str, folder: Path, *options: str) -> Copy:
     return Copy(folder)
 
 
+@pytest.mark.parametrize("recipe", ["storage", "engine"])
+def test_a_recipe_names_each_file_that_is_changed(recipe: str) -> None:
+    changed = re.findall(r"^--- a/(.+)$", (RECIPES / f"{recipe}.diff").read_text(), re.MULTILINE)
+    page = (ROOT / "docs" / "house.md").read_text()
+    (text,) = (part for part in page.split("\n\n") if re.match(rf"An? \*{recipe}\*", part))
+    assert len(changed) == 2
+    assert [name for name in changed if Path(name).name not in text] == []
+
+
 SIZES = [
     word for name in ("bookies", "ensemble", "write_quorum", "ack_quorum") for word in ("--set", f"{name}=1")
 ]
 ADVICE = ("advise", "-e", "3", "-w", "3", "-a", "2", "-n", "4", "--from", "bk_server.conf")
 
 
+@pytest.mark.slow
 def test_check_and_advise_take_a_storage(tmp_path: Path) -> None:
     copy = followed("storage", tmp_path)
     (tmp_path / "bk_server.conf").write_text("ledgerStorageClass=org.example.DirectStorage\n")
@@ -83,6 +92,7 @@ def test_check_and_advise_take_a_storage(tmp_path: Path) -> None:
     assert "no-divergence: violated in 12 steps" in out
 
 
+@pytest.mark.slow
 def test_advise_refuses_a_storage_without_its_place_in_the_releases(tmp_path: Path) -> None:
     copy = followed("storage", tmp_path, "--exclude=*/releases.toml")
     (tmp_path / "bk_server.conf").write_text("ledgerStorageClass=org.example.DirectStorage\n")
@@ -119,6 +129,7 @@ print(source(~holds, s))
 """
 
 
+@pytest.mark.slow
 def test_a_kind_of_term_has_one_meaning_in_both_readings(tmp_path: Path) -> None:
     copy = followed("term", tmp_path)
     done = copy.run("-c", TERMS)
@@ -131,6 +142,7 @@ def test_a_kind_of_term_has_one_meaning_in_both_readings(tmp_path: Path) -> None
     assert copy.run("-c", TERMS).stdout.splitlines()[0].endswith(" False")
 
 
+@pytest.mark.slow
 def test_an_engine_is_asked_and_its_word_is_judged(tmp_path: Path) -> None:
     copy = followed("engine", tmp_path)
     asked = ("check", str(ROOT / "examples" / "ring_leader.py"), "--engine", "sampling", "--jobs", "1")
