@@ -1,4 +1,4 @@
-"""The actions of a system by unique names, conjuncts of guards, and one action exchanged for another."""
+"""The actions of a system by unique names, conjuncts of guards, and an action exchanged for another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.encoding.language.actions import Action, Group, Schema
+from fencepost.encoding.language.actions import Action, Schema, changed
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.system import System
@@ -23,11 +23,10 @@ def flattened(guard: Term) -> tuple[Term, ...]:
     return (guard,)
 
 
-def exchanged(item: Schema | Group, old: Schema, new: Schema) -> Schema | Group:
-    """Return the actions with the new schema in place of the old one."""
-    if isinstance(item, Group):
-        return replace(item, members=tuple(exchanged(member, old, new) for member in item.members))
-    return new if item is old else item
+def exchanged(system: System, old: Schema, new: Schema) -> System:
+    """Return the system with the new action in place of the old one."""
+    actions = (changed(item, lambda schema: new if schema is old else schema) for item in system.actions)
+    return replace(system, actions=tuple(actions))
 
 
 def named_actions(system: System) -> Mapping[str, Schema]:
@@ -46,13 +45,11 @@ def named_actions(system: System) -> Mapping[str, Schema]:
 
 def _telling(schema: Schema, schemas: Sequence[Schema]) -> list[str]:
     """Return the index sets of an action that differ from those of an action with the same name."""
-    others = [s for s in schemas if s.name == schema.name and s is not schema]
+    others = [s.parameters for s in schemas if s.name == schema.name]
     return [
         parameter.sort.name
         for number, parameter in enumerate(schema.parameters)
-        if any(
-            o.parameters[number : number + 1] and o.parameters[number].sort != parameter.sort for o in others
-        )
+        if any(number < len(other) and other[number].sort != parameter.sort for other in others)
     ]
 
 

@@ -7,7 +7,7 @@ are enough, and all changes are compared in the same ones.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,39 +16,35 @@ from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.origins import origins_recorded
-from fencepost.encoding.language.parameters import assign, options
+from fencepost.encoding.language.parameters import options
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, Why
 from fencepost.encoding.mutation.mutant_states import ChangedSteps, Graph
-from fencepost.encoding.mutation.mutants import Mutant, mutants
+from fencepost.encoding.mutation.mutants import Mutant, Wording, mutants
 from fencepost.encoding.mutation.weakening import SIMULATIONS, Unchanged, changed_system
 
 MORE = 2
 """The sizes that are tried: each parameter is larger by one, then by two."""
 
 
-Key = tuple[str, ...]
-
-
 def at_larger_sizes(
-    instance: Instance, findings: Sequence[MutantFinding], until: float
-) -> Iterator[MutantFinding]:
+    instance: Instance, findings: Mapping[Mutant, MutantFinding], until: float
+) -> Iterator[tuple[Mutant, MutantFinding]]:
     """Yield the finding about each idle mutant with the size at which it differs, or with the sizes tried."""
-    idle, tried = {_key(found.mutant): found for found in findings if found.why is Why.IDLE}, list[str]()
+    idle, tried = {m.wording: m for m, found in findings.items() if found.why is Why.IDLE}, list[str]()
+
+    def told(mutant: Mutant, words: str) -> tuple[Mutant, MutantFinding]:
+        return mutant, replace(findings[mutant], reason=f"{findings[mutant].reason}; {words}")
+
     for size, other in _larger(instance):
         if not idle or time.perf_counter() > until:
             break
         with suppress(ModelError):
-            for key in _differing(other, idle.keys(), until):
-                found = idle.pop(key)
-                yield replace(found, reason=f"{found.reason}; it makes one with {size}")
+            for wording in _differing(other, idle.keys(), until):
+                yield told(idle.pop(wording), f"it makes one with {size}")
             tried.append(size)
-    for found in idle.values() if tried else ():
-        yield replace(found, reason=f"{found.reason}; simulations meet none with {' or '.join(tried)} either")
-
-
-def _key(mutant: Mutant) -> Key:
-    return mutant.action, mutant.part, mutant.text, mutant.change, mutant.place
+    for mutant in idle.values() if tried else ():
+        yield told(mutant, f"simulations meet none with {' or '.join(tried)} either")
 
 
 def _larger(instance: Instance) -> Iterator[tuple[str, Instance]]:
@@ -58,21 +54,20 @@ def _larger(instance: Instance) -> Iterator[tuple[str, Instance]]:
         for name, value in sizes:
             with suppress(BadInput, ModelError):
                 text = str(int(str(value)) + more)
-                chosen = assign(instance.parameters, [(name, text)])
-                yield f"{name}={text}", Instance(instance.protocol, chosen, instance.release)
+                yield f"{name}={text}", instance.with_setting(name, text)
 
 
-def _differing(instance: Instance, keys: Collection[Key], until: float) -> list[Key]:
+def _differing(instance: Instance, wordings: Collection[Wording], until: float) -> list[Wording]:
     """Return the mutants that differ in a state of a simulation. Raises ModelError."""
     with origins_recorded():
-        made = [mutant for mutant in mutants(instance.written) if _key(mutant) in keys]
+        made = [mutant for mutant in mutants(instance.written) if mutant.wording in wordings]
     known = Unchanged(instance, (), Graph(instance.system, {}, None))
     steps: list[tuple[Mutant, ChangedSteps]] = []
     for mutant in made:
         with suppress(ModelError):  # it is badly defined at this size
             system = changed_system(known, mutant)
             steps.append((mutant, ChangedSteps(known.graph, system, mutant.action, instance.subject)))
-    differing: dict[Key, None] = {}
+    differing: dict[Wording, None] = {}
 
     def visit(path: Sequence[GroundAction], first: State, state: State) -> None:
         for mutant, one in steps:
@@ -80,10 +75,10 @@ def _differing(instance: Instance, keys: Collection[Key], until: float) -> list[
                 with suppress(ModelError):  # of a receipt: the step differs
                     one.visit(path, first, state)
                 if one.other is not None:
-                    differing[_key(mutant)] = None
+                    differing[mutant.wording] = None
 
     def keep_on() -> bool:
-        return time.perf_counter() < until and len(differing) < len(keys)
+        return time.perf_counter() < until and len(differing) < len(wordings)
 
     asked = instance.properties()
     simulate(instance.system, instance.subject, asked, SIMULATIONS, 1, keep_on=keep_on, visit=visit)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.mutation.mutants import Mutant
 
 
 class MutantOutcome(StrEnum):
@@ -48,9 +47,8 @@ class MutantFinding:
     why. Other outcomes have a reason too. `why` and `shown` explain a mutant that nothing notices.
     """
 
-    mutant: Mutant
     outcome: MutantOutcome
-    noticed_by: tuple[Notice, ...] = ()
     reason: str | None = None
+    noticed_by: tuple[Notice, ...] = ()
     why: Why | None = None
     shown: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput, ModelError
-from fencepost.encoding.language.parameters import assign
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Liveness
 from fencepost.encoding.liveness.live_check import check_all
@@ -27,9 +26,8 @@ def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | 
         if rest <= 0:
             return None
         with suppress(BadInput, ModelError):
-            chosen = assign(instance.parameters, [(name, str(value))])
-            other = Instance(instance.protocol, chosen, instance.release)
-            if chosen == instance.parameters:
+            other = instance.with_setting(name, str(value))
+            if other == instance:
                 continue
             asked = other.claims(*names)
             plain = [prop for prop in asked if not isinstance(prop, Liveness)]
