@@ -30,10 +30,9 @@ from fencepost.encoding.language.origins import origins_recorded
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.mutation.accepted import Accepted, read_accepted
-from fencepost.encoding.mutation.larger_sizes import at_larger_sizes
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutants import PARTS, Mutant, brief, mutants
-from fencepost.encoding.mutation.proposals import proposal
+from fencepost.encoding.mutation.other_settings import at_larger_sizes, proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 
 BASE_SHARE = 0.25
@@ -42,11 +41,10 @@ BASE_SHARE = 0.25
 WHOLE = {"conjunct": "if", "update": "do"}
 """The kinds of mutants that lack a whole statement, with the word before its text."""
 
+NOTICED_AS = (Verdict.VIOLATED, Verdict.VACUOUS)
 NOTICE = k.keys(
     property=k.text("the name of the property"),
-    verdict=k.among(
-        (Verdict.VIOLATED.value, Verdict.VACUOUS.value), "violated, or its witness is out of reach"
-    ),
+    verdict=k.among((v.value for v in NOTICED_AS), "violated, or its witness is out of reach"),
     steps=k.null(k.whole("steps of the counterexample, which was replayed", 0), "unless violated"),
 )
 MUTANT = k.keys(
@@ -213,7 +211,7 @@ class WeakenReport:
         """The number of mutants that each property notices, if it holds without a change."""
         known = self.known
         clean = [prop.name for prop in (*known.clean, *known.live)] if known is not None else []
-        counts = Counter(notice.property for f in self.findings.values() for notice in f.noticed_by)
+        counts = Counter(name for found in self.findings.values() for name in found.noticed_by)
         return Counter({name: counts[name] for name in clean})
 
     @property
@@ -278,8 +276,8 @@ class WeakenReport:
         place = f"{mutant.place}: " if mutant.place else ""
         yield f"  {place}{mutant}, {mutant.change}: {brief(mutant.text)}"
         notices = [
-            f"{n.property} ({amount(n.steps, 'step') if n.steps is not None else n.verdict.value})"
-            for n in found.noticed_by
+            f"{name} ({amount(steps, 'step') if steps is not None else Verdict.VACUOUS.value})"
+            for name, steps in found.noticed_by.items()
         ]
         told = [found.why.value] if found.why is not None else []
         yield f"    {', '.join(notices) or '; '.join([*told, found.reason or ''])}"
@@ -295,9 +293,15 @@ class WeakenReport:
             self,
             **self.instance.subject.to_json(),
             unchanged={result.property: result.verdict.value for result in results},
-            mutants=[
-                k.from_record(MUTANT, mutant, **vars(found), accepted=self.accepted.get(mutant))
-                for mutant, found in self.listed.items()
-            ],
+            mutants=[self._mutant(*item) for item in self.listed.items()],
             seconds=elapsed(),
         )
+
+    def _mutant(self, mutant: Mutant, found: MutantFinding) -> dict[str, object]:
+        """Return the object of a mutant."""
+        notices = [
+            {"property": name, "verdict": NOTICED_AS[steps is None].value, "steps": steps}
+            for name, steps in found.noticed_by.items()
+        ]
+        own = {**vars(found), "noticed_by": notices, "accepted": self.accepted.get(mutant)}
+        return k.from_record(MUTANT, mutant, **own)

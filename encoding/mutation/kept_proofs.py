@@ -44,9 +44,7 @@ class UnchangedProof:
         own = carrying(system, (one for one in system.invariants if one.name in self.claims))
         return with_found(own, clauses_of(system, self.clauses))
 
-    def question(
-        self, before: System, system: System, action: Collection[int], limits: Limits
-    ) -> tuple[bool, bool]:
+    def question(self, old: Symbolic, system: System, action: Collection[int]) -> tuple[bool, bool]:
         """Return whether the mutant keeps all claims, and whether each of its steps is the same as before.
 
         `action` has the numbers of the changed ground actions. Both are asked of states in which all claims
@@ -55,7 +53,7 @@ class UnchangedProof:
         carried = self.carried(system)
         properties = [p for p in system.properties if p.name in self.claims]
         claims: list[Statement] = [*carried.invariants, *properties]
-        after, old = Symbolic(carried), Symbolic(before)
+        after = Symbolic(carried)
         check_traps(after, properties)
         slots, earlier = _slots(after), _slots(old)
         made = formulas(after, claims, [slots[n] for n in action if n in slots])
@@ -69,7 +67,7 @@ class UnchangedProof:
                 constraints=[*made.constraints, *(c for c in asked.constraints if c is not TRUE)],
             )
         )
-        solver = ObligationSolver(obligations, backend(limits.solver))
+        solver = ObligationSolver(obligations, backend(Limits().solver))
         names = {claim.name for claim in claims} | {WELL_DEFINED, DIFFERS}
         *own, last = (
             isinstance(finished(solver.ask(q, names)), StillInductive) for q in obligations.questions

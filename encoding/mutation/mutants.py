@@ -90,8 +90,8 @@ def mutants(system: System) -> list[Mutant]:
                 position, of = number, len(own)
                 if part == "conjunct":
                     position, of = next(n for n, c in enumerate(guard, 1) if c is item), len(guard)
-                texts = _text(item), change, _file(item)
-                found.append(Mutant(name, part, position, of, *texts, judged(system, made)))
+                text, place = _wording(item)
+                found.append(Mutant(name, part, position, of, text, change, place, judged(system, made)))
     return found
 
 
@@ -136,18 +136,18 @@ def keeps_constants(folding: Folding, mutant: Mutant) -> bool:
     )
 
 
-def _text(item: Term | Update | str) -> str:
-    if isinstance(item, str) or (item.origin is not None and item.origin.text):
-        return item if isinstance(item, str) else item.origin.text
+def _wording(item: Term | Update | str) -> tuple[str, str]:
+    """Return the text of a part, and its file and line."""
+    if isinstance(item, str):
+        return item, ""
+    origin = item.origin
+    place = "" if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
+    if origin is not None and origin.text:
+        return origin.text, place
     if isinstance(item, Term):
-        return line(item)
+        return line(item), place
     condition = "" if same(item.when, TRUE) else f" if {line(item.when, 60)}"
-    return f"{line(item.target, 60)} := {line(item.value, 60)}{condition}"
-
-
-def _file(item: Term | Update | str) -> str:
-    origin = None if isinstance(item, str) else item.origin
-    return "" if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
+    return f"{line(item.target, 60)} := {line(item.value, 60)}{condition}", place
 
 
 def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item]]:
@@ -159,8 +159,8 @@ def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item
     return list(found.values())
 
 
-def _without(items: Iterable[_Item], group: Sequence[_Item]) -> list[_Item]:
-    return [item for item in items if all(item is not other for other in group)]
+def _is_among(item: Term | Update, group: Sequence[Term | Update]) -> bool:
+    return any(item is other for other in group)
 
 
 def _is_written(group: Sequence[Term | Update]) -> bool:
@@ -175,24 +175,22 @@ def _changes(schema: Schema) -> _Changes:
     """Yield the changes of the guard and of the updates of an action."""
     action = schema.action
     parts = flattened(lift(action.when))
-
-    def with_(**parts: Any) -> Schema:
-        return replace(schema, action=replace(action, **parts))
-
     for group in filter(_is_written, _groups(parts)):
-        yield "conjunct", group[0], "left out", with_(when=all_of(*_without(parts, group)))
-    for group in filter(_is_written, _groups(action.then)):
-        yield "update", group[0], "skipped", with_(then=tuple(_without(action.then, group)))
-        for part, change, function in _of_statement(group):
-            made = (function(u) if any(u is other for other in group) else u for u in action.then)
-            yield part, group[0], change, with_(then=tuple(u for u in made if u is not None))
+        rest = all_of(*(part for part in parts if not _is_among(part, group)))
+        yield "conjunct", group[0], "left out", replace(schema, action=replace(action, when=rest))
+    for updates in filter(_is_written, _groups(action.then)):
+        for part, change, of_update in _of_statement(updates):
+            made = (of_update(u) if _is_among(u, updates) else u for u in action.then)
+            then = tuple(update for update in made if update is not None)
+            yield part, updates[0], change, replace(schema, action=replace(action, then=then))
     for terms in _groups(_inner_terms(action), 1):
         for part, change, of_term in _of_expression(terms):
             yield part, terms[0], change, replace(schema, action=_rewritten(action, terms, of_term))
 
 
 def _of_statement(group: Sequence[Update]) -> Iterator[tuple[str, str, Callable[[Update], Update | None]]]:
-    """Yield the changes of one update as written: of its `when=`, its value, and the fields it sends."""
+    """Yield the changes of one update as written: without it, its `when=`, its value, the fields it sends."""
+    yield "update", "skipped", lambda u: None
     call = _parsed(group[0].origin)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
@@ -212,11 +210,7 @@ def _of_statement(group: Sequence[Update]) -> Iterator[tuple[str, str, Callable[
     for keyword in call.keywords if method == "send" else []:
         sent = [u for u in group if u.target.family.name.endswith(f"_{keyword.arg}")]
         if sent and len(sent) < len(group):
-            yield "field", f"{keyword.arg} left out", partial(_unless_among, sent)
-
-
-def _unless_among(group: Sequence[Update], update: Update) -> Update | None:
-    return None if any(update is other for other in group) else update
+            yield "field", f"{keyword.arg} left out", lambda u, sent=sent: None if _is_among(u, sent) else u
 
 
 def _inner_terms(action: Action) -> Iterator[Term]:
@@ -231,19 +225,19 @@ _Rewriting: TypeAlias = Callable[[Term], Term]
 
 def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting]]:
     """Yield the changes of one expression: its order, its whole numbers, its quantifier."""
-    tree = _parsed(terms[0].origin)
+    tree, found = _parsed(terms[0].origin), list[tuple[str, str, _Rewriting]]()
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _ORDERS:
         before, after = _ORDERS[type(tree.ops[0])]
-        if any(isinstance(term, Less) for term in terms):
-            yield "comparison", f"{before} becomes {after}", _other_bound
+        found.append(("comparison", f"{before} becomes {after}", _other_bound))
     elif isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         kind = tree.func.id.removesuffix("_over")
-        if kind in _OTHER and any(isinstance(t, Quantified) and t.quantifier == kind for t in terms):
-            yield "quantifier", f"{kind} becomes {_OTHER[kind]}", _other_quantifier
+        if kind in _OTHER:
+            change = partial(_other_quantifier, kind)
+            found.append(("quantifier", f"{kind} becomes {_OTHER[kind]}", change))
     for number in sorted(_numbers(tree)):
-        less = number - 1 if number > 0 else number + 1
-        if any(_has_number(term, number) for term in terms):
-            yield "constant", f"{number} becomes {less}", partial(_other_number, number, less)
+        other = number - 1 if number > 0 else number + 1
+        found.append(("constant", f"{number} becomes {other}", partial(_other_number, number, other)))
+    return (one for one in found if any(one[2](term) is not term for term in terms))
 
 
 def _numbers(tree: ast.AST | None) -> set[int]:
@@ -255,20 +249,16 @@ def _numbers(tree: ast.AST | None) -> set[int]:
     return {c.value for c in direct if isinstance(c, ast.Constant) and type(c.value) is int}
 
 
-def _has_number(term: Term, number: int) -> bool:
-    value: Any = term.count if isinstance(term, AtLeast) else getattr(term, "value", None)
-    return type(value) is int and value == number
-
-
 def _other_number(number: int, other: int, term: Term) -> Term:
-    if not _has_number(term, number):
+    value: Any = term.count if isinstance(term, AtLeast) else getattr(term, "value", None)
+    if type(value) is not int or value != number:
         return term
     return replace(term, count=other) if isinstance(term, AtLeast) else lift(other)
 
 
-def _other_quantifier(term: Term) -> Term:
-    is_one = isinstance(term, Quantified) and term.quantifier in _OTHER
-    return replace(term, quantifier=_OTHER[term.quantifier]) if is_one else term
+def _other_quantifier(kind: str, term: Term) -> Term:
+    is_one = isinstance(term, Quantified) and term.quantifier == kind
+    return replace(term, quantifier=_OTHER[kind]) if is_one else term
 
 
 def _other_bound(term: Term) -> Term:

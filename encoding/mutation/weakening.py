@@ -38,7 +38,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation.changed_systems import named_actions, unread
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
-from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import (
     ChangedSteps,
     Difference,
@@ -145,13 +145,14 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFin
     until = time.perf_counter() + limits.timeout - limits.gone
     over = MutantFinding(MutantOutcome.UNDECIDED, time_out(limits.timeout))
     listed = mutants(known.instance.written)
-    _ = known.graph.concrete.steps, known.folding  # made once, before the workers
+    _ = known.graph.concrete.steps, known.folding, known.proof and known.graph.symbolic  # before the workers
     items, left = list(enumerate(listed)), dict.fromkeys(listed, over)
     shares = [items[n :: limits.jobs] for n in range(limits.jobs)]
     workers = [Worker("mutants", _cheap, known, share, gib=limits.memory) for share in shares]
     for number, found in _messages(workers, limits):
         left[listed[number]] = found
-        if not (found.outcome is MutantOutcome.UNDECIDED or (known.live and _may_matter_in_the_end(found))):
+        lives = found.outcome is not MutantOutcome.NOTICED and found.why is not Why.IDLE
+        if found.outcome is not MutantOutcome.UNDECIDED and not (known.live and lives):
             yield listed[number], left.pop(listed[number])
     if left and known.clean and known.proof is None:
         half = replace(limits, gone=0.0, timeout=max(until - time.perf_counter(), 0.0) / 2)
@@ -169,14 +170,9 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFin
             reason = cheap.reason if cheap.why is Why.UNREAD else found.reason
             found = replace(found, why=cheap.why, shown=cheap.shown, reason=reason)
         if known.live and found.outcome is not MutantOutcome.NOTICED:
-            lives = _checked(known, mutant, known.live, own) if rest > 0 else over
-            found = found if lives.outcome is MutantOutcome.UNNOTICED else lives
+            in_the_end = _checked(known, mutant, known.live, own) if rest > 0 else over
+            found = found if in_the_end.outcome is MutantOutcome.UNNOTICED else in_the_end
         yield mutant, found
-
-
-def _may_matter_in_the_end(found: MutantFinding) -> bool:
-    """Return whether a property of liveness may notice the mutant."""
-    return found.outcome is not MutantOutcome.NOTICED and found.why is not Why.IDLE
 
 
 def _messages(workers: Sequence[Worker], limits: Limits) -> Iterator[Any]:
@@ -236,9 +232,7 @@ def _refused(error: Exception) -> MutantFinding:
 
 
 def _noticed(violated: Mapping[str, int], unreached: Iterable[str] = ()) -> MutantFinding:
-    notices = [Notice(name, Verdict.VIOLATED, steps) for name, steps in violated.items()]
-    notices += [Notice(name, Verdict.VACUOUS) for name in unreached if name not in violated]
-    return MutantFinding(MutantOutcome.NOTICED, noticed_by=tuple(notices))
+    return MutantFinding(MutantOutcome.NOTICED, noticed_by=dict.fromkeys([*violated, *unreached]) | violated)
 
 
 def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStates) -> MutantFinding:
@@ -271,7 +265,7 @@ def _simulated(known: Unchanged, mutant: Mutant, system: System, shares: bool) -
     subject, kept = known.instance.subject, False
     if known.proof is not None and shares:
         slots = known.graph.slots(mutant.action)
-        kept, same = known.proof.question(known.instance.system, system, slots, Limits())
+        kept, same = known.proof.question(known.graph.symbolic, system, slots)
         if same:
             return _equivalent("the changed action does the same in every reachable state, by induction")
     names = [prop.name for prop in known.clean]

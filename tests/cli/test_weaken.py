@@ -21,6 +21,7 @@ from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import folded
@@ -38,7 +39,7 @@ from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
 from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
-from fencepost.encoding.mutation.proposals import proposal
+from fencepost.encoding.mutation.other_settings import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
 from support.exploration import explore
@@ -226,7 +227,7 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
             fits.add(MutantOutcome.UNNOTICED)
         assert found.outcome in fits, found
         seen[found.outcome] += 1
-        kept, _same = proof.question(instance.system, weakening.changed_system(known, mutant), (), QUICK)
+        kept, _same = proof.question(known.graph.symbolic, weakening.changed_system(known, mutant), ())
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
 
@@ -262,14 +263,14 @@ def test_the_claims_of_a_proof_are_inductive_together(engine: str, tmp_path: Pat
     outcome = check(instance, instance.properties(), replace(QUICK, engines=(engine,)))
     proof, system = proof_of(outcome.results), instance.system
     everything = range(len(system.ground_actions))
-    assert proof.question(system, system, everything, QUICK) == (True, True)
+    assert proof.question(Symbolic(system), system, everything) == (True, True)
     less = replace(proof, claims=frozenset({"told-first"}), clauses=())
-    assert less.question(system, system, everything, QUICK) == (False, True)
+    assert less.question(Symbolic(system), system, everything) == (False, True)
 
 
 def _named_rightly(found: MutantFinding, violated: Mapping[str, bool]) -> None:
     if found.noticed_by:
-        assert {notice.property for notice in found.noticed_by} == {n for n, bad in violated.items() if bad}
+        assert set(found.noticed_by) == {n for n, bad in violated.items() if bad}
 
 
 def with_a_property(system: System) -> System:

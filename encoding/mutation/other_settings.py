@@ -1,4 +1,4 @@
-"""The size at which a change makes a difference, if it makes none at the size that was checked.
+"""The same protocol with another setting: one that proves a property, or a size at which a change matters.
 
 The first step that differs begins in a state that both systems reach. So simulations of the unchanged system
 are enough, and all changes are compared in the same ones.
@@ -13,11 +13,15 @@ from dataclasses import replace
 
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.engine.limits import Limits
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.origins import origins_recorded
 from fencepost.encoding.language.parameters import options
 from fencepost.encoding.language.protocol import Instance
+from fencepost.encoding.language.system import Liveness
+from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, Why
 from fencepost.encoding.mutation.mutant_states import ChangedSteps, Graph
 from fencepost.encoding.mutation.mutants import Mutant, Wording, mutants
@@ -67,19 +71,38 @@ def _differing(instance: Instance, wordings: Collection[Wording], until: float) 
         with suppress(ModelError):  # it is badly defined at this size
             system = changed_system(known, mutant)
             steps.append((mutant, ChangedSteps(known.graph, system, mutant.action, instance.subject)))
-    differing: dict[Wording, None] = {}
 
     def visit(path: Sequence[GroundAction], first: State, state: State) -> None:
-        for mutant, one in steps:
+        for _, one in steps:
             if one.other is None:
                 with suppress(ModelError):  # of a receipt: the step differs
                     one.visit(path, first, state)
-                if one.other is not None:
-                    differing[mutant.wording] = None
 
     def keep_on() -> bool:
-        return time.perf_counter() < until and len(differing) < len(wordings)
+        return time.perf_counter() < until and any(one.other is None for _, one in steps)
 
     asked = instance.properties()
     simulate(instance.system, instance.subject, asked, SIMULATIONS, 1, keep_on=keep_on, visit=visit)
-    return list(differing)
+    return list(dict.fromkeys(m.wording for m, one in steps if one.other is not None))
+
+
+def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | None:
+    """Return the setting of one switch with which these properties are proved, None if none was found."""
+    until = time.perf_counter() + limits.timeout
+    switches = [(o.name, value) for o in instance.protocol.options() for value in o.values or ()]
+    for name, value in switches:
+        rest = until - time.perf_counter()
+        if rest <= 0:
+            return None
+        with suppress(BadInput, ModelError):
+            other = instance.with_setting(name, str(value))
+            if other == instance:
+                continue
+            asked = other.claims(*names)
+            plain = [prop for prop in asked if not isinstance(prop, Liveness)]
+            if simulate(other.system, other.subject, plain, SIMULATIONS, seed=1, first=True).traces:
+                continue
+            outcome = check_all(other, asked, replace(limits, gone=0.0, timeout=min(rest, 10.0)))
+            if all(result.verdict is Verdict.PROVED for result in outcome.results):
+                return f"{name}={value}"
+    return None
