@@ -58,18 +58,12 @@ def unread(read: Collection[Family], old: Action, new: Action, systems: Sequence
     same = {id(update) for update in old.then} & {id(update) for update in new.then}
     differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
     families = {u.target.family for u in differing} - {UNDEFINED}
-    found, more = set[Family](), {*read}
+    schemas, found, more = [s for system in systems for s in system.schemas], set[Family](), {*read}
     while more != found:
         found = more
-        writing = [
-            term
-            for system in systems
-            for schema in system.schemas
-            for u in schema.action.then
-            if u.target.family in found
-            for term in (schema.action.when, *u.target.index, u.value, u.when)
-        ]
-        more = found | families_read(*writing)
+        writing = ((s.action.when, u) for s in schemas for u in s.action.then if u.target.family in found)
+        terms = (term for when, u in writing for term in (when, *u.target.index, u.value, u.when))
+        more = found | families_read(*terms)
     if families & found:
         return None
     return f"no property depends on {', '.join(sorted(f.name for f in families))}"

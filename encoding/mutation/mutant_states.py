@@ -64,14 +64,14 @@ class Graph:
 def states_within(system: System, most: int) -> Iterator[tuple[dict[State, Successors], bool]]:
     """Yield the states with their successors, and whether these are all: fewer than `most`."""
     graph = Graph(system, {}, None)
-    waiting = list(Beginnings(graph.concrete).states())
-    one = {state: state for state in waiting}
+    one = {state: state for state in Beginnings(graph.concrete).states()}
+    waiting = list(one)
     for state in waiting:
-        before = len(one)
-        graph.known[state] = tuple((n, one.setdefault(after, after)) for n, after in graph.after(state))
+        found = graph.after(state)
+        waiting.extend(dict.fromkeys(after for _, after in found if after not in one))
+        graph.known[state] = tuple((n, one.setdefault(after, after)) for n, after in found)
         if len(one) >= most:
             break
-        waiting.extend(list(one)[before:])
     yield graph.known, len(one) < most
 
 
@@ -121,11 +121,9 @@ class ChangedSteps:
         actions = (step.action.schema.action for own in (self.old, self.new) for step in own.values())
         guards = {key(lift(action.when)) for action in actions}
         self._has_same_guard = len(guards) <= 1
-        self._unjudged = {(n, times) for n in self.old for times in (1, 2) if self._receives(n)}
+        receipts = (n for n in self.old if self._actions[n].schema.action.received is not None)
+        self._unjudged = {(n, times) for n in receipts for times in (1, 2)}
         self.other: Difference | None = None
-
-    def _receives(self, number: int) -> bool:
-        return self._actions[number].schema.action.received is not None
 
     def visit(self, path: Sequence[GroundAction], first: State, state: State) -> None:
         """Compare the steps in a state of a simulation from `first`. Raises ModelError.
@@ -154,20 +152,15 @@ class ChangedSteps:
             for chosen in decided(state, sorted(places)):
                 one, two = _after(old, chosen), _after(new, chosen)
                 if one != two:
-                    self._differs(number, chosen, one, two, *way())
+                    path, beginning = way()
+                    other = Difference(path, self._actions[number], one, two)
+                    self.other = self.other or other
+                    self._judge(number, chosen, other, beginning)
         return now
 
-    def _differs(
-        self,
-        number: int,
-        state: State,
-        before: State | None,
-        after: State | None,
-        path: Sequence[GroundAction],
-        beginning: Beginning,
-    ) -> None:
-        action = self._actions[number]
-        self.other = self.other or Difference(path, action, before, after)
+    def _judge(self, number: int, state: State, other: Difference, beginning: Beginning) -> None:
+        """Replay a step that only the mutant takes. Raises ModelError for a message that is not under way."""
+        before, after = other.before, other.after
         if after is None:
             return
         again = _after(self.new[number], after) is not None
@@ -175,7 +168,8 @@ class ChangedSteps:
         judged = number, 2 if again else 1
         if judged in self._unjudged and (before is None or (again and not was_again)):
             self._unjudged.discard(judged)
-            actions, choices = [*path, *judged[1] * [action]], true_choices(self.replayer.system, state)
+            actions = [*other.path, *judged[1] * [other.action]]
+            choices = true_choices(self.replayer.system, state)
             with suppress(NotAnExecution):
                 self.replayer.record("receipts", actions, choices, beginning)
 
