@@ -19,7 +19,7 @@ from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE, Family, Quantified, Term, all_of, any_of
-from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
+from fencepost.encoding.mutation.mutants import exchanged, flattened, named_actions
 
 
 @dataclass(frozen=True)

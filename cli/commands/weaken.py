@@ -127,7 +127,7 @@ def command(asked: WeakenOptions) -> int:
                 report.findings[mutant] = found
                 progress.show(f"{len(report.findings)} of {len(made)} mutants: {report.counts}")
             until = time.perf_counter() + asked.timeout - elapsed()
-            report.findings |= dict(at_larger_sizes(instance, report.listed, until))
+            report.findings |= dict(at_larger_sizes(instance, report.findings, until))
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
@@ -160,14 +160,9 @@ class WeakenReport:
     interrupted: bool = False
 
     def complete(self, reason: str) -> None:
-        """Add the mutants without a finding as undecided, for this reason."""
+        """Sort the findings by their mutants. Those without one are undecided, for this reason."""
         undecided = MutantFinding(MutantOutcome.UNDECIDED, reason)
         self.findings = dict.fromkeys(self.made, undecided) | self.findings
-
-    @property
-    def listed(self) -> dict[Mutant, MutantFinding]:
-        """The findings in the order of the mutants."""
-        return {mutant: self.findings[mutant] for mutant in self.made if mutant in self.findings}
 
     @property
     def counts(self) -> str:
@@ -193,7 +188,7 @@ class WeakenReport:
 
         Accepted ones do not count.
         """
-        own = {m: found for m, found in self.listed.items() if m not in self.accepted}
+        own = {m: found for m, found in self.findings.items() if m not in self.accepted}
         return {m: found.outcome for m, found in own.items() if found.why in (None, Why.DIFFERS)}
 
     @property
@@ -230,7 +225,7 @@ class WeakenReport:
                 "The constraint is part of each guard. Each change of it is made in one guard at a time."
             )
         for outcome in MutantOutcome:
-            own = [item for item in self.listed.items() if item[1].outcome is outcome]
+            own = [item for item in self.findings.items() if item[1].outcome is outcome]
             if own:
                 parts.append(
                     "\n".join([outcome.value, *(line for item in own for line in self._lines(*item))])
@@ -254,7 +249,7 @@ class WeakenReport:
         """Yield the guards and updates of each action, those marked that the properties rest on."""
         marks = {MutantOutcome.NOTICED: "*", MutantOutcome.UNDECIDED: "?"}
         yield f"{', '.join(self.noticed)} rests on the parts marked *; ? is undecided"
-        for action, own in groupby(self.listed.items(), lambda item: item[0].action):
+        for action, own in groupby(self.findings.items(), lambda item: item[0].action):
             yield f"  {action}"
             for mutant, found in own:
                 if mutant.part in WHOLE:
@@ -293,7 +288,7 @@ class WeakenReport:
             self,
             **self.instance.subject.to_json(),
             unchanged={result.property: result.verdict.value for result in results},
-            mutants=[self._mutant(*item) for item in self.listed.items()],
+            mutants=[self._mutant(*item) for item in self.findings.items()],
             seconds=elapsed(),
         )
 

@@ -39,18 +39,14 @@ class UnchangedProof:
     claims: frozenset[str]
     clauses: tuple[NamedClause, ...]
 
-    def carried(self, system: System) -> System:
-        """Return the system with the invariants that are left as its own."""
-        own = carrying(system, (one for one in system.invariants if one.name in self.claims))
-        return with_found(own, clauses_of(system, self.clauses))
-
     def question(self, old: Symbolic, system: System, action: Collection[int]) -> tuple[bool, bool]:
         """Return whether the mutant keeps all claims, and whether each of its steps is the same as before.
 
         `action` has the numbers of the changed ground actions. Both are asked of states in which all claims
         hold, so of every reachable one. Raises ModelError and SolverGaveUpError.
         """
-        carried = self.carried(system)
+        own = carrying(system, (one for one in system.invariants if one.name in self.claims))
+        carried = with_found(own, clauses_of(system, self.clauses))
         properties = [p for p in system.properties if p.name in self.claims]
         claims: list[Statement] = [*carried.invariants, *properties]
         after = Symbolic(carried)
@@ -69,10 +65,10 @@ class UnchangedProof:
         )
         solver = ObligationSolver(obligations, backend(Limits().solver))
         names = {claim.name for claim in claims} | {WELL_DEFINED, DIFFERS}
-        *own, last = (
+        *kept, last = (
             isinstance(finished(solver.ask(q, names)), StillInductive) for q in obligations.questions
         )
-        return all(own), last and after.varying == old.varying
+        return all(kept), last and after.varying == old.varying
 
 
 def _slots(symbolic: Symbolic) -> dict[int, int]:

@@ -22,7 +22,7 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.mutation.changed_systems import named_actions
+from fencepost.encoding.mutation.mutants import named_actions
 
 Successors = tuple[tuple[int, State], ...]
 

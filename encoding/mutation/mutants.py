@@ -9,7 +9,7 @@ because only these say which terms the author wrote.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import is_
@@ -18,6 +18,7 @@ from textwrap import shorten
 from typing import Any, TypeAlias, TypeVar
 
 from fencepost.encoding.language.actions import Action, Schema
+from fencepost.encoding.language.actions import changed as each_changed
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
@@ -28,6 +29,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
+    AllOf,
     AtLeast,
     Constant,
     Less,
@@ -38,7 +40,6 @@ from fencepost.encoding.language.terms import (
     all_of,
     lift,
 )
-from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
 
 PARTS = ("conjunct", "update", "when", "comparison", "constant", "quantifier", "field", "fairness")
 _ORDERS = {ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")}
@@ -72,6 +73,40 @@ class Mutant:
     def __str__(self) -> str:
         """Return the action, the part and its position."""
         return f"{self.action}, {self.part} {self.position} of {self.of}"
+
+
+def flattened(guard: Term) -> tuple[Term, ...]:
+    """Return the conjuncts of a guard, those of nested conjunctions included.
+
+    Quantifiers and disjunctions are not opened.
+    """
+    if isinstance(guard, AllOf):
+        return tuple(part for operand in guard.operands for part in flattened(operand))
+    return (guard,)
+
+
+def exchanged(system: System, old: Schema, new: Schema) -> System:
+    """Return the system with the new action in place of the old one."""
+    actions = (each_changed(item, lambda s: new if s is old else s) for item in system.actions)
+    return replace(system, actions=tuple(actions))
+
+
+def named_actions(system: System) -> Mapping[str, Schema]:
+    """Return the actions by unique names; those with the same name get the index sets that differ."""
+    named: dict[str, Schema] = {}
+    for schema in system.schemas:
+        name, twins = schema.name, [s.parameters for s in system.schemas if s.name == schema.name]
+        if len(twins) > 1:
+            telling = (
+                parameter.sort.name
+                for n, parameter in enumerate(schema.parameters)
+                if any(n < len(other) and other[n].sort != parameter.sort for other in twins)
+            )
+            name += f" ({', '.join(telling)})"
+        while name in named:
+            name += "'"
+        named[name] = schema
+    return named
 
 
 _Changes: TypeAlias = Iterator[tuple[str, "Term | Update | str", str, Schema]]
@@ -242,10 +277,8 @@ def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting
 
 def _numbers(tree: ast.AST | None) -> set[int]:
     """Return the whole numbers that stand directly in an expression."""
-    nodes: list[ast.AST] = [tree] if isinstance(tree, ast.Compare | ast.BinOp) else []
-    if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "at_least":
-        nodes = [tree]
-    direct = (child for node in nodes for child in ast.iter_child_nodes(node))
+    counts = isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "at_least"
+    direct = ast.iter_child_nodes(tree) if counts or isinstance(tree, ast.Compare | ast.BinOp) else ()
     return {c.value for c in direct if isinstance(c, ast.Constant) and type(c.value) is int}
 
 

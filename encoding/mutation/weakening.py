@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import simulate
@@ -28,6 +28,7 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
@@ -36,7 +37,6 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.live_check import check_all
-from fencepost.encoding.mutation.changed_systems import named_actions, unread
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import (
@@ -46,7 +46,14 @@ from fencepost.encoding.mutation.mutant_states import (
     MutantStates,
     states_within,
 )
-from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_constants, mutants
+from fencepost.encoding.mutation.mutants import (
+    Mutant,
+    changed,
+    is_idle,
+    keeps_constants,
+    mutants,
+    named_actions,
+)
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
@@ -111,7 +118,19 @@ class Unchanged:
     def unread(self, mutant: Mutant, system: System) -> str | None:
         """Return the words that no property depends on what the mutant changes, None if one may."""
         old, new = self.actions[mutant.action].action, mutant.schema.action
-        return unread(self.read, old, new, (self.instance.system, system))
+        same = {id(update) for update in old.then} & {id(update) for update in new.then}
+        differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
+        families = {u.target.family for u in differing} - {UNDEFINED}
+        schemas = (*self.instance.system.schemas, *system.schemas)
+        found, more = set[Family](), {*self.read}
+        while more != found:
+            found = more
+            writing = ((s.action.when, u) for s in schemas for u in s.action.then if u.target.family in found)
+            terms = (term for when, u in writing for term in (when, *u.target.index, u.value, u.when))
+            more = found | families_read(*terms)
+        if families & found:
+            return None
+        return f"no property depends on {', '.join(sorted(f.name for f in families))}"
 
 
 def _is_clean(result: Result) -> bool:
@@ -313,8 +332,7 @@ def _explained(
 # The engines of `check`.
 
 
-@dataclass(frozen=True)
-class _Changed:
+class _Changed(NamedTuple):
     """A changed system under the names of the instance that it comes from."""
 
     system: System

@@ -34,11 +34,10 @@ from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation import weakening
-from fencepost.encoding.mutation.changed_systems import flattened, named_actions
 from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
-from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
+from fencepost.encoding.mutation.mutants import Mutant, changed, flattened, is_idle, mutants, named_actions
 from fencepost.encoding.mutation.other_settings import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
