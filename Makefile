@@ -58,8 +58,8 @@ dist: .venv/bin/python     ## wheel and sdist in dist/, checked in a new environ
 	$(BIN)/python -m twine check --strict dist/*
 	PYTHONPATH=tests $(BIN)/python -m support.distribution dist/*.whl
 
-bench: .venv/installed     ## the benchmarks; docs/generated/performance.md says how to read them
-	$(BIN)/python benchmarks/run.py
+bench: .venv/installed     ## the default check beside each engine alone; docs/performance.md has the table
+	$(BIN)/python benchmarks/order.py
 
 corpus: .venv/installed    ## the table of docs/corpus.md: other people's protocols; half an hour
 	$(BIN)/python benchmarks/corpus.py

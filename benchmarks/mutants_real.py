@@ -74,7 +74,7 @@ class Mutant:
     """The number of places in the methods. Another number in the class is an error."""
     unseen: str = ""
     """The reason why no run departs, if none does."""
-    runs_with: Mapping[str, int] = field(default_factory=dict)
+    runs_with: Mapping[str, int | str] = field(default_factory=dict)
     """The settings of its runs, for a rule that the usual instances do not meet."""
 
     @property
@@ -181,7 +181,7 @@ class Bench:
     runs: Runs
     seed: int
     jar: Path
-    runs_with: Mapping[str, int] = field(default_factory=dict)
+    runs_with: Mapping[str, int | str] = field(default_factory=dict)
     """The settings of the runs."""
 
     def attempt(self, mutant: Mutant | None, agreed: int = 0) -> Outcome:
@@ -245,7 +245,7 @@ def change(mutant: Mutant) -> str:
     return " ".join(filter(None, (where, spelled(mutant.runs_with))))
 
 
-def spelled(runs_with: Mapping[str, int]) -> str:
+def spelled(runs_with: Mapping[str, int | str]) -> str:
     """Return settings as options of a command have them."""
     return " ".join(f"--set {name}={value}" for name, value in runs_with.items())
 
@@ -416,7 +416,7 @@ def _page_of(arguments: Any) -> str:
     return page(mutants, outcomes, arguments.runs, lib)
 
 
-def _by_settings(mutants: Sequence[Mutant]) -> Iterator[tuple[Mapping[str, int], list[Mutant]]]:
+def _by_settings(mutants: Sequence[Mutant]) -> Iterator[tuple[Mapping[str, int | str], list[Mutant]]]:
     """Yield the settings of runs, each with its mistakes."""
     for name in dict.fromkeys(spelled(mutant.runs_with) for mutant in mutants):
         several = [mutant for mutant in mutants if spelled(mutant.runs_with) == name]

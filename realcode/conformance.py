@@ -33,7 +33,7 @@ from fencepost.realcode.library import Library
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import rules_in_runs
 from fencepost.realcode.reproduction import Setting, needs, started
-from fencepost.realcode.run_instances import DURABLE, INSTANCES, Settings
+from fencepost.realcode.run_instances import DURABLE, INSTANCES, STRIPED, Settings
 from fencepost.realcode.runs import ConformanceRun, Ground, met, random_runs
 
 ATTEMPTS = 80
@@ -123,7 +123,7 @@ def defaults_of(protocol: str) -> BookKeeperParameters | CopiesParameters:
 def grounds(protocol: str, settings: Settings, storage: str, release: str) -> list[Ground]:
     """Return the instances to run: a set that covers every action, or the one that `settings` names.
 
-    With forces or readers no instance has crashes.
+    With forces, readers, given ids or lengths no instance has crashes. With batch reads none is striped.
 
     A bookie treats the second copy of an entry as its storage does. The client queues adds, changes ensembles
     and continues after a refused change as its release does.
@@ -141,8 +141,10 @@ def grounds(protocol: str, settings: Settings, storage: str, release: str) -> li
         own = {"second_copy": STORAGES[storage].second_copy, **rules_in_runs(release, parameters)}
         return Ground(found.instance({**own, **asked}.items()))
 
-    if {"forces", "readers"} & set(settings):
+    if {"forces", "readers", "given_ids", "lengths"} & set(settings):
         chosen = tuple(instance for instance in chosen if "crashes" not in instance)
+    if settings.get("way_to_read") == "batch" and "write_quorum" not in settings:
+        chosen = tuple(instance for instance in chosen if instance is not STRIPED)
     return [ground({**instance, **settings}) for instance in chosen]
 
 

@@ -32,7 +32,7 @@ PAIR: Settings = {
 }
 """The instance of free runs, unless settings are given: 2/2/2 on three bookies, one of them spare."""
 
-NOT_DRIVEN = ("silent", "crashes", "restarts", "forces", "readers", "deletions", "journals", "racks")
+ABSENT = ("silent", "crashes", "restarts", "forces", "readers", "deletions", "journals", "racks", "given_ids")
 """The sizes that must be 0: the scheduler causes nothing of this kind."""
 
 SHORTEST, LONGEST = 15, 45
@@ -124,7 +124,7 @@ def free_ground(protocol: str, settings: Settings, storage: str, release: str) -
         raise BadInput(
             f"{protocol}: free runs are of one ledger's clients; give bookkeeper or bookkeeper-4.13"
         )
-    if given := [name for name in NOT_DRIVEN if getattr(ground.instance.parameters, name)]:
+    if given := [name for name in ABSENT if getattr(ground.instance.parameters, name)]:
         raise BadInput(f"{given[0]}: free runs have none; leave it out")
     return ground
 

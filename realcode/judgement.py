@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import FORCED, TOLD_LAC, UNANSWERED, Observations
+from fencepost.realcode.observations import FORCED, TOLD_LAC, UNANSWERED, UNANSWERED_AGAIN, Observations
 
 
 def violated(
@@ -31,10 +31,8 @@ def _closed_at(observations: Observations) -> int | None:
 
 def _no_divergence(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
     last = _closed_at(observations)
-    if last is None:
-        return False
     reported = [n for name, n in observations.items() if name.startswith("closed at[")]
-    return any(entry > last for entry in _acknowledged(observations)) or any(n != last for n in reported)
+    return last is not None and (_cut_off(observations, told, parameters) or any(n != last for n in reported))
 
 
 def _write_set(entry: int, observations: Observations, parameters: BookKeeperParameters) -> list[str]:
@@ -129,8 +127,10 @@ def _stuck(observations: Observations, told: Sequence[str], parameters: BookKeep
 
 def unanswered(observations: Observations) -> list[int]:
     """Return the entries that the writer's application waits for."""
-    start = len(UNANSWERED) + 1
-    return [int(n[start:-1]) for n, waits in observations.items() if n.startswith(f"{UNANSWERED}[") and waits]
+    names = (f"{UNANSWERED}[", f"{UNANSWERED_AGAIN}[")
+    return sorted(
+        {int(n[:-1].split("[")[1]) for n, waits in observations.items() if n.startswith(names) and waits}
+    )
 
 
 def _add_hangs(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
@@ -153,6 +153,12 @@ def _low_end(observations: Observations, told: Sequence[str], parameters: BookKe
     return last is not None and any(isinstance(lac, int) and lac < last for lac in lacs)
 
 
+def _cut_off(observations: Observations, told: Sequence[str], parameters: BookKeeperParameters) -> bool:
+    """Return whether the ledger is closed without an entry that was acknowledged."""
+    last = _closed_at(observations)
+    return last is not None and any(entry > last for entry in _acknowledged(observations))
+
+
 JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters], bool]] = {
     "no-divergence": _no_divergence,
     "acked-entries-readable": _acked_readable,
@@ -166,5 +172,6 @@ JUDGES: Mapping[str, Callable[[Observations, Sequence[str], BookKeeperParameters
     "valid-fragments": _invalid_fragment,
     "reads-find-entries": _absent,
     "readers-see-the-end": _low_end,
+    "acknowledged-adds-stay": _cut_off,
 }
 """The judges by property. The model alone judges other properties, while the code agrees with it."""

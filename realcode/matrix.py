@@ -21,9 +21,9 @@ from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run
 from fencepost.protocols.bookkeeper.parameters import V4_13_TLA, BookKeeperParameters
 from fencepost.realcode.course import Ending
-from fencepost.realcode.drive.actions import UNDRIVABLE
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.drive.writers import AT_REST
+from fencepost.realcode.left_out import UNDRIVABLE
 from fencepost.realcode.release_behaviour import is_of_other_rules, is_there, refused_at
 from fencepost.realcode.reproduction import (
     Reproduction,

@@ -33,6 +33,9 @@ TOLD_LAC = "lac told"
 UNANSWERED = "unanswered"
 """An entry that the writer's application has pushed and that no result has come for yet."""
 
+UNANSWERED_AGAIN = "unanswered again"
+"""An entry whose second add has no result yet: an observation of the code alone."""
+
 UP = "up"
 """Whether a bookie serves. It is compared if the journal's mark is modelled, and its boot may fail."""
 
@@ -50,6 +53,12 @@ uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since noth
 compared once the writer has closed the ledger below it: a force moved the LAC, before or after the close.
 """
 
+LENGTH = "length"
+"""The length of the closed ledger in bytes. Each entry has one byte, as in the model.
+
+It is not compared if an id may be queued twice: the model's length leaves out the second add.
+"""
+
 PLACED = "placed"
 """Whether an entry belongs on a bookie, by the metadata."""
 
@@ -59,6 +68,10 @@ FORCED = "forced"
 ABSENT = ("NoSuchEntryException", "NoSuchLedgerExistsException")
 """The results of a read for which no bookie of the write set has the entry."""
 
+GIVEN = "given"
+"""An entry that a reader's application was given."""
+
+_READ = re.compile(r"(?P<reader>\w+): read \d+: OK:(?P<entries>[ \d]+)")
 _FORCE = re.compile(rf"{WRITER}: force (?P<number>\d+): (?P<result>\w+)")
 _TOLD = re.compile(r"(?P<client>\w+): (?P<what>add \d+|opened|closed): (?P<code>\w+)(?: at (?P<lac>-?\d+))?")
 
@@ -85,6 +98,8 @@ def code_observations(
         found["status"] = STATES[metadata["state"]]
         if found["status"] == "closed":
             found["last entry"] = metadata["last"] + 1
+            if parameters.lengths and not parameters.has_second_adds:
+                found[LENGTH] = metadata["length"]
         for fragment in metadata["fragments"]:
             found[f"ensemble from {fragment['first'] + 1}"] = ", ".join(fragment["ensemble"])
     for name, inside in look["bookies"].items():
@@ -98,10 +113,15 @@ def code_observations(
         }
         found[f"acknowledged[{entry}]"] = "OK" in results
         found[f"{UNANSWERED}[{entry}]"] = entry in pushed and not results
+        if f"again {entry}" in pushed:
+            waits = not any(told.startswith(f"{WRITER}: add again {entry}:") for told in look["told"])
+            found[f"{UNANSWERED_AGAIN}[{entry}]"] = waits
     if parameters.forces:
         found |= _forced(look["told"], entries)
     for number in range(1, parameters.readers + 1):
         found |= _of_reader(f"rd{number}", look, entries)
+        if parameters.way_to_read != "none":
+            found |= _given(f"rd{number}", look["told"], entries)
     for told in look["told"]:
         match = _TOLD.fullmatch(told)
         if match is None or match["client"] in look.get("readers", {}):
@@ -143,6 +163,13 @@ def _of_reader(name: str, look: Mapping[str, Any], entries: int) -> dict[str, Js
             f"from {f['first'] + 1}: {', '.join(f['ensemble'])}" for f in known["fragments"]
         )
     return found
+
+
+def _given(reader: str, told: Sequence[str], entries: int) -> dict[str, Json]:
+    """Return whether the reader was given each entry."""
+    reads = [match for one in told if (match := _READ.fullmatch(one)) and match["reader"] == reader]
+    given = {int(e) for match in reads for e in match["entries"].split()}
+    return {f"{GIVEN}[{reader}, {e}]": e in given for e in range(1, max([entries, *given]) + 1)}
 
 
 def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Json]:
@@ -195,6 +222,8 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
     found: dict[str, Json] = {"status": value(ledger.status)}
     if found["status"] == Status.CLOSED.value:
         found["last entry"] = value(ledger.last_entry)
+        if ledger.parameters.lengths and not ledger.parameters.has_second_adds:
+            found[LENGTH] = value(ledger.length)
     if found["status"] != Status.NONE.value:
         found |= _fragments(ledger, value, value(ledger.last_fragment))
     for bookie in ledger.bookie:
@@ -214,7 +243,8 @@ def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Obse
         found[f"reading[{client}]"] = begun and value(ledger.covered(client))
         found[f"closing[{client}]"] = client in closing
     lac = value(ledger.lac(WRITER))
-    acknowledged = value(ledger.acknowledged(WRITER)) if ledger.parameters.forces else lac
+    moves = ledger.parameters.forces or ledger.parameters.given_ids
+    acknowledged = value(ledger.acknowledged(WRITER)) if moves else lac
     for entry in ledger.entry:
         assert isinstance(lac, int) and isinstance(acknowledged, int) and isinstance(entry, int)
         found[f"acknowledged[{entry}]"] = entry <= acknowledged
@@ -261,6 +291,8 @@ def _known_to(ledger: Ledger, reader: Value, value: Any) -> dict[str, Json]:
     found: dict[str, Json] = {
         f"absent[{reader}, {e}]": value(ledger.reported_absent[reader, e]) for e in ledger.entry
     }
+    if ledger.parameters.way_to_read != "none":
+        found |= {f"{GIVEN}[{reader}, {e}]": value(ledger.given[reader, e]) for e in ledger.entry}
     is_open = found[f"open[{reader}]"] = value(ledger.handle[reader]) == Opening.OPEN.value
     if is_open:
         found[f"lac[{reader}]"] = value(ledger.reader_lac[reader])
@@ -316,7 +348,9 @@ def differences(model: Observations, code: Observations) -> dict[str, tuple[Json
         bookie = None if name.startswith(f"{UP}[") else _bookie(name)
         if bookie is not None and not (f"fenced[{bookie}]" in model and f"fenced[{bookie}]" in code):
             continue
-        if name.startswith(TOLD_LAC) or (name == f"closed at[{WRITER}]" and name not in code):
+        if name.startswith((TOLD_LAC, UNANSWERED_AGAIN)) or (
+            name == f"closed at[{WRITER}]" and name not in code
+        ):
             continue
         if name == OWN_LAC and name not in model:
             continue

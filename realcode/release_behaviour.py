@@ -59,6 +59,9 @@ def rules_in_runs(release: str, parameters: BookKeeperParameters) -> dict[str, s
         (DURABILITY, parameters.storage != "any"),
         (DEFERRED_SYNC, parameters.forces),
         (READERS, parameters.readers),
+        (("batch_read",), parameters.way_to_read == "batch"),
+        (("id_check",), parameters.given_ids),
+        (("recovered_length",), parameters.lengths),
     )
     names = (*UNLESS_ASKED, *(name for group, is_on in layers if is_on for name in group if name in RULES))
     return {name: str(getattr(own, name)) for name in names}

@@ -23,6 +23,7 @@ from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 from fencepost.realcode.aims import aims
 from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
+from fencepost.realcode.left_out import AT_ONCE
 from fencepost.realcode.observations import Observations, model_observations
 from fencepost.realcode.situations import SITUATIONS
 
@@ -37,36 +38,6 @@ ENDINGS = ("close ledger", "abandon recovery", "withdraw", "abandon change", "fa
 Each run aims at one of them and seldom takes another, or any of them among its first steps.
 """
 
-AT_ONCE = {
-    "send reads": "the recoverer reads once enough bookies are fenced, or once it has found the entry below",
-    "write back": "the recoverer writes an entry back as soon as it has found it",
-    "end idle change": "the client ends a change that replaces nothing in the call that begins it",
-}
-"""The actions that the code takes together with the step before.
-
-In the model other actions may come between.
-"""
-
-ELSEWHERE = {
-    "ignore failure": "in three cases the code notes the failure and handles it with a later one "
-    "(delayedWriteFailedBookies): the entry has AQ acks, a change is under way, or an entry with AQ acks was "
-    "refused",
-    "begin change": "a recoverer replaces a bookie in one call, so its commit follows at once. A client that "
-    "has AQ acks of the entry already replaces the bookie with the next add (PendingAddOp.writeComplete, "
-    "delayedWriteFailedBookies), so only writes of other entries time out. A bookie that refused such an "
-    "entry is replaced with the next push",
-    "commit change": "under `acks_after_change=with-change`, left out if it acknowledges an entry that the "
-    "code acknowledges with the next answer",
-    "handle add": "a bookie that remembers a deletion refuses a write-back, and the recoverer fails",
-    "push": "left out with two bookies that refused entries with AQ acks; the code replaces both at once",
-    "try invalid fragment": "a recoverer notices the fragment only when it closes; `reproduce` judges this",
-    "hear lac": "an open reader asks the last ensemble that it knows, and no bookie once it knows that the "
-    "ledger is closed",
-    "lose power": "left out of a fenced bookie unless it has entries and has synced them all: its fence may "
-    "not be in the journal yet, or is lost without an entry",
-    "note failure": "left out while another failure is noted, because the code replaces both bookies at once",
-}
-"""The actions that are not taken in every state in which the model may take them, and the reasons."""
 BY_WORKER = {"push", *OF_WORKER}
 """The writer's actions that wait for its worker thread in some release."""
 NEVER = {"try invalid fragment"}
@@ -192,6 +163,14 @@ class Ground:
     ) -> bool:
         """Return whether the code cannot take the action there, by ELSEWHERE."""
         name, evaluate = action.schema.name, self.replayer.concrete.evaluate
+        dropped = self.ledger.dropped[WRITER]
+        if name == "push" and evaluate(lift(action.arguments[1]) <= dropped, {}, state):
+            return True
+        if name == "queue second add":
+            return not self._is_second_in_order(action.arguments[0], state)
+        times_out = name in ("begin change", "ignore failure", "note failure") and _is_of_writer(action)
+        if times_out and self.ledger.parameters.has_second_adds and evaluate(self.ledger.second, {}, state):
+            return True
         if name == "ignore failure":
             client, _, entry, _ = action.arguments
             later = self.ledger.complete(client, entry) | self.ledger.changing(client)
@@ -233,6 +212,13 @@ class Ground:
         late = ~ledger.add_answered[client, fragment, entry, failed]
         stays = ledger.still_there(client, fragment, failed) | ~ledger.idle[client]
         return bool(evaluate(late & stays, {}, state))
+
+    def _is_second_in_order(self, entry: Value, state: State) -> bool:
+        """Return whether the ensemble is that of the first add, and no lower id waits in the queue."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+        same = ledger.pushed_in[WRITER, entry] == ledger.own_last_fragment[WRITER]
+        stands = ~ledger.changing(WRITER) & ~ledger.idle[WRITER]
+        return bool(evaluate(same & stands & (lift(entry) <= ledger.lac(WRITER) + 1), {}, state))
 
     def _asks_for_lac(self, reader: Value, bookie: Value, state: State) -> bool:
         """Return whether the reader is opening the ledger, or asks the bookie for the LAC when it is open."""

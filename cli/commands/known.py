@@ -52,6 +52,7 @@ class KnownOptions(ResultOptions):
         "--release R", "List the bugs and the switches of this release.", shell_complete=release_names
     )
     mend: bool = option("--mend", "Show how the mend changes the rules, and check it.")
+    repairs: bool = option("--repairs", "Show stronger guards that rule the bug out.")
     settings: tuple[str, ...] = option(
         "--set NAME=VALUE",
         "Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
@@ -82,7 +83,7 @@ def command(asked: KnownOptions) -> int:
         )
     if told and not bugs:
         return ExitCode.SUCCESS
-    unused = ("jobs", "memory", "mend", "settings", "timeout", "verbose")
+    unused = ("jobs", "memory", "mend", "repairs", "settings", "timeout", "verbose")
     if asked.release is not None:
         refuse("--release", *unused, "bugs", "only_list")
         asked.show(listed(asked.release), one_release, one_release_as_json)
@@ -97,6 +98,10 @@ def command(asked: KnownOptions) -> int:
         return ExitCode.SUCCESS
     if asked.mend:
         require_mends(chosen(KNOWN, bugs) if bugs else [], asked.form)
+    if asked.repairs:
+        refuse("--repairs", "mend")
+        if not bugs:
+            raise BadInput("--repairs: needs the name of a bug; fencepost known --list lists them")
     if asked.settings and not bugs:
         raise BadInput("--set: needs the name of a bug; fencepost known --list lists them")
     if asked.settings and asked.mend:
@@ -104,6 +109,10 @@ def command(asked: KnownOptions) -> int:
     given = dict(settings_of(asked.settings))
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
     limits = Limits(gone=elapsed(), **asked.given("timeout", "jobs", "memory"))
+    if asked.repairs:
+        from fencepost.cli.commands.known_repairs import repair
+
+        return repair(table, limits, asked.form, asked.output, asked.verbose)
     return check_known(table, limits, asked)
 
 

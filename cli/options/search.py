@@ -6,7 +6,13 @@ from fencepost.cli.options.grouped import LIMITS, OUTPUT, SEARCH, option
 from fencepost.cli.options.numbers import COUNT, GIB, SEED
 from fencepost.encoding.solving.solvers import SOLVERS
 
-solver_option = option("--solver NAME", f"Solver: {', '.join(SOLVERS)}.", SEARCH, SOLVERS, default="cadical")
+solver_option = option(
+    "--solver NAME",
+    f"Solver: {', '.join(SOLVERS)}; cadical leaves induction to glucose.",
+    SEARCH,
+    SOLVERS,
+    default="cadical",
+)
 jobs_option = option("--jobs N", "Processes side by side.", SEARCH, COUNT, default=2)
 seed_option = option("--seed N", "Shuffle the clauses that the solver gets.", SEARCH, SEED)
 memory_option = option("--memory GIB", "Memory of each solver process.  [default: no limit]", LIMITS, GIB)

@@ -115,7 +115,7 @@ class FoundProof:
             known = {invariant.name for invariant in granted}
             self._lemmas = {lemma.name: lemma for lemma in work.lemmas if lemma.name not in known}
             lemmas = list(self._lemmas.values())
-            asked = work.system, claims, granted, work.limits.solver, work.limits.conflicts, lemmas
+            asked = work.system, claims, granted, work.limits.induction_solver, work.limits.conflicts, lemmas
             self._worker = work.start(self, self._name, self._find, *asked)
 
     def _is_open(self, claim: Statement) -> bool:

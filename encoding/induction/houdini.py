@@ -90,7 +90,7 @@ def asked(
         random.Random(limits.seed).shuffle(clauses)
     return [
         induct(
-            ObligationSolver(posed.obligations, backend(limits.solver), clauses, purse),
+            ObligationSolver(posed.obligations, backend(limits.induction_solver), clauses, purse),
             share,
             dealt[share],
             claims,

@@ -54,7 +54,7 @@ class InductiveProof:
     def begin(self) -> None:
         """Make the questions, and simulate."""
         work = self._work
-        load(work.limits.solver)
+        load(work.limits.induction_solver)
         self._lemmas = () if work.system.invariants else work.lemmas
         self._run = self._houdini_on()
         asked = work.replayer, work.properties, work.limits.budgets

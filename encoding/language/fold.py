@@ -44,14 +44,14 @@ from fencepost.encoding.language.terms import (
 )
 
 
-def folded(system: System) -> System:
+def folded(system: System, folding: Folding | None = None) -> System:
     """Return the same system with every read of a constant family replaced by its value, and simplified.
 
     A family is constant if it has one initial value, the same at every index, and no action that may happen
     gives it another value. An update that may be badly defined is kept, and so is a read, because the
     readings report them. Executions, states and the names of actions stay the same.
     """
-    folding = Folding(constants(system))
+    folding = folding or Folding(constants(system))
     return replace(
         system,
         actions=tuple(changed(item, folding.schema) for item in system.actions),

@@ -63,7 +63,7 @@ class UnchangedProof:
                 constraints=[*made.constraints, *(c for c in asked.constraints if c is not TRUE)],
             )
         )
-        solver = ObligationSolver(obligations, backend(Limits().solver))
+        solver = ObligationSolver(obligations, backend(Limits().induction_solver))
         names = {claim.name for claim in claims} | {WELL_DEFINED, DIFFERS}
         *kept, last = (
             isinstance(finished(solver.ask(q, names)), StillInductive) for q in obligations.questions

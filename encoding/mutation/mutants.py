@@ -245,7 +245,11 @@ def _of_statement(group: Sequence[Update]) -> Iterator[tuple[str, str, Callable[
     for keyword in call.keywords if method == "send" else []:
         sent = [u for u in group if u.target.family.name.endswith(f"_{keyword.arg}")]
         if sent and len(sent) < len(group):
-            yield "field", f"{keyword.arg} left out", lambda u, sent=sent: None if _is_among(u, sent) else u
+            yield "field", f"{keyword.arg} left out", partial(_unless_among, sent)
+
+
+def _unless_among(sent: Sequence[Update], update: Update) -> Update | None:
+    return None if _is_among(update, sent) else update
 
 
 def _inner_terms(action: Action) -> Iterator[Term]:
@@ -277,8 +281,9 @@ def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting
 
 def _numbers(tree: ast.AST | None) -> set[int]:
     """Return the whole numbers that stand directly in an expression."""
-    counts = isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "at_least"
-    direct = ast.iter_child_nodes(tree) if counts or isinstance(tree, ast.Compare | ast.BinOp) else ()
+    if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") != "at_least":
+        return set()
+    direct = ast.iter_child_nodes(tree) if isinstance(tree, ast.Compare | ast.BinOp | ast.Call) else ()
     return {c.value for c in direct if isinstance(c, ast.Constant) and type(c.value) is int}
 
 
@@ -290,8 +295,9 @@ def _other_number(number: int, other: int, term: Term) -> Term:
 
 
 def _other_quantifier(kind: str, term: Term) -> Term:
-    is_one = isinstance(term, Quantified) and term.quantifier == kind
-    return replace(term, quantifier=_OTHER[kind]) if is_one else term
+    if isinstance(term, Quantified) and term.quantifier == kind:
+        return replace(term, quantifier=_OTHER[kind])
+    return term
 
 
 def _other_bound(term: Term) -> Term:

@@ -251,7 +251,9 @@ def _refused(error: Exception) -> MutantFinding:
 
 
 def _noticed(violated: Mapping[str, int], unreached: Iterable[str] = ()) -> MutantFinding:
-    return MutantFinding(MutantOutcome.NOTICED, noticed_by=dict.fromkeys([*violated, *unreached]) | violated)
+    return MutantFinding(
+        MutantOutcome.NOTICED, noticed_by={**dict.fromkeys([*violated, *unreached]), **violated}
+    )
 
 
 def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStates) -> MutantFinding:
@@ -332,7 +334,7 @@ def _explained(
 # The engines of `check`.
 
 
-class _Changed(NamedTuple):
+class ChangedInstance(NamedTuple):
     """A changed system under the names of the instance that it comes from."""
 
     system: System
@@ -347,7 +349,7 @@ def _checked(known: Unchanged, mutant: Mutant, clean: Sequence[Property], limits
         system = changed_system(known, mutant)
         properties = [prop for prop in (*system.properties, *system.liveness) if prop.name in names]
         kept = None if known.proof is None else Kept(known.proof.clauses, {})
-        outcome = check_all(_Changed(system, known.instance.subject), properties, one, kept=kept)
+        outcome = check_all(ChangedInstance(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
         return _refused(error)
     if outcome.interrupted:

@@ -14,6 +14,7 @@ from fencepost.realcode.drive import bookies, forces, marks, readers, recoverers
 from fencepost.realcode.drive.bookies import PHASE_ONE
 from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about
 from fencepost.realcode.harness_session import CodeFailed
+from fencepost.realcode.left_out import UNDRIVABLE
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,22 @@ DRIVEN: Mapping[str, Drive] = {
     ),
     "push": Drive(
         "LedgerHandle.asyncAddEntry; the adds are held, each with its LAC and content. For an earlier "
-        "fragment, PendingAddOp.create just before the change that ends it, and now doAsyncAddEntry",
+        "fragment, PendingAddOp.create just before the change that ends it, and now doAsyncAddEntry. With "
+        "given ids LedgerHandleAdv.asyncAddEntry; if the id is given twice, a second thread calls it just "
+        "before, and waits in the handle's throttle",
         "the adds, each with its LAC and content",
         writers.push,
+    ),
+    "queue second add": Drive(
+        "the second thread goes on from the throttle", "the adds, which are held", writers.queue_second_add
+    ),
+    "handle second add": Drive(
+        "the held second add is delivered to the bookie; its answer is held",
+        "the copy with its LAC",
+        lambda code, step: code.deliver(about(step, writers.SECOND), "stored"),
+    ),
+    "receive second ack": Drive(
+        "the answer is handed to the client", "the LAC of the writer", _receive(writers.SECOND)
     ),
     "handle add": Drive(
         "the held add is delivered to the bookie; its answer is held",
@@ -300,9 +314,15 @@ DRIVEN: Mapping[str, Drive] = {
         readers.end_opening,
     ),
     "report absent": Drive(
-        "LedgerHandle.asyncReadEntries; each bookie of the write set answers, and the answers are handed on",
+        "LedgerHandle.readAsync; each bookie of the write set answers, and the answers are handed on",
         "the result for the reader's application",
         readers.report_absent,
+    ),
+    "read entries": Drive(
+        "LedgerHandle.readAsync or batchReadAsync, of a client with the v2 protocol. The bookie's answer is "
+        "handed to the reader, and the other bookies of the write set do not answer",
+        "the entries that the reader's application is given",
+        readers.read_entries,
     ),
     **dict.fromkeys(
         ("look for marker", "accept cookies", "fix cookies", "stamp store", "stamp disks", *PHASE_ONE),
@@ -312,37 +332,10 @@ DRIVEN: Mapping[str, Drive] = {
 """The drive of each action by name. docs/conformance.md shows this table."""
 
 
-NO_GIVEN_IDS = "the harness has no LedgerHandleAdv"
-
-UNDRIVABLE: Mapping[str, str] = {
-    "admit add": "one method of the bookie checks the fence and stores the entry (issue 4701: a race in it)",
-    **dict.fromkeys(
-        ("read lac first", "block acks"),
-        "one method of the client reads the LAC and blocks acks (issue 4651: a race in it)",
-    ),
-    **dict.fromkeys(
-        ("change locally", "commit later", "abandon later"),
-        "only clients before 4.8.0 use an ensemble before the metadata has it",
-    ),
-    "resend": "the code sends pending entries again with the change, not one by one",
-    **dict.fromkeys(("read entries", "poll entry"), "the harness has no batch reads and no long polls"),
-    **dict.fromkeys(("queue second add", "handle second add", "receive second ack"), NO_GIVEN_IDS),
-    "mark dirty": "the marker is set within the boot",
-    **dict.fromkeys(
-        ("write memory table", "fill disk", "flush log", "begin log"),
-        "the harness has no disk that is full for a moment",
-    ),
-    **dict.fromkeys(
-        ("copy entry", "leave limbo", "end check"),
-        "phase two runs in threads of its own; the harness holds it back",
-    ),
-}
-"""The reasons why an action cannot be caused alone from outside the code, by name."""
-
-
 OF_WORKER = (
     "handle add",
     "receive ack",
+    "receive second ack",
     "receive fenced",
     "ignore failure",
     "abandon change",
@@ -357,8 +350,6 @@ def take(code: Code, step: TraceStep) -> list[str]:
     code.notes = []
     if code.holds_worker and step.action in OF_WORKER and step.arguments.get("client", WRITER) == WRITER:
         raise NoSeam("the worker that does it is held, while an idle change ends")
-    if code.parameters.given_ids:
-        raise NoSeam(NO_GIVEN_IDS)
     drive = DRIVEN.get(step.action)
     if drive is None:
         raise NoSeam(UNDRIVABLE.get(step.action, "no release that can be driven has this action"))

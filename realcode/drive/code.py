@@ -189,7 +189,7 @@ class Code(DrivenCode[BookKeeperParameters]):
         """
         answer = self.let_go(letter, **syncs)
         if model is not None and _meaning(letter[0], answer) != model:
-            differs = RefusedByCode if letter[0] == "add" and model == "stored" else Parted
+            differs = RefusedByCode if letter[0].endswith("add") and model == "stored" else Parted
             raise differs(
                 f"{answer}"
                 if differs is RefusedByCode
@@ -301,7 +301,7 @@ NEGATIVE = (
 
 def _meaning(kind: str, answer: str) -> str:
     """Return an answer of the code in the model's words."""
-    if kind == "add":
+    if kind.endswith("add"):
         return "stored" if answer == "OK" else "refused"
     if kind == "force" and answer == "OK":
         return "synced"

@@ -16,7 +16,8 @@ from fencepost.realcode.drive.code import Code, NoSeam, Parted
 def open_for_reading(code: Code, step: TraceStep) -> None:
     """Open the ledger without recovery, and let its read of the metadata go."""
     reader = step.arguments["reader"]
-    code.ask("open", client=reader, recovery="no", changes="held")
+    protocol = {"protocol": "v2"} if code.parameters.way_to_read != "none" else {}
+    code.ask("open", client=reader, recovery="no", changes="held", **protocol)
     code.ask("metadata", client=reader)
 
 
@@ -58,6 +59,15 @@ def report_absent(code: Code, step: TraceStep) -> None:
         code.unclaimed.remove(request)
         code.notes.append(f"{request['to']} answers {code.ask('deliver', id=request['id'])['answer']}")
         code.ask("hand", id=request["id"])
+
+
+def read_entries(code: Code, step: TraceStep) -> None:
+    """Read the entry, or a batch from it on; of the write set, which is asked at once, one bookie answers."""
+    a, in_batches = step.arguments, code.parameters.way_to_read == "batch"
+    batch = {"batch": code.parameters.entries} if in_batches else {}
+    code.ask("read", client=a["reader"], entry=a["entry"], **batch)
+    _, request = _answered(code, str(a["reader"]), "batch-read" if in_batches else "read", a["bookie"])
+    code.ask("hand", id=request)
 
 
 def _answered(code: Code, reader: str, kind: str, bookie: Json) -> tuple[int, int]:

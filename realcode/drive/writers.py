@@ -15,19 +15,25 @@ def create(code: Code, step: TraceStep) -> None:
     """Create the ledger over the first bookies."""
     p = code.parameters
     ensemble = ",".join(f"b{i}" for i in range(1, p.ensemble + 1))
-    deferred = {"deferred": "yes"} if p.forces else {}
+    kind = {"deferred": "yes"} if p.forces else {"ids": "given"} if p.given_ids else {}
     if p.forces:
         hold_syncs(code)
-    code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum, **deferred)
+    code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum, **kind)
 
 
 def push(code: Code, step: TraceStep) -> None:
-    """Push an entry, and place the new bookie if this push begins a change."""
+    """Push an entry, and place the new bookie if this push begins a change.
+
+    A thread that gives the same id a second time looks for it now, and waits for the throttle.
+    """
+    entry = step.arguments["entry"]
+    if any(s.action == "queue second add" and s.arguments["entry"] == entry for s in code.steps):
+        _make(code, entry, again="yes")
     following = next(iter(code.steps[step.index :]), None)
     if following is not None and following.action == "begin change" and _was_noted(code, following):
         code.ask("place", client=WRITER, bookie=code.spare_from(following.index - 1))
-    code.pushed.add(step.arguments["entry"])
-    code.ask("push", client=WRITER, content=step.arguments["entry"])
+    code.pushed.add(entry)
+    code.ask("push", client=WRITER, content=entry, **_given_id(code, entry))
     if code.holds_worker and not code.unclaimed:
         raise NoSeam("in this release the worker sends the adds, and it is held while an idle change ends")
 
@@ -52,8 +58,30 @@ def make_waiting(code: Code, change: TraceStep) -> None:
     """
     for later in code.steps[change.index :]:
         if later.action == "push" and later.arguments["fragment"] == change.arguments["fragment"]:
-            code.ask("make", client=WRITER, content=later.arguments["entry"])
-            code.notes.append(f"a thread makes the add of entry {later.arguments['entry']}, and waits")
+            _make(code, later.arguments["entry"])
+
+
+def _make(code: Code, entry: Json, **again: Json) -> None:
+    code.ask("make", client=WRITER, content=entry, **_given_id(code, entry), **again)
+    code.notes.append(f"a thread makes the add of entry {entry}, and waits")
+
+
+def _given_id(code: Code, entry: Json) -> dict[str, Json]:
+    return {"entry": entry} if code.parameters.given_ids else {}
+
+
+SECOND = "second add"
+"""The kind of the request that adds an id a second time."""
+
+
+def queue_second_add(code: Code, step: TraceStep) -> None:
+    """Let the thread go on that has looked for the id, and note its requests."""
+    entry = step.arguments["entry"]
+    code.pushed.add(f"again {entry}")
+    code.ask("push", client=WRITER, content=entry, again="yes")
+    for request in [r for r in code.unclaimed if (r["client"], r["kind"]) == (WRITER, "add")]:
+        code.unclaimed.remove(request)
+        code.under_way[SECOND, WRITER, request["to"], 0, 0] = request["id"]
 
 
 def ignore_failure(code: Code, step: TraceStep) -> None:

@@ -23,6 +23,8 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.engine.events import Listener
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.engine.verdicts import Outcome, Result, Verdict
+from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.mutation.strengthenings import Strengthening, Strengthenings
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run
 from support.commands import Command, said
@@ -295,6 +297,70 @@ def test_a_mend_needs_a_bug_with_a_rule_and_text(
 ) -> None:
     code, out, err = known(*arguments)
     assert code == 2 and message in err + out
+
+
+# --repairs.
+
+
+@pytest.fixture
+def small_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try the smallest changes of one action alone."""
+    real = Strengthenings.of
+
+    def few(self: Strengthenings, schema: Schema) -> list[Strengthening]:
+        return [one for one in real(self, schema) if one.size == 1 and schema.name == "handle read"]
+
+    monkeypatch.setattr(Strengthenings, "of", few)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_changes")
+def test_a_repair_is_a_stronger_guard_in_the_words_of_the_rules(
+    known: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is marked if the mend changes nothing else. Planted: such a mend, and one of two lines."""
+    code, out, _ = known("2614-N=2", "--repairs", "--jobs", "1", table=[BUG])
+    assert code == 0
+    assert out.startswith("#2614-N=2: bookkeeper-4.13 bookies=2 ensemble=2 write_quorum=2 ")
+    assert (
+        "\n  handle read(client, entry, bookie)\n    + if fenced[bookie]\n      proved; every witness" in out
+    )
+    assert re.search(
+        r"^2 changes of one guard tried\n +1 rule .*\n +1 leave the counterexample", out, re.MULTILINE
+    )
+    assert out.endswith("The mend, recovery_reads_fence=yes, changes 1 line of the rules.\n")
+    assert "this is the mend" not in out  # the mend is an update: a read fences
+    rules = ["title", "handle read(client in recoverer, entry, bookie)", "  +    if [5] fenced[bookie]"]
+    target = "fencepost.cli.commands.known_repairs.difference_of_rules"
+    for planted, marked in ((rules, True), ([*rules, "  +    fenced[bookie] := true"], False)):
+        monkeypatch.setattr(target, lambda known, planted=planted: "\n".join(planted))
+        _, out, _ = known("2614-N=2", "--repairs", "--jobs", "1", table=[BUG])
+        assert ("every witness is reached; this is the mend" in out) is marked
+
+
+def test_what_is_not_violated_has_no_repairs(known: Command) -> None:
+    """The search says that nothing was tried, and does not claim that nothing helps."""
+    mended = replace(BUG, broken="yes", mended="no")
+    code, out, _ = known("2614-N=2", "--repairs", "--format", "json", table=[mended])
+    (result,) = json.loads(out)["results"]
+    assert (code, result["tried"], result["repairs"]) == (3, {}, [])
+    assert "proved" in result["found"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--repairs",), "--repairs: needs the name of a bug; fencepost known --list lists them"),
+        (("2614", "--repairs", "--mend"), "--mend: not with --repairs; leave it out"),
+        (("2614", "--repairs", "--list"), "--repairs: not with --list; leave it out"),
+    ],
+)
+def test_repairs_need_a_bug_and_no_other_view(
+    known: Command, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = known(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
 
 
 # The document.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,7 @@ class Asked(BaseException):
 
 def puts_its_question(command: PageCommand, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Return whether the options, sizes, switches and properties of a check or a known bug are valid."""
+    import_module("fencepost.encoding.mutation.repairs")  # else it would keep the functions below
 
     def asked(*given: object, **named: object) -> None:
         raise Asked

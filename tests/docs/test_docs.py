@@ -28,9 +28,9 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.state import show_all
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.releases import TAGS
-from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE, Drive
+from fencepost.realcode.drive.actions import DRIVEN, Drive
+from fencepost.realcode.left_out import AT_ONCE, ELSEWHERE, UNDRIVABLE
 from fencepost.realcode.release_behaviour import seen
-from fencepost.realcode.runs import AT_ONCE, ELSEWHERE
 from fencepost.sweeps.grid import plan
 from support.exploration import explore
 from support.instances import differences

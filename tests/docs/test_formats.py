@@ -32,6 +32,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.evidence.writer import make_certificate
 from fencepost.encoding.keys import schema_name
 from fencepost.encoding.language.protocol import Instance, load
+from fencepost.encoding.mutation.strengthenings import Strengthenings
 from fencepost.explore import saved_paths
 from fencepost.explore.explorer import Explorer
 from fencepost.explore.paths import ExplorerPath
@@ -208,6 +209,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
         patch.chdir(tmp_path_factory.mktemp("formats"))
         unmended = replace(SMALL_BUG, name="nothing mends it", switch=None)
         patch.setattr("fencepost.cli.commands.known.KNOWN", (SMALL_BUG, unmended))
+        real = Strengthenings.of
+        few = lambda self, schema: real(self, schema)[:2] if schema.name == "handle read" else []
+        patch.setattr(Strengthenings, "of", few)
         yield [
             *_checks(),
             *_traces(),
@@ -273,6 +277,8 @@ def _checks() -> Found:
         output("weaken", LOCK),
         output("known"),
         output("known", "--timeout", "0.01"),
+        output("known", SMALL_BUG.name, "--repairs", "--jobs", "1"),
+        output("known", "nothing mends it", "--repairs", "--jobs", "1"),
         output("check", _flips(), "--engine", "ic3"),
         output("check", DEKKER, "--property", "nobody-starves", "--set", "both=insist"),
     ]

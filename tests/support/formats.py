@@ -18,6 +18,7 @@ from fencepost.cli.commands.conform import FREE_RUNS
 from fencepost.cli.commands.export_trace import REPLAYS
 from fencepost.cli.commands.follow import FOLLOW
 from fencepost.cli.commands.follow_ledgers import FOLLOW_LEDGERS
+from fencepost.cli.commands.known_repairs import REPAIRS
 from fencepost.cli.commands.protocols import PROTOCOL, PROTOCOL_LIST
 from fencepost.cli.commands.prove import LEMMAS
 from fencepost.cli.commands.quorum import QUORUM
@@ -75,6 +76,7 @@ _NAMED: tuple[Keys, ...] = (
     *(
         CHECK,
         KNOWN_BUGS,
+        REPAIRS,
         COUNT_OF_STATES,
         FOLLOW,
         FOLLOW_LEDGERS,

@@ -45,6 +45,7 @@ def test_the_list_has_as_many_mistakes_as_asked_for() -> None:
         "durability",
         "force",
         "readers",
+        "given ids",
         "harness",
     }
     assert {m.group for m in mutants} == groups

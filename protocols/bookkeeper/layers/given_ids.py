@@ -10,8 +10,9 @@ the entry that it took last, or is the first entry of the ledger. So the second 
 head for ever. The second add of the first id is taken again, and the LAC becomes this id.
 
 The rules apply with `given_ids` above 0. One id at most is given twice, with the same content. The second add
-goes to the current ensemble, and its copy keeps the LAC of the first one. Its messages may be late without
-limit, so they have no losses. A refusal of it closes the handle, as the application may at any time.
+goes to the current ensemble, and carries the LAC of the moment in which it is queued. Its messages may be
+late without limit, so they have no losses. A refusal of it closes the handle, as the application may at any
+time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from fencepost.encoding.language.actions import Action, Schema, each
 from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import at_least, exists_over
-from fencepost.encoding.language.sorts import BOOL
+from fencepost.encoding.language.sorts import BOOL, Sort
 from fencepost.encoding.language.state import definition, family, variable
 from fencepost.encoding.language.terms import TRUE, Parameter, Term, TermLike, all_of, any_of, lift
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
@@ -74,6 +75,10 @@ class AddsOfGivenIds(GivenIds):
 class IdsGivenTwice(GivenIds):
     """The queue of pending adds, in which one id may stand twice."""
 
+    def carried_values(self) -> Sort:
+        """Return the LACs in messages. The LAC that comes with a second add may be any entry."""
+        return self.lac_value
+
     @definition
     def falls_back(self) -> Term:
         """Return whether the second add of the first id has made the LAC fall, and it stays there."""
@@ -121,9 +126,14 @@ def handle_second_add(s: GivenIds, bookie: Parameter) -> Action:
     Code: BookieImpl.addEntry.
     """
     refused = s.fenced[bookie] | s.refuses_adds(bookie)
+    stores = {e: (s.second == e) & s.takes_copy(bookie, e) for e in s.entry}
     return Action(
         when=all_of(s.serves(bookie), s.is_second_at(bookie), ~s.second_handled[bookie], ~refused),
-        then=[s.second_handled[bookie].set(True)],
+        then=[
+            s.second_handled[bookie].set(True),
+            *(s.stored[bookie, e].set(e, when=when) for e, when in stores.items()),
+            *(s.stored_lac[bookie, e].set(s.lac_at_second, when=when) for e, when in stores.items()),
+        ],
         actor=bookie,
         note="stores the second add, and acks it",
     )

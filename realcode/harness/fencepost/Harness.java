@@ -1,5 +1,6 @@
 package fencepost;
 
+import com.google.common.util.concurrent.WaitingAdd;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.FileOutputStream;
@@ -28,6 +29,7 @@ import org.apache.bookkeeper.client.HeldClient;
 import org.apache.bookkeeper.client.LedgerHandle;
 import org.apache.bookkeeper.client.LedgerHandleAdv;
 import org.apache.bookkeeper.client.Racks;
+import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.apache.bookkeeper.conf.ServerConfiguration;
@@ -99,7 +101,8 @@ public final class Harness {
                 int at = word.indexOf('=');
                 given.put(word.substring(0, at), word.substring(at + 1));
             }
-            return Json.write(Map.of("ok", run(words[0], given)));
+            Object found = run(words[0], given);
+            return Json.write(post.failure == null ? Map.of("ok", found) : Map.of("failed", line + ": " + post.failure));
         } catch (Throwable failure) {
             failure.printStackTrace();
             Throwable cause = failure;
@@ -370,6 +373,10 @@ public final class Harness {
         int ackQuorum = Integer.parseInt(given.get("aq"));
         if ("yes".equals(given.get("deferred"))) {
             created(name, BKException.Code.OK, client.createDeferred(writeQuorum, ackQuorum, PASSWORD).get(seconds, TimeUnit.SECONDS));
+        } else if ("given".equals(given.get("ids"))) {
+            LedgerHandle handle = client.createLedgerAdv(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD);
+            WaitingAdd.throttle(handle, LedgerHandle.class);
+            created(name, BKException.Code.OK, handle);
         } else {
             client.asyncCreateLedger(client.ensemble.size(), writeQuorum, ackQuorum, BookKeeper.DigestType.CRC32, PASSWORD,
                 (rc, handle, ctx) -> created(name, rc, handle), null, Map.of());
@@ -409,12 +416,20 @@ public final class Harness {
             post.tell(force + name(failure == null ? BKException.Code.OK : BKException.getExceptionCode(failure))));
     }
 
-    /** Reads an entry; its number is the model's, one above the code's. */
-    private void read(Map<String, String> given) {
+    /** Reads an entry, whose number is the model's, one above the code's; or `batch` entries from it on. */
+    private void read(Map<String, String> given) throws Exception {
         long entry = Long.parseLong(given.get("entry"));
         String read = given.get("client") + ": read " + entry + ": ";
-        handles.get(given.get("client")).asyncReadEntries(entry - 1, entry - 1,
-            (rc, handle, entries, ctx) -> post.tell(read + name(rc)), null);
+        LedgerHandle handle = handles.get(given.get("client"));
+        (given.containsKey("batch") ? HeldClient.readBatch(handle, entry - 1, Integer.parseInt(given.get("batch")))
+            : handle.readAsync(entry - 1, entry - 1)).whenComplete((entries, failure) -> post.tell(
+                read + (failure == null ? "OK:" + contents(entries) : name(BKException.getExceptionCode(failure)))));
+    }
+
+    private static String contents(LedgerEntries entries) {
+        StringBuilder found = new StringBuilder();
+        entries.forEach(entry -> found.append(" ").append(new String(entry.getEntryBytes(), StandardCharsets.UTF_8)));
+        return found.toString();
     }
 
     /** Leaves the ledger and its held requests; the next ledger is created on the same bookies. */
@@ -441,19 +456,27 @@ public final class Harness {
         ledger = -1;
     }
 
-    /** Makes an add, which is queued and sent when its content is pushed. */
+    /** Makes an add, which is queued and sent when its content is pushed. With a given id its thread waits in the call. */
     private void make(Map<String, String> given) {
-        made.put(given.get("client") + " " + given.get("content"),
-            HeldClient.make(handles.get(given.get("client")), content(given), added(given)));
+        made.put(key(given), given.containsKey("entry") ? WaitingAdd.begun(() -> addWithId(given))
+            : HeldClient.make(handles.get(given.get("client")), content(given), added(given)));
+    }
+
+    private static String key(Map<String, String> given) {
+        return given.get("client") + " " + given.get("content") + given.getOrDefault("again", "");
+    }
+
+    private void addWithId(Map<String, String> given) {
+        ((LedgerHandleAdv) handles.get(given.get("client"))).asyncAddEntry(
+            Long.parseLong(given.get("entry")) - 1, content(given), added(given), null);
     }
 
     private void push(Map<String, String> given) {
-        Runnable waiting = made.remove(given.get("client") + " " + given.get("content"));
+        Runnable waiting = made.remove(key(given));
         if (waiting != null) {
             waiting.run();
         } else if (given.containsKey("entry")) {
-            ((LedgerHandleAdv) handles.get(given.get("client"))).asyncAddEntry(
-                Long.parseLong(given.get("entry")) - 1, content(given), added(given), null);
+            addWithId(given);
         } else {
             handles.get(given.get("client")).asyncAddEntry(content(given), added(given), null);
         }
@@ -464,12 +487,15 @@ public final class Harness {
     }
 
     private AddCallback added(Map<String, String> given) {
-        String add = given.get("client") + ": add " + given.get("content") + ": ";
+        String add = given.get("client") + ": add " + (given.containsKey("again") ? "again " : "") + given.get("content") + ": ";
         return (rc, handle, entry, ctx) -> post.tell(add + name(rc));
     }
 
     private void open(Map<String, String> given) throws Exception {
         String name = given.get("client");
+        if ("v2".equals(given.get("protocol")) && !clients.containsKey(name)) {
+            clients.put(name, new HeldClient(name, clientConfiguration().setUseV2WireProtocol(true), post));
+        }
         HeldClient client = client(name);
         client.holdsChanges = "held".equals(given.get("changes"));
         org.apache.bookkeeper.client.AsyncCallback.OpenCallback opened = (rc, handle, ctx) -> {
@@ -681,6 +707,7 @@ public final class Harness {
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("state", now.getState().toString());
         found.put("last", now.isClosed() ? now.getLastEntryId() : -1L);
+        found.put("length", now.getLength());
         found.put("fragments", fragments(now));
         return found;
     }

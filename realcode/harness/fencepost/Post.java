@@ -12,6 +12,8 @@ public final class Post {
     private int underWay;
     private long activity;
     private int shown;
+    /** What a callback threw. Then no later answer says anything about the code. */
+    volatile String failure;
 
     /** Forgets all requests and results, before another ledger is used. */
     synchronized void clear() {
@@ -45,6 +47,11 @@ public final class Post {
             }
             Thread.sleep(5);
         }
+    }
+
+    /** Notes what a client's callback threw. */
+    public synchronized void fail(Held held, Throwable why) {
+        failure = "the callback of a request (" + held.kind + ") throws " + why;
     }
 
     synchronized void tell(String what) {

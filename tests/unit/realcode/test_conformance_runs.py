@@ -24,9 +24,10 @@ from fencepost.realcode import observations
 from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Playback
+from fencepost.realcode.left_out import AT_ONCE, ELSEWHERE
 from fencepost.realcode.run_files import RecordedRun, RunFile, begins_run, read_run_file
 from fencepost.realcode.run_instances import BROAD
-from fencepost.realcode.runs import AT_ONCE, ELSEWHERE, ConformanceRun, Ground, random_runs
+from fencepost.realcode.runs import ConformanceRun, Ground, random_runs
 from fencepost.realcode.transcripts import json_lines
 from support.realcode import crashing_code
 from support.realcode import run_kept as run

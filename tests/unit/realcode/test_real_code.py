@@ -19,7 +19,14 @@ from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode import library as library_module
 from fencepost.realcode.copies_reproduction import reproduce_copies
 from fencepost.realcode.course import Ending
-from fencepost.realcode.harness_session import Answer, CodeFailed, HarnessSession, Recording, running
+from fencepost.realcode.harness_session import (
+    Answer,
+    CodeFailed,
+    HarnessFailed,
+    HarnessSession,
+    Recording,
+    running,
+)
 from fencepost.realcode.library import SERVER_JAR, Library, library
 from fencepost.realcode.reproduction import Setting, reproduce
 from support.processes import children, gone
@@ -190,6 +197,18 @@ def test_a_port_that_is_taken_is_an_error(lib: Library) -> None:
         port = taken.getsockname()[1]
         with pytest.raises((CodeFailed, BadInput)):
             harness.ask("start", bookies=1, storage="sorted", ports=port)
+
+
+def test_a_callback_that_throws_is_an_error(lib: Library) -> None:
+    """A late time-out of an add that is over finds an op that was recycled. It was once no error."""
+    with running(lib) as session:
+        session.ask("start", bookies=1, storage="sorted")
+        session.ask("create", client="w", ensemble="b1", wq=1, aq=1)
+        (add,) = session.ask("push", client="w", content=1)["requests"]
+        session.ask("deliver", id=add["id"])
+        session.ask("hand", id=add["id"])
+        with pytest.raises(HarnessFailed, match=r"the callback of a request \(add\) throws"):
+            session.ask("time-out", id=add["id"])
 
 
 def test_a_bookie_that_hangs_is_an_error(lib: Library) -> None:

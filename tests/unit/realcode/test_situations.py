@@ -33,7 +33,13 @@ def names(ground: Ground) -> list[str]:
 @pytest.mark.parametrize(("protocol", "release"), [("bookkeeper", "4.18.0"), ("bookkeeper-4.13", "4.13.0")])
 def test_each_situation_is_possible_on_some_instance_of_the_runs(protocol: str, release: str) -> None:
     """Planted: a step whose bookie is not in the ensemble."""
-    settings: tuple[Settings, ...] = ({}, {"readers": 1}, {"forces": 1, "power_losses": 1})
+    settings: tuple[Settings, ...] = (
+        {},
+        {"readers": 1},
+        {"readers": 1, "way_to_read": "batch"},
+        {"forces": 1, "power_losses": 1},
+        {"given_ids": 1},
+    )
     found = (grounds(protocol, asked, "sorted", release) for asked in settings)
     possible = {name for ground in itertools.chain(*found) for name in names(ground)}
     assert possible == {situation.name for situation in SITUATIONS}

@@ -22,9 +22,10 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.realcode import observations
 from fencepost.realcode.course import Ending
-from fencepost.realcode.drive.actions import DRIVEN, UNDRIVABLE
+from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.drive.code import NoSeam
 from fencepost.realcode.harness_session import OutOfStep, Playback
+from fencepost.realcode.left_out import UNDRIVABLE
 from fencepost.realcode.matrix import cell
 from fencepost.realcode.observations import differences
 from fencepost.realcode.release_behaviour import as_driven, refused_at
@@ -53,16 +54,23 @@ ENDINGS = {
     ("BP-46-closed", "4.17.4", "db"): (REPRODUCED, None),
     ("BP-46-served", "4.17.4", "db"): (REPRODUCED, None),
     ("bare-fence", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("batch-read-past-end", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("batch-read-past-lac", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("first-id-twice", "4.13.0", "sorted"): (REPRODUCED, None),
+    ("first-id-twice", "4.17.4", "sorted"): (REPRODUCED, None),
     ("flushed-fence-db", "4.17.4", "db"): (REPRODUCED, None),
     ("force-after-close", "4.17.4", "sorted"): (REPRODUCED, None),
     ("force-after-power-loss", "4.13.0", "sorted"): (REPRODUCED, None),
     ("force-after-power-loss", "4.17.4", "db"): (REPRODUCED, None),
+    ("given-id-twice", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("given-ids-length", "4.17.4", "sorted"): (REPRODUCED, None),
     ("key-without-entry", "4.17.4", "sorted"): (REPRODUCED, None),
     ("key-without-entry-db", "4.13.0", "db"): (REFUSED, 7),
     ("lac-of-opening", "4.13.0", "sorted"): (REPRODUCED, None),
     ("lac-of-opening", "4.17.4", "sorted"): (REPRODUCED, None),
     ("old-reader", "4.17.4", "sorted"): (REPRODUCED, None),
     ("phantom-read", "4.17.4", "sorted"): (REPRODUCED, None),
+    ("recovered-length", "4.17.4", "sorted"): (REPRODUCED, None),
     ("refused-change", "4.17.4", "sorted"): (REPRODUCED, None),
     ("stale-ensemble", "4.17.4", "sorted"): (REPRODUCED, None),
     ("stale-ensemble-hang", "4.13.0", "sorted"): (REPRODUCED, None),
@@ -75,6 +83,7 @@ ENDINGS = {
 
 DIFFERS = {
     "#2614-tla": {15: "closing[r1]"},
+    "first-id-twice": {9: "stored lac[b1, 1]", 10: "stored lac[b1, 1]", 11: "stored lac[b1, 1]"},
     "phantom-read": {20: "stored lac[b1, 2]"},
 }
 """The differences between model and code in runs that end in the violation.
@@ -431,6 +440,7 @@ def test_every_action_is_driven_or_the_table_has_the_reason() -> None:
         {"forces": 1, "power_losses": 1},
         {"readers": 1, "way_to_read": "long-poll"},
         {"entries": 2, "given_ids": 1},
+        {"storage": "sorted", "second_copy": "dropped", "crashes": 1, "full_disks": 1},
         {"deletions": 1, "restarts": 1},
         {"journals": 2, "crashes": 1, "failed_flushes": 1, "mark_order": "as-completed"},
         {"journals": 1, "other_dirs": 1, "mark_scope": "one-directory"},

@@ -20,6 +20,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.client.api.WriteFlag;
 import org.apache.bookkeeper.conf.ClientConfiguration;
@@ -137,6 +138,13 @@ public final class HeldClient extends BookKeeper {
         listener.onChanged(ledger, changed);
     }
 
+    /** Reads so many entries at once from the first one on, 64 KB at most. Releases before 4.17 have no such call. */
+    @SuppressWarnings("unchecked")
+    public static CompletableFuture<LedgerEntries> readBatch(LedgerHandle handle, long first, int most) throws Exception {
+        return (CompletableFuture<LedgerEntries>) LedgerHandle.class.getMethod("batchReadAsync", long.class, int.class, long.class)
+            .invoke(handle, first, most, 65_536L);
+    }
+
     /** Holds the one worker thread of this client, in which callbacks run, or lets it go on. */
     public void holdWorker(boolean holds) {
         if (holds) {
@@ -234,6 +242,9 @@ public final class HeldClient extends BookKeeper {
             case "readLac":
                 holdReadLac(real, method, arguments);
                 return null;
+            case "batchReadEntries":
+                holdBatchRead(real, method, arguments);
+                return null;
             default:
                 return pass(real, method, arguments);
         }
@@ -243,32 +254,55 @@ public final class HeldClient extends BookKeeper {
         BookieId to = (BookieId) arguments[0];
         long ledger = (Long) arguments[1];
         Held held = new Held(name, "force", to.toString(), -1);
-        held.deliver = () -> passInstead(real, method, arguments,
+        held.deliver = () -> passInstead(real, method, arguments, 2,
             (ForceLedgerCallback) (rc, l, from, ctx) -> post.answered(held, rc, null));
-        held.hand = rc -> getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
-            ((ForceLedgerCallback) arguments[2]).forceLedgerComplete(rc, ledger, to, arguments[3]);
-            return null;
-        });
+        held.hand = rc -> callBack(held, ledger, () ->
+            ((ForceLedgerCallback) arguments[2]).forceLedgerComplete(rc, ledger, to, arguments[3]));
         post.hold(held);
     }
 
     private void holdReadLac(Object real, Method method, Object[] arguments) {
         long ledger = (Long) arguments[1];
         Held held = new Held(name, "read-lac", arguments[0].toString(), -1);
-        held.deliver = () -> passInstead(real, method, arguments, (ReadLacCallback) (rc, l, lac, last, ctx) ->
+        held.deliver = () -> passInstead(real, method, arguments, 2, (ReadLacCallback) (rc, l, lac, last, ctx) ->
             post.answered(held, rc, new ByteBuf[] {retained(lac), retained(last)}));
-        held.hand = rc -> getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
+        held.hand = rc -> callBack(held, ledger, () -> {
             ByteBuf[] told = rc == BKException.Code.OK ? (ByteBuf[]) held.body : new ByteBuf[2];
             ((ReadLacCallback) arguments[2]).readLacComplete(rc, ledger, told[0], told[1], arguments[3]);
-            return null;
         });
         post.hold(held);
     }
 
-    /** Passes a request on, with its third argument, the callback, replaced. */
-    private static void passInstead(Object real, Method method, Object[] arguments, Object callback) {
+    /** Holds a batch read. Releases before 4.17 have no type for its callback, the sixth argument. */
+    private void holdBatchRead(Object real, Method method, Object[] arguments) {
+        long ledger = (Long) arguments[1];
+        Held held = new Held(name, "batch-read", arguments[0].toString(), (Long) arguments[2]);
+        Class<?> type = method.getParameterTypes()[5];
+        held.deliver = () -> passInstead(real, method, arguments, 5, proxy(type, null, (none, told, given) -> {
+            post.answered(held, (Integer) given[0], given[3] == null ? null : ((ReferenceCounted) given[3]).retain());
+            return null;
+        }));
+        held.hand = rc -> callBack(held, ledger, () -> passInstead(
+            arguments[5], type.getMethods()[0], new Object[] {rc, ledger, arguments[2], null, arguments[6]}, 3, held.body));
+        post.hold(held);
+    }
+
+    /** Calls back in the worker thread, as the real client does. The post gets what the callback throws. */
+    private void callBack(Held held, long ledger, Runnable callback) {
+        getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
+            try {
+                callback.run();
+            } catch (Throwable failure) {
+                post.fail(held, failure);
+            }
+            return null;
+        });
+    }
+
+    /** Passes a call on, with the argument at that place replaced. */
+    private static void passInstead(Object real, Method method, Object[] arguments, int at, Object callback) {
         Object[] replaced = arguments.clone();
-        replaced[2] = callback;
+        replaced[at] = callback;
         try {
             pass(real, method, replaced);
         } catch (Throwable failure) {
@@ -291,28 +325,23 @@ public final class HeldClient extends BookKeeper {
             ((ReferenceCounted) arguments[4]).retain();
         }
         held.deliver = () -> {
-            Object[] changed = arguments.clone();
-            changed[at] = isAdd
-                ? (WriteCallback) (rc, l, e, from, ctx) -> post.answered(held, rc, null)
-                : (ReadEntryCallback) (rc, l, e, buffer, ctx) -> post.answered(held, rc, retained(buffer));
             try {
-                pass(real, method, changed);
-            } catch (Throwable failure) {
-                throw new IllegalStateException(failure);
+                passInstead(real, method, arguments, at, isAdd
+                    ? (WriteCallback) (rc, l, e, from, ctx) -> post.answered(held, rc, null)
+                    : (ReadEntryCallback) (rc, l, e, buffer, ctx) -> post.answered(held, rc, retained(buffer)));
             } finally {
                 if (isAdd) {
                     ((ReferenceCounted) arguments[4]).release();
                 }
             }
         };
-        held.hand = rc -> getMainWorkerPool().submitOrdered(ledger, (Callable<Void>) () -> {
+        held.hand = rc -> callBack(held, ledger, () -> {
             if (isAdd) {
                 ((WriteCallback) callback).writeComplete(rc, ledger, entry, to, arguments[context]);
             } else {
                 ByteBuf buffer = rc == BKException.Code.OK ? (ByteBuf) held.body : null;
                 ((ReadEntryCallback) callback).readEntryComplete(rc, ledger, entry, buffer, arguments[context]);
             }
-            return null;
         });
         post.hold(held);
     }
