@@ -35,7 +35,7 @@ INSTANCES: dict[str, tuple[str, ...]] = {
         "late_takeover=ignored",
     ),
     "bookkeeper-guaranteed-write-quorum": ("bookies=2", "entries=1"),
-    "bookkeeper-unbounded": ("values=1",),
+    "bookkeeper-unbounded": ("bookies=1", "write_quorum=1", "ack_quorum=1", "values=1"),
 }
 """The presets, each with the settings of a small instance on which its main properties hold."""
 
