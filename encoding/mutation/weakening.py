@@ -39,13 +39,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
-from fencepost.encoding.mutation.mutant_states import (
-    ChangedSteps,
-    Difference,
-    Graph,
-    MutantStates,
-    states_within,
-)
+from fencepost.encoding.mutation.mutant_states import ChangedSteps, Graph, MutantStates, states_within
 from fencepost.encoding.mutation.mutants import (
     Mutant,
     changed,
@@ -267,15 +261,17 @@ def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStat
     if before == after:
         why = Why.IDLE if states.changed.other is None else Why.PROGRESS
         return _equivalent(f"it reaches the same {number}", why)
-    found = MutantFinding(MutantOutcome.UNNOTICED, f"no property is violated in its {number}")
+    reason = f"no property is violated in its {number}"
     places = [v.place for v in system.variables if v.family in known.read]
     one, two = ({tuple(s[p] for p in places) for s in states} for states in (before, after))
-    why = Why.SAME_READ if two <= one else Why.DIFFERS
-    if states.new is None:
+    why, shown = Why.SAME_READ if two <= one else Why.DIFFERS, tuple[str, ...]()
+    if states.new is not None:
+        shown = states.new.lines(system)
+    else:
         told = "" if known.live else ": only liveness would notice"
-        reason = f"it reaches {len(after)} of {len(before)} states and no other{told}"
-        found, why = replace(found, reason=reason), Why.PROGRESS
-    return _explained(known, mutant, system, found, why, states.new)
+        why, reason = Why.PROGRESS, f"it reaches {len(after)} of {len(before)} states and no other{told}"
+    found = MutantFinding(MutantOutcome.UNNOTICED, reason, why=why, shown=shown)
+    return _explained(known, mutant, system, found)
 
 
 def _simulated(known: Unchanged, mutant: Mutant, system: System, shares: bool) -> MutantFinding:
@@ -301,10 +297,10 @@ def _simulated(known: Unchanged, mutant: Mutant, system: System, shares: bool) -
         result = MutantFinding(
             MutantOutcome.UNNOTICED, "the changed action keeps all invariants of the proof"
         )
-    why = None
     if steps.other is not None:
         why = Why.PROGRESS if steps.other.after is None else Why.DIFFERS  # as far as simulations go
-    return _explained(known, mutant, system, result, why, steps.other)
+        result = replace(result, why=why, shown=steps.other.lines(system))
+    return _explained(known, mutant, system, result)
 
 
 def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
@@ -317,18 +313,10 @@ def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
     return False
 
 
-def _explained(
-    known: Unchanged,
-    mutant: Mutant,
-    system: System,
-    found: MutantFinding,
-    why: Why | None,
-    other: Difference | None,
-) -> MutantFinding:
-    """Return the finding with its explanation, which counts if the mutant lives."""
-    if (unread := known.unread(mutant, system)) is not None:
-        return replace(found, why=Why.UNREAD, reason=unread)
-    return replace(found, why=why, shown=() if other is None else other.lines(system))
+def _explained(known: Unchanged, mutant: Mutant, system: System, found: MutantFinding) -> MutantFinding:
+    """Return the finding, or that no property depends on the change. It counts if the mutant lives."""
+    unread = known.unread(mutant, system)
+    return found if unread is None else replace(found, why=Why.UNREAD, reason=unread, shown=())
 
 
 # The engines of `check`.
