@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fencepost.encoding.errors import BadInput
 from fencepost.protocols.bookkeeper.pulsar_releases import LINES, PulsarRelease, pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, TAGS, newest_read, ordered
+from fencepost.quorums.files.images import REPOSITORY
 
 WRITTEN = re.compile(
-    r"(?:\S*[/:])??(?P<whose>pulsar|bookkeeper)?[ :=-]*(?:release[- ])?v?"
-    r"(?P<number>\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)"
-    r"(?P<rest>[-.][A-Za-z][\w.-]*)?"
+    r"(?P<before>(?:.*[/:])?(?:[a-z-]*(?:pulsar|bookkeeper)[a-z -]*[:=]?|release|version)?)[ -]*"
+    r"v?(?P<number>\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)(?P<rest>(?:\.\d{1,4})?(?:[-.+_][a-z][\w.-]*)?)"
 )
-"""A release: whose it is, its number, and what is appended to a build of it."""
+"""A release: its image or whose it is, its number, and the rest of the name of a build of it."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ def asked_release(written: str) -> AskedRelease:
     found = WRITTEN.fullmatch(text.lower())
     if found is None:
         return AskedRelease(newest_read(text))
-    number, rest = found["number"], found["rest"] or ""
-    if found["whose"] == "pulsar":
-        return asked_pulsar(number + rest)
+    number, rest = found["number"], found["rest"]
+    if _is_pulsars(found["before"]):
+        return asked_pulsar(text)
     if ordered(number) < (4, 6):
         hint = f"--pulsar {number}" if number.rpartition(".")[0] in LINES or number in LINES else "--pulsar R"
         raise BadInput(
@@ -46,31 +46,54 @@ def asked_release(written: str) -> AskedRelease:
     if number.count(".") == 1:
         line = [tag for tag in TAGS if tag.rpartition(".")[0] == number]
         if not line:
-            return AskedRelease(newest_read(f"{number}.0"), f"No release of {number} was read.")
-        return AskedRelease(
-            line[-1], f"{number} is answered as {line[-1]}, the newest of that line that was read."
-        )
+            known = newest_read(f"{number}.0")
+            note = f"No release of {number} was read. The answer is for {known}, the newest that was."
+            return AskedRelease(known, note)
+        return AskedRelease(line[-1], f"{number} is answered as {line[-1]}, the newest of that line{READ}")
+    if re.match(r"\.\d", rest):  # of BookKeeper no builds with four numbers are known
+        return AskedRelease(newest_read(text))
     known = newest_read(number)
-    if rest:
-        return AskedRelease(
-            known, f"{text} is answered as {known}. A build before {number} may lack its fixes."
-        )
-    return AskedRelease(known, _not_read(number, known))
+    return AskedRelease(known, _of_build(text, known) if rest else _not_read(number, known))
+
+
+READ = " that was read."
+"""The end of a note on the release that is answered."""
 
 
 def asked_pulsar(written: str) -> AskedRelease:
     """Return the BookKeeper of the release of Pulsar that `--pulsar` means. Raises BadInput."""
-    text = re.sub(r"^(?:\S*[/:])?pulsar[ :=-]*|-[a-z][\w.-]*$", "", written.strip().lower()).removeprefix("v")
-    if text in ("latest", "newest") or text in LINES:
-        newest = LINES[next(iter(LINES)) if text not in LINES else text]["read"]
-        found = pulsar_release(newest)
-        note = f"Pulsar {text} is answered as {newest}, the newest of that line that was read."
-        return AskedRelease(found.bookkeeper, note, found)
+    text = written.strip()
+    found = WRITTEN.fullmatch(text.lower())
+    number, rest = (found["number"], found["rest"]) if found else (text, "")
+    if number.lower() in ("latest", "newest"):
+        read = pulsar_release(LINES[next(iter(LINES))]["read"])
+        return AskedRelease(
+            read.bookkeeper, f"Pulsar {text} is answered as {read.name}, the newest{READ}", read
+        )
+    if number in LINES:
+        read = pulsar_release(LINES[number]["read"])
+        note = f"Pulsar {number} is answered as {read.name}, the newest of that line{READ}"
+        return AskedRelease(read.bookkeeper, note, read)
+    if number in TAGS:
+        raise BadInput(f"--pulsar {written}: is a release of BookKeeper; give --release {number}")
     try:
-        found = pulsar_release(text)
+        read = pulsar_release(number)
     except BadInput as error:
-        raise BadInput(str(error).replace(f"--pulsar {text}", f"--pulsar {written}", 1)) from None
-    return AskedRelease(found.bookkeeper, found.warning.removeprefix("warning: "), found)
+        raise BadInput(str(error).replace(f"--pulsar {number}", f"--pulsar {written}", 1)) from None
+    note = read.warning.removeprefix("warning: ")
+    return AskedRelease(
+        read.bookkeeper, _of_build(text, f"Pulsar {number}") if rest and not note else note, read
+    )
+
+
+def _is_pulsars(image: str) -> bool:
+    """Return whether the words before a number name Pulsar, or an image that runs it."""
+    found = REPOSITORY.search(image.strip(" :=-"))
+    return found is not None and not found[1]
+
+
+def _of_build(written: str, answered: str) -> str:
+    return f"{written} is answered as {answered}. Such a build may lack fixes of it, or have others."
 
 
 def _not_read(release: str, answered: str) -> str:

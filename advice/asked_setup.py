@@ -19,9 +19,8 @@ from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.protocols.bookkeeper.pulsar_releases import pulsar_release
 from fencepost.protocols.bookkeeper.releases import NEWEST, STORAGES_READ, newest_read
 from fencepost.quorums.deployment import Client, Deployment
-from fencepost.quorums.files.asked_values import AskedValues
 from fencepost.quorums.files.images import Image
-from fencepost.quorums.files.joined_files import Files, read_files
+from fencepost.quorums.files.joined_files import AskedValues, Files, read_files
 from fencepost.quorums.files.setters import DEFAULT
 from fencepost.quorums.storages import STORAGES
 
@@ -104,10 +103,10 @@ def asked_setup(
 
 def _of_image(image: Image) -> tuple[str | None, str | None]:
     """Return the release of Pulsar or of BookKeeper that a tag names, as --pulsar and --release take it."""
-    number = re.match(r"v?(\d+\.\d+\.\d+)(?!-M|\d)", image.tag)
+    number = re.match(r"v?(\d+\.\d+\.\d+)(\.\d+)?(?!-M|\d)", image.tag)
     try:
         if number and image.product == "pulsar":
-            return pulsar_release(number[1]).name, None
+            return pulsar_release(number[1]).name + (number[2] or ""), None
         return None, newest_read(number[1]) and number[1] if number else None
     except BadInput:
         return None, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fencepost.advice.affected import span
 from fencepost.advice.known import KNOWN, Named, named
-from fencepost.advice.losses import LEVELS, LOSSES, PUBLIC_LOSSES, Loss, document
+from fencepost.advice.losses import LEVELS, LOSSES, Loss, document
 from fencepost.advice.steps import LOG_LINES, STEPS, action_of, in_words_of
 from fencepost.encoding.errors import BadInput, did_you_mean
 from fencepost.protocols.bookkeeper.releases import NEWEST
@@ -65,8 +65,8 @@ PHRASES: Mapping[str, Phrase] = _phrases()
 """The log lines by their texts."""
 
 
-NUMBER_OR_TEXT = re.compile(r"\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|.*\S+ \S+ \S", re.IGNORECASE)
-"""A name that is the number of an issue, or a text of several words."""
+NUMBER_OR_TEXT = re.compile(r"\W*(?:pulsar|pr|pull|issue)?[ /#-]*\d{3,6}$|.*\S \S", re.IGNORECASE)
+"""A name that is the number of an issue, or a text of more than one word."""
 
 
 def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[str, ...]]:
@@ -88,7 +88,7 @@ def explained(names: Sequence[str], only_text: bool) -> tuple[list[str], tuple[s
 
 def _names() -> list[str]:
     """Return the names of the three tables."""
-    tables: tuple[Sequence[Named], ...] = (KNOWN, PUBLIC_LOSSES, NUMBERS)
+    tables: tuple[Sequence[Named], ...] = (KNOWN, TOLD, NUMBERS)
     return [one.name for table in tables for one in table]
 
 
@@ -99,8 +99,8 @@ def answers_to(name: str) -> list[str]:
     """
     if named(KNOWN, name):
         return []
-    public = named(PUBLIC_LOSSES, name)
-    found = [_public(loss) for loss in PUBLIC_LOSSES if loss.name in public]
+    told = named(TOLD, name)
+    found = [_loss(loss) for loss in TOLD if loss.name in told]
     bare = re.sub(r"^pulsar[ #-]*", "", name.strip(), flags=re.IGNORECASE)
     own = named(NUMBERS, name) or named(NUMBERS, bare)
     found += [_number(one) for one in NUMBERS if one.name in own]
@@ -114,10 +114,22 @@ def _is_in(text: str, given: str) -> bool:
     return len(short) >= LEAST and (short in text.lower() or all(part in short for part in parts))
 
 
-def _public(loss: Loss) -> str:
+TOLD = [loss for loss in LOSSES if loss.kind != "bug"]
+"""The losses that a screen of `advise` names and that are no known bugs."""
+
+WHAT = {
+    "public": "out of scope, because it is a public loss that no model has",
+    "quorum": "a consequence of the number of copies, which `fencepost quorum` counts",
+    "setting": "a setting of the bookies and no bug",
+}
+"""The kinds of these losses in words."""
+
+
+def _loss(loss: Loss) -> str:
     needs = ", ".join(loss.conditions) or "no setting"
+    loses = loss.loses[0].upper() + loss.loses[1:].rstrip(".")
     return (
-        f"{loss.name}: out of scope, because it is a public loss that no model has. {loss.loses} "
+        f"{loss.name}: {WHAT[loss.kind]}. {loses}. "
         f"In {span(loss.releases)}. Needs {LEVELS[loss.level]}, and {needs}. "
         f"{action_of(loss, loss.releases[-1])} {loss.source}"
     )

@@ -20,8 +20,7 @@ from fencepost.quorums.smt import ProofObligation
 AnyLemma: TypeAlias = Lemma | CoreLemma
 
 LARGEST = 16
-"""The largest E that may be enumerated. A question names every ack quorum, and their number grows binomially.
-"""
+"""The largest E that may be enumerated. Every set of bookies is tried, and E bookies have 2 ** E sets."""
 
 
 def all_lemmas() -> list[AnyLemma]:

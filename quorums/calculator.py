@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fencepost.quorums.deployment import Deployment
+from fencepost.quorums.deployment import (
+    Deployment,
+    creates_without_a_rack,
+    most_of_a_rack,
+    writes_without_a_rack,
+)
 from fencepost.quorums.quantities import bookie_count
-from fencepost.quorums.rack_losses import creates_without_a_rack, most_of_a_rack, writes_without_a_rack
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -18,15 +19,7 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas, Number
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
-from fencepost.quorums.questions import (
-    Apart,
-    AtLeastOf,
-    AtMost,
-    Constraint,
-    SetQuestion,
-    exactly,
-    partition,
-)
+from fencepost.quorums.set_claims import Bits, SetClaim, bits, every_set
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration, Positions
 
@@ -185,40 +178,31 @@ def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]
 # One configuration at a time
 
 
-def questions(cohort: Cohort, formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the questions whether enough answers and another definition disagree."""
-    asked = cohort.positions(configuration)
-    aq = configuration.ack_quorum
+def set_claims(cohort: Cohort, formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield the claims that enough answers and another definition agree."""
+    asked, aq = cohort.positions(configuration), configuration.ack_quorum
     needed = cohort.enough(formulas, *configuration.sizes)
-    answers, silent = partition(asked, (cohort.counts, *cohort.others)), "|".join(cohort.others)
-    enough, short = AtLeastOf(needed, cohort.counts, asked), AtMost(needed - 1, cohort.counts, asked)
-    unanswered = (*exactly(aq, "ack quorum", asked), Apart("ack quorum", cohort.counts, asked))
-    quorums = list(combinations(asked, aq))
+    missed = silencing(asked, aq)
 
-    def question(sentence: str, *constraints: Constraint) -> SetQuestion:
-        return SetQuestion(configuration, sentence, (*answers, *constraints))
+    def is_enough(silent: Bits) -> bool:
+        return bool(len(asked) - silent.bit_count() >= needed)
 
-    said = f"{cohort.formula} is {needed} here"
-    yield question(f"{said}: enough answers, yet AQ are silent", enough, AtLeastOf(aq, silent, asked))
-    yield question(
-        f"{said}: too few answers, yet fewer than AQ are silent", short, AtMost(aq - 1, silent, asked)
-    )
-    yield question(
-        f"{said}: enough answers, yet an ack quorum gave none",
-        enough,
-        *unanswered,
-    )
-    yield question(f"{said}: enough answers, yet there is none", enough, AtMost(0, cohort.counts, asked))
-    yield question(
-        f"{said}: too few answers, yet one from every ack quorum",
-        short,
-        *(AtLeastOf(1, cohort.counts, members) for members in quorums),
-    )
-    yield question(
-        f"{said}: too few answers, yet no ack quorum is silent",
-        short,
-        *(AtMost(aq - 1, silent, members) for members in quorums),
-    )
+    for said, fails in (
+        ("enough answers, yet AQ are silent", lambda s: is_enough(s) and s.bit_count() >= aq),
+        ("too few answers, yet fewer than AQ are silent", lambda s: not is_enough(s) and s.bit_count() < aq),
+        ("enough answers, yet an ack quorum gave none", lambda s: is_enough(s) and s in missed),
+        ("too few answers, yet one from every ack quorum", lambda s: not is_enough(s) and s not in missed),
+    ):
+        yield SetClaim(
+            f"{cohort.formula} is {needed} here: {said}", fails, asked, (cohort.counts, "without it")
+        )
+
+
+@cache
+def silencing(asked: Positions, aq: int) -> frozenset[Bits]:
+    """Return the sets of silent bookies that have all members of some ack quorum of those asked."""
+    quorums = [bits(quorum) for quorum in combinations(asked, aq)]
+    return frozenset(s for s in every_set(asked) if any(quorum & ~s == 0 for quorum in quorums))
 
 
 def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
@@ -228,9 +212,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         f"{cohort.formula.split(' = ')[1]}  <=>  S meets every Q within C with |Q| = AQ  <=>  |C - S| < AQ  "
         "<=>  no such Q within C - S"
     )
-
-    def ask_about(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-        return questions(cohort, formulas, configuration)
 
     for_all = Lemma(
         name=f"coverage-{cohort.name}",
@@ -243,10 +224,10 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
     )
     enumerated = Lemma(
         name=f"coverage-{cohort.name}-enumerated",
-        sentence=f"Set by set, with pending and unknown answers: {sentence}",
+        sentence=f"Set by set: {sentence}",
         statement=statement,
         expected=LemmaVerdict.HOLDS,
-        questions=ask_about,
+        claims=partial(set_claims, cohort),
     )
     return for_all, enumerated
 

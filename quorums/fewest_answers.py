@@ -9,7 +9,7 @@ import z3
 
 from fencepost.quorums.arithmetic import Formulas, Number
 from fencepost.quorums.coverage import AQ, VALID, WQ, E
-from fencepost.quorums.questions import AtLeastOf, AtMost, SetQuestion, about_ensemble, every_window_covered
+from fencepost.quorums.set_claims import SetClaim, bits, every_window_covered
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration
 
@@ -165,23 +165,20 @@ def spread_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def fewest_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield two questions: do fewer answers ever suffice, and does an even spread of the silent ever fail?"""
-    fewest = formulas.fewest_answers(*configuration.sizes)
-    yield about_ensemble(
-        configuration,
+def fewest_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield two claims: fewer answers never suffice, and those of an even spread do."""
+    fewest, everyone = formulas.fewest_answers(*configuration.sizes), configuration.positions
+    covered, most = every_window_covered(configuration), configuration.ensemble - fewest
+    spread = bits(evenly_spread(configuration.ensemble, most))
+    yield SetClaim(
         f"every window is covered although fewer than {fewest} bookies have answered",
-        *every_window_covered(configuration),
-        AtMost(fewest - 1, "heard", configuration.positions),
+        lambda silent: covered(silent) and silent.bit_count() > most,
+        everyone,
     )
-    silent = evenly_spread(configuration.ensemble, configuration.ensemble - fewest)
-    fullest = max(configuration.windows(), key=lambda window: len(silent & set(window)))
-    yield about_ensemble(
-        configuration,
+    yield SetClaim(
         f"{fewest} bookies have answered and the silent ones are spread evenly, yet a window is uncovered",
-        *(AtLeastOf(1, "silent", (position,)) for position in sorted(silent)),
-        AtMost(len(silent), "silent", configuration.positions),
-        AtLeastOf(configuration.ack_quorum, "silent", fullest),
+        lambda silent: silent == spread and not covered(silent),
+        everyone,
     )
 
 

@@ -1,8 +1,8 @@
 """Lemmas about quorums: their data, how they are decided, and the result.
 
-A lemma has proof obligations for all sizes (SMT-LIB 2, z3, confirmed by cvc5), or questions about one
-configuration at a time (bit-vectors and CNF). A refutation for all sizes shows the sizes that z3 gives. One
-by questions shows the bookies of the smallest configuration.
+A lemma has proof obligations for all sizes (SMT-LIB 2, z3, confirmed by cvc5), or claims about one
+configuration at a time, tried on every set of bookies. A refutation for all sizes shows the sizes that z3
+gives. One by sets shows the bookies of the smallest configuration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.encoding.errors import InternalError
 from fencepost.encoding.solving.answers import Answer, Deadline, GaveUp, No, SolverGaveUpError, Yes
 from fencepost.encoding.solving.scripts import Constants, cvc5_version
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.questions import SetQuestion, ask
+from fencepost.quorums.set_claims import SetClaim
 from fencepost.quorums.smt import ProofObligation, ask_cvc5, ask_z3
 from fencepost.quorums.stripes import Configuration, configurations
 
@@ -26,7 +26,7 @@ class LemmaVerdict(Enum):
 
     PROVED = "proved"  # every proof obligation is unsatisfiable, so the lemma holds for all sizes
     HOLDS = "holds"  # no counterexample up to the given size; larger sizes are not decided
-    REFUTED = "refuted"  # a counterexample, re-checked on plain sets
+    REFUTED = "refuted"  # a counterexample
     VACUOUS = "vacuous"  # the premises contradict each other, so the lemma says nothing
     UNDECIDED = "undecided"  # a solver gave no answer in time
 
@@ -98,7 +98,7 @@ class LemmaJob:
 
 
 Obligations = Callable[[Formulas], Sequence[ProofObligation]]
-Questions = Callable[[Formulas, Configuration], Iterable[SetQuestion]]
+Claims = Callable[[Formulas, Configuration], Iterable[SetClaim]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Lemma:
 
     `obligations` settle the claim for all sizes. `restated` states it again over finite sets with
     cardinality, for cvc5 alone, so that the reduction to sizes need not be trusted. Without obligations
-    `questions` state the claim for one configuration. `argument` names the part that is argued on paper.
+    `claims` state it for one configuration. `argument` names the part that is argued on paper.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Lemma:
     obligations: Obligations = lambda formulas: ()
     restated: Obligations = lambda formulas: ()
     argument: str = ""
-    questions: Questions = lambda formulas, configuration: ()
+    claims: Claims = lambda formulas, configuration: ()
 
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
         """Return the proof obligations, first about sizes and then about sets."""
@@ -142,16 +142,14 @@ class Lemma:
 
     def _by_enumeration(self, job: LemmaJob) -> LemmaResult:
         basis = f"enumeration of all E >= WQ >= AQ >= 1 with E <= {job.up_to}"
-        both = "z3 on bit-vectors and PySAT on CNF agree on every question"
         try:
             example = self.counterexample(job)
         except SolverGaveUpError as why:
             return replace(self._result(LemmaVerdict.UNDECIDED, basis, "not confirmed"), reason=str(why))
         if example is None:
-            return self._result(LemmaVerdict.HOLDS, basis, both)
+            return self._result(LemmaVerdict.HOLDS, basis, BY_TRYING)
         return replace(
-            self._result(LemmaVerdict.REFUTED, "smallest counterexample, re-checked on plain sets", both),
-            example=example,
+            self._result(LemmaVerdict.REFUTED, "smallest counterexample", BY_TRYING), example=example
         )
 
     def _for_all_sizes(self, job: LemmaJob, settled: tuple[Settled, ...]) -> LemmaResult:
@@ -167,25 +165,17 @@ class Lemma:
 
         Raises SolverGaveUpError when time is up.
         """
-        asked = set()
         for configuration in configurations(job.up_to):
-            for question in self.questions(job.formulas, configuration):
-                if question.constraints in asked:
-                    continue
-                asked.add(question.constraints)
-                sets = ask(question, job.deadline)
-                if sets is not None:
-                    return Example(
-                        str(configuration),
-                        question.sentence,
-                        {name: bookies(members) for name, members in sets.items()},
-                    )
+            for claim in self.claims(job.formulas, configuration):
+                if job.deadline.passed():
+                    raise SolverGaveUpError(f"time-out at {configuration}")
+                if (sets := claim.counterexample()) is not None:
+                    return Example(str(configuration), claim.sentence, sets)
         return None
 
 
-def bookies(positions: Iterable[int]) -> tuple[str, ...]:
-    """Return the names of the bookies at these positions. The bookie at position 0 is b1."""
-    return tuple(f"b{position + 1}" for position in sorted(positions))
+BY_TRYING = "every set of bookies is tried by the definitions, without a solver"
+"""The confirmation of an enumeration."""
 
 
 def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from fencepost.encoding.documents import parse_toml
 from fencepost.quorums import arithmetic
-from fencepost.quorums.deployment import Deployment
-from fencepost.quorums.rack_losses import (
+from fencepost.quorums.deployment import (
+    Deployment,
     creations_survived,
     enforced_by,
     most_of_a_rack,

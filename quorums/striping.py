@@ -11,25 +11,18 @@ from collections.abc import Iterable, Sequence
 
 import z3
 
-from fencepost.quorums import losses
 from fencepost.quorums.arithmetic import Formulas
 from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet, set_script
-from fencepost.quorums.fewest_answers import fewest_obligations, fewest_questions
+from fencepost.quorums.fewest_answers import fewest_claims, fewest_obligations
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
-from fencepost.quorums.loss_sets import (
-    few_entries_questions,
+from fencepost.quorums.losses import (
+    few_entries_claims,
+    loss_claims,
     loss_obligations,
-    loss_questions,
     loss_sets,
+    losses_claims,
 )
-from fencepost.quorums.questions import (
-    AtLeastOf,
-    AtMost,
-    SetQuestion,
-    about_ensemble,
-    every_window_covered,
-    first_window_has,
-)
+from fencepost.quorums.set_claims import SetClaim, every_window_covered, fewer_than
 from fencepost.quorums.smt import ProofObligation, obligation
 from fencepost.quorums.stripes import Configuration
 
@@ -74,25 +67,29 @@ def count_covers_sets(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def count_covers_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the question whether EC answers can leave a window uncovered."""
+def count_covers_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield the claim that EC answers leave no window uncovered."""
     needed = formulas.fencing_answers(*configuration.sizes)
-    yield about_ensemble(
-        configuration,
-        f"EC = {needed} bookies have answered, yet a window has AQ silent ones",
-        AtLeastOf(needed, "heard", configuration.positions),
-        first_window_has(configuration, "silent"),
+    said = f"EC = {needed} bookies have answered, yet a window has AQ silent ones"
+    yield _enough(configuration, said, needed)
+
+
+def _enough(configuration: Configuration, sentence: str, needed: int) -> SetClaim:
+    """Return the claim that any `needed` answers cover every window."""
+    covered, most = every_window_covered(configuration), configuration.ensemble - needed
+    return SetClaim(
+        sentence, lambda silent: silent.bit_count() <= most and not covered(silent), configuration.positions
     )
 
 
-def windows_spare_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the question whether fewer than EC answers can cover every window."""
+def windows_spare_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield the claim that fewer than EC answers do not cover every window."""
     needed = formulas.fencing_answers(*configuration.sizes)
-    yield about_ensemble(
-        configuration,
+    covered, most = every_window_covered(configuration), configuration.ensemble - needed
+    yield SetClaim(
         f"every window is covered, yet fewer than EC = {needed} bookies have answered",
-        *every_window_covered(configuration),
-        AtMost(needed - 1, "heard", configuration.positions),
+        lambda silent: covered(silent) and silent.bit_count() > most,
+        configuration.positions,
     )
 
 
@@ -120,26 +117,22 @@ def meet_sets(formulas: Formulas) -> list[ProofObligation]:
 # Past rules: those of earlier releases and of one pull request, for E > WQ.
 
 
-def first_ack_quorum_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the question whether the rule of 4.3 can miss an ack quorum."""
-    heads = (configuration.window(start, configuration.ack_quorum) for start in configuration.positions)
-    yield about_ensemble(
-        configuration,
+def first_ack_quorum_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield the claim that the rule of 4.3 misses no ack quorum."""
+    covered, aq = every_window_covered(configuration), configuration.ack_quorum
+    heads = fewer_than(aq, (configuration.window(start, aq) for start in configuration.positions))
+    yield SetClaim(
         "one of the first AQ positions of every window has answered, yet an ack quorum has no answer",
-        *(AtLeastOf(1, "heard", head) for head in heads),
-        first_window_has(configuration, "silent"),
+        lambda silent: heads(silent) and not covered(silent),
+        configuration.positions,
     )
 
 
-def pr_2281_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield the question whether the rule of PR 2281 can miss an ack quorum."""
+def pr_2281_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield the claim that the rule of PR 2281 misses no ack quorum."""
     needed = formulas.negative_answers(*configuration.sizes)
-    yield about_ensemble(
-        configuration,
-        f"WQ - AQ + 1 = {needed} bookies have answered, yet an ack quorum has no answer",
-        AtLeastOf(needed, "heard", configuration.positions),
-        first_window_has(configuration, "silent"),
-    )
+    said = f"WQ - AQ + 1 = {needed} bookies have answered, yet an ack quorum has no answer"
+    yield _enough(configuration, said, needed)
 
 
 def pr_2281_obligations(formulas: Formulas) -> list[ProofObligation]:
@@ -167,12 +160,10 @@ def pr_2281_obligations(formulas: Formulas) -> list[ProofObligation]:
 # All of them
 
 
-def stripes_questions(formulas: Formulas, configuration: Configuration) -> Iterable[SetQuestion]:
-    """Yield all questions about windows, on the windows of one configuration."""
-    yield from count_covers_questions(formulas, configuration)
-    yield from fewest_questions(formulas, configuration)
-    yield from losses.losses_questions(formulas, configuration)
-    yield from loss_questions(formulas, configuration)
+def stripes_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
+    """Yield all claims about windows, on the windows of one configuration."""
+    for claims in (count_covers_claims, fewest_claims, losses_claims, loss_claims):
+        yield from claims(formulas, configuration)
 
 
 def lemmas() -> Sequence[Lemma]:
@@ -201,7 +192,7 @@ def lemmas() -> Sequence[Lemma]:
             "The converse is wrong: with E > WQ fewer than EC answers can cover every window.",
             "every window has fewer than AQ silent  =>  |heard| >= (E - AQ) + 1",
             LemmaVerdict.REFUTED,
-            questions=windows_spare_questions,
+            claims=windows_spare_claims,
         ),
         Lemma(
             "fewest-answers",
@@ -227,7 +218,7 @@ def lemmas() -> Sequence[Lemma]:
             "lost.",
             "L < E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             LemmaVerdict.REFUTED,
-            questions=few_entries_questions,
+            claims=few_entries_claims,
         ),
         Lemma(
             "first-ack-quorum-rule",
@@ -235,14 +226,14 @@ def lemmas() -> Sequence[Lemma]:
             "every window has an answer among its first AQ positions  =>  every ack quorum has one "
             "(BOOKKEEPER-799)",
             LemmaVerdict.REFUTED,
-            questions=first_ack_quorum_questions,
+            claims=first_ack_quorum_claims,
         ),
         Lemma(
             "pr-2281-rule",
             "The rule of PR #2281 is not enough: any WQ - AQ + 1 answers of the ensemble.",
             "|heard| >= (WQ - AQ) + 1  =>  every ack quorum has an answer",
             LemmaVerdict.REFUTED,
-            questions=pr_2281_questions,
+            claims=pr_2281_claims,
         ),
         Lemma(
             "pr-2281-unsafe-iff-striped",
@@ -257,6 +248,6 @@ def lemmas() -> Sequence[Lemma]:
             "The lemmas about windows and losses hold on the windows of each configuration.",
             "count-covers-windows, fewest-answers, sure-losses and loss-is-fencing at each E/WQ/AQ",
             LemmaVerdict.HOLDS,
-            questions=stripes_questions,
+            claims=stripes_claims,
         ),
     ]

@@ -46,8 +46,7 @@ def command(asked: QuorumOptions) -> int:
     that is a theorem names its lemma (see `fencepost prove`).
     """
     from fencepost.quorums.deployment import Client, Deployment
-    from fencepost.quorums.files.asked_values import AskedValues
-    from fencepost.quorums.files.joined_files import read_files
+    from fencepost.quorums.files.joined_files import AskedValues, read_files
     from fencepost.quorums.files.setters import DEFAULT, Setter
     from fencepost.quorums.placement import read_racks
 

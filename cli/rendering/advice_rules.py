@@ -39,7 +39,8 @@ def _rule(alert: Alert, shown: list[str], advice: Advice) -> dict[str, object]:
             "summary": f"{alert.tells[0].upper()}{alert.tells[1:]}.",
             "description": (
                 f"{'An entry may be lost by' if alert.after else 'It can lead to'}: {listed(shown)}. "
-                f"Steps {listed(list(map(str, steps)))} of `fencepost advise --all` are against it."
+                f"{'Steps' if len(steps) > 1 else 'Step'} {listed(list(map(str, steps)))} of "
+                f"`fencepost advise --all` {'are' if len(steps) > 1 else 'is'} against it."
             ),
             "exported_by": "; ".join(alert.settings),
             "source": "; ".join(alert.sources),

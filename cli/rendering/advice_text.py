@@ -145,7 +145,7 @@ def changed(advice: Advice) -> str:
     change = advice.change
     if change is None:
         return "No later release and no setting here removes a loss: the steps limit them."
-    gone = f"{counted(change.removes)} go" if change.removes else ""
+    gone = f"{counted(change.removes)} go{'es' if len(change.removes) == 1 else ''}" if change.removes else ""
     eased = (
         f"{listed(change.eases)} then need{'s' if len(change.eases) == 1 else ''} more"
         if change.eases
@@ -188,6 +188,8 @@ def as_text(advice: Advice, whole: bool = False, width: int = WIDTH) -> str:
     head = [*broken(asked(advice), width), *_cut(f"Read: {'; '.join(given)}.", 9 if whole else 2, width)]
     head += _cut(advice.warning, 2 if not whole else 9, width) if advice.warning else []
     numbers = "; ".join(f"{words}: {value}" for words, value in survived(advice))
+    if survived(advice)[-1][1] > advice.setup.configuration.write_quorum:
+        numbers += " (impossible with this WQ)"
     head += _cut(f"Survives: {numbers}.", 4, width)
     foot = _cut(changed(advice), 2, width)
     foot += _done(advice, width)

@@ -7,7 +7,7 @@ until an action depends on it, so that an exploration does not branch on choices
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -229,6 +229,12 @@ class Concrete:
     def steps(self) -> tuple[Step, ...]:
         """All ground actions, compiled, in the order of the slots."""
         return tuple(map(self.step, self.system.ground_actions))
+
+    @cached_property
+    def steps_of(self) -> Mapping[str, Sequence[Step]]:
+        """The same by the name of the action."""
+        names = {schema.name for schema in self.system.schemas}
+        return {name: [step for step in self.steps if step.action.schema.name == name] for name in names}
 
     def step(self, action: GroundAction) -> Step:
         """Return a ground action, compiled at its first use."""

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Timer
 from typing import Any, Protocol, Self, overload
 
 from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.solving.answers import (
-    TIME_OUT,
     Answer,
-    Deadline,
     GaveUp,
     No,
     SolverGaveUpError,
@@ -217,26 +214,6 @@ class Propagation(PySat):
         except pysolvers.error as error:
             raise SolverGaveUpError(f"unit propagation: {error}") from error
         return bool(consistent), implied
-
-
-def ask_within(solver: str, clauses: Iterable[Clause], by: Deadline) -> Answer[Sequence[int]]:
-    """Return whether the clauses can hold together, before a deadline.
-
-    `solver` is the name of a solver of PySAT that can be interrupted.
-    """
-    from pysat.solvers import Solver
-
-    if by.passed():
-        return TIME_OUT
-    with Solver(name=solver, bootstrap_with=clauses) as asked:
-        timer = Timer(by.left(), asked.interrupt)
-        timer.start()
-        try:
-            answer = _answer(lambda: asked.solve_limited(expect_interrupt=True))
-        finally:
-            timer.cancel()
-            timer.join()
-        return _with_model(asked, answer, TIME_OUT)
 
 
 @dataclass(frozen=True)

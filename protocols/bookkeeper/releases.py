@@ -108,8 +108,7 @@ def listed(release: str) -> str:
     if release not in TAGS:
         raise BadInput(
             f"{release}: not one of the {len(TAGS)} releases that were read, {next(iter(TAGS))} to {NEWEST}"
-            f"{_did_you_mean(release)}; "
-            "fencepost releases --format json lists them"
+            f"{_did_you_mean(release)}; fencepost known --list lists them"
         )
     return release
 

@@ -23,7 +23,10 @@ class Image:
 
 VERSION = re.compile(r"(?:default)?(pulsar|bookkeeper)_?(?:image_?tag|version)$", re.IGNORECASE)
 """A key that has a tag or a version as its value, as in Pulsar's chart and in variables of Ansible."""
-REPOSITORY = re.compile(r"(?:^|/)(?:(apache/bookkeeper)|[\w-]*pulsar(?:-all)?|lunastreaming[\w-]*)$")
+REPOSITORY = re.compile(
+    r"(?:^|/)(?:(apache/bookkeeper)|[\w-]*pulsar(?:-all)?|lunastreaming[\w-]*"
+    r"|streamnative/(?:private-cloud|(?:sn-)?platform)(?:-slim)?)$"
+)
 """The repository of an image that runs bookies. Other images of bookies have tags of their own."""
 
 
@@ -41,7 +44,7 @@ def _images(facts: Sequence[Fact]) -> Iterator[tuple[str | None, Image]]:
         if named:
             yield fact.component, Image(named[1].lower(), text, fact.where)
             continue
-        repository, _, tag = text.rpartition(":") if fact.key == "image" else ("", "", "")
+        repository, _, tag = text.rpartition(":") if fact.key.lower() == "image" else ("", "", "")
         if fact.key == "tag":
             repository, tag = repositories.get(fact.path[:-1], ""), text
         of = REPOSITORY.search(repository)

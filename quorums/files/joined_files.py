@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from fencepost.quorums.files.members import COMPARED, WEAKER, Differing
 from fencepost.quorums.files.persistence import persistence_of
 from fencepost.quorums.files.places import is_true
 from fencepost.quorums.files.setters import DEFAULT, Setter, chosen, latest
-from fencepost.quorums.files.settings import DISKS
-from fencepost.quorums.files.sources import TLS, Source, runs_alone, source_of
+from fencepost.quorums.files.settings import DISKS, QUORUMS
+from fencepost.quorums.files.sources import TLS, WITHOUT_KEYS, Source, runs_alone, source_of
 from fencepost.quorums.files.texts import HINT, VARIABLES
 from fencepost.quorums.files.walk import YAML, ConfigFile, read_config
+from fencepost.quorums.stripes import Configuration
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,10 @@ class Files:
 
     def without(self, key: str) -> str:
         """Return a clause that says which files lack a key, and what they have in its place."""
-        found = [note for note in self.notes if key in note]
-        found = found or [f"{name}: {s.notes[-1][3:]}" for name, s in self.sources.items() if s.is_empty]
-        return "; ".join(
-            [f"no {key} of a broker in {', '.join(self.sources)}", *(note.rstrip(".") for note in found)]
-        )
+        named = [note.rstrip(".") for note in self.notes if key in note]
+        empty = [f"{name}: {WITHOUT_KEYS}" for name, source in self.sources.items() if source.is_empty]
+        lacking = [f"no {key} of a broker in {', '.join(self.sources)}"]
+        return "; ".join(empty if len(empty) == len(self.sources) else lacking + (named or empty))
 
     @property
     def enforcing_policy(self) -> Setter | None:
@@ -123,6 +123,33 @@ class Files:
         if not all(is_true(said.get(key)) for key in TLS):
             said.pop(TLS[-1], None)
         return {key: value for key, value in said.items() if value is not None}
+
+
+@dataclass
+class AskedValues:
+    """The files that were read, and the setter of each value that was asked for."""
+
+    said: Files
+    set_by: dict[str, Setter] = field(default_factory=dict)
+
+    def value(self, name: str, flag: str, option: object, default: object = None) -> Any:
+        """Return the value of an option, else that of the last file that has it, else the default."""
+        found, self.set_by[name] = self.said.chosen(name, flag, option, default)
+        return found
+
+    def sizes(
+        self, ensemble: int | None, write_quorum: int | None, ack_quorum: int | None, needed: str
+    ) -> Configuration:
+        """Return E, WQ and AQ; raises BadInput for one that is missing, with those `needed`."""
+        found = []
+        options = zip(QUORUMS.items(), ("-e", "-w", "-a"), (ensemble, write_quorum, ack_quorum), strict=True)
+        for (name, key), flag, option in options:
+            size = self.value(name, flag, option)
+            if size is None:
+                missing = f"{self.said.without(key)};" if self.said.sources else f"no {flag}:"
+                raise BadInput(f"{missing} give {needed}, or --from FILE that has them")
+            found.append(int(size))
+        return Configuration(*found)
 
 
 def _names_daemon(source: Source) -> bool:

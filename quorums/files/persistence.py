@@ -29,7 +29,7 @@ CLAIMS = {
 
 def parents_of(fact: Fact) -> list[tuple[str, ...]]:
     """Return what stands above the section of a chart to which a fact belongs; nothing outside a section."""
-    if {"services", "containers", "data"} & set(fact.path):
+    if {"services", "containers", "data", "emptyDir"} & set(fact.path):
         return []
     for number, name in enumerate(fact.path[:-1]):
         if component_of(name) == fact.component:
@@ -65,6 +65,8 @@ def persistence_of(facts: Sequence[Fact]) -> str:
     """Return the setting by which disks outlive their pods, in the keys of a file; empty if it is unknown."""
     given = disks_of(facts)
     off = [fact.where for fact in given if is_false(fact.value)]
+    if off and all(".emptyDir." in where for where in off):
+        return "spec.volumeClaimTemplates to claims in place of emptyDir"
     if given:
         return f"{' and '.join(dict.fromkeys(off or [fact.where for fact in given]))} to true"
     for fact in facts:

@@ -130,7 +130,7 @@ def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str])
     is_known = any(f.component not in (None, FOREIGN) or f.key in KNOWN for f in file.facts)
     is_empty = not (is_read or is_known or file.comments & KNOWN)
     if is_empty:
-        notes.append(f"it has no key of a broker.conf or a bk_server.conf; {HINT}.")
+        notes.append(f"it {WITHOUT_KEYS}; {HINT}.")
     of_parents = [*used, *used_too, *unmodelled.values()]
     where = [fact.where for fact in (*used, *used_too)] + ([image.where] if image else [])
     return Source(
@@ -147,6 +147,8 @@ def source_of(path: Path, file: ConfigFile, alone: bool, given: Collection[str])
     )
 
 
+WITHOUT_KEYS = "has no key of a broker.conf or a bk_server.conf"
+"""The end of a sentence about a file of another product."""
 PATCHED = "Kustomization"
 PATCHES = "a resource of kind Kustomization is not read; give the output of `kustomize build`"
 SIZES = ("ensemble", "write_quorum", "ack_quorum", "bookies")

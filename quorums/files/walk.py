@@ -150,12 +150,16 @@ def _section(section: Mapping[Any, Any], at: Fact) -> Iterator[Fact]:
             for word, service in value.items():
                 if isinstance(service, dict):
                     yield from _service(service, replace(at.below(key).below(str(word)), member=str(word)))
+        elif key == "emptyDir" and OF_ENTRIES.search(at.path[-1] if at.path else ""):
+            yield at.below(key).leaf("persistence", False)
         elif not (_is_off(key, value, section) or re.fullmatch(about, key)):
             yield from _value(key, value, at)
 
 
 ABOUT = {"kind": "metadata|status", "services": "x-.*", "line": "regexp?"}
 """Names that set nothing beside a key: a resource's name and state, templates and patterns."""
+OF_ENTRIES = re.compile(r"journal|ledger|disk|(?<![a-z])data(?![a-z])")
+"""The names of a pod's volumes that have entries."""
 
 
 def _value(key: str, value: Any, at: Fact) -> Iterator[Fact]:

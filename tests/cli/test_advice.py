@@ -89,6 +89,12 @@ def test_the_parts_of_the_screen_are_in_their_order() -> None:
     assert "bookies whose disks may be lost for good: 1" in lines[2]
 
 
+def test_racks_that_no_write_set_can_have_are_said_to_be_impossible() -> None:
+    """Planted: 1/1/1 is told to put each write set, of one bookie, in two racks."""
+    for sizes, said in (((1, 1, 1), "2 (impossible with this WQ)."), ((2, 2, 2), "2."), ((3, 3, 2), "3.")):
+        assert f"needs to survive the loss of one: {said}" in as_text(advice(sizes)).replace("\n ", "")
+
+
 def test_losses_of_one_cause_stand_in_one_row() -> None:
     found = {frozenset(row.names): row for row in rows(advice())}
     row = found[frozenset(["#4651", "stale-ensemble", "chained-changes"])]

@@ -292,6 +292,37 @@ def test_the_disks_of_the_bookies_are(text: str, asking: Asking) -> None:
     assert asking.advise({"v.yaml": text}, *SIZES).setup.features == {"ephemeral-disks"}
 
 
+POD = """\
+kind: StatefulSet
+metadata: {{name: pulsar-{name}}}
+spec: {{template: {{spec: {{containers: [], volumes: [{{name: {volume}, {disk}: {{}}}}]}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "volume", "disk", "is_lost"),
+    [
+        ("bookie", "pulsar-bookie-journal", "emptyDir", True),
+        ("bookie", "ledgers", "emptyDir", True),
+        ("bookie", "data", "emptyDir", True),
+        ("bookie", "metadata", "emptyDir", False),
+        ("bookie", "tmp", "emptyDir", False),
+        ("bookie", "ledgers", "persistentVolumeClaim", False),
+        ("broker", "data", "emptyDir", False),
+    ],
+)
+def test_disks_of_a_pod_end_with_it(name: str, volume: str, disk: str, is_lost: bool, asking: Asking) -> None:
+    """A chart without persistence renders to them. Planted: an empty mapping says nothing."""
+    answer = asking.advise({"v.yaml": POD.format(name=name, volume=volume, disk=disk)}, *SIZES)
+    assert ("ephemeral-disks" in answer.setup.features) == is_lost
+    said = f"{volume}.emptyDir.persistence=false: a bookie that restarts has lost its disks."
+    assert any(said in note for note in notes(answer)) == is_lost
+    claims = "spec.volumeClaimTemplates to claims in place of emptyDir in v.yaml"
+    assert (claims in answer.persistence) == is_lost
+    text = "bookkeeper: {replicaCount: 4}"
+    assert asking.advise({"v.yaml": POD.format(name=name, volume=volume, disk=disk), "w.yaml": text}, *SIZES)
+
+
 def test_milvuss_own_disks_and_pods_are_not_the_bookies(asking: Asking) -> None:
     storage = "    storage: {inCluster: {values: {persistence: {enabled: false}}}}\n"
     pulsar = "    pulsar: {inCluster: {values: {bookkeeper: {replicaCount: 3}}}}\n"
@@ -430,7 +461,7 @@ def test_oxia_is_named(asking: Asking) -> None:
         ("images: {broker: {tag: 4.0.6}, proxy: {tag: 3.0.5}, pulsar_manager: {tag: v0.4.0}}", "4.17.2"),
         ("image: {bookkeeper: {repository: datastax/lunastreaming, tag: 2.10.5_1}}", "4.14.7"),
         ("kind: PulsarCluster\nspec: {global: {image: 'apachepulsar/pulsar:4.0.6'}}", "4.17.2"),
-        ("kind: BookKeeperCluster\nspec: {image: 'streamnative/pulsar:2.10.5.1'}", "4.14.7"),
+        ('[{"Config": {"Image": "apachepulsar/pulsar:4.0.6", "Cmd": ["bin/pulsar", "bookie"]}}]', "4.17.2"),
         ("services: {bk: {image: 'apache/bookkeeper:4.16.6'}}", "4.16.6"),
         ("services: {bk: {image: 'reg.example.org:5000/apachepulsar/pulsar-all:4.0.6'}}", "4.17.2"),
         ("pulsar_version: 4.0.6\nbookkeeper_config: {}", "4.17.2"),
@@ -447,6 +478,17 @@ def test_the_tag_of_the_image_is_the_release(text: str, release: str, asking: As
     assert answer.set_by["release"].name == ("f.yaml" if release else "")
     assert not answer.warning
     assert asking.advise({"f.yaml": text}, *SIZES, "--release", "4.14.8").setup.release == "4.14.8"
+
+
+@pytest.mark.parametrize("image", ["pulsar", "private-cloud", "sn-platform-slim", "platform"])
+def test_a_build_of_pulsar_is_answered_as_its_release_and_said_to_be_one(image: str, asking: Asking) -> None:
+    """Planted: the image is of no product that is known, and the newest release is answered instead."""
+    text = f"kind: BookKeeperCluster\nspec: {{image: 'streamnative/{image}:2.10.5.1'}}"
+    answer = asking.advise({"f.yaml": text}, *SIZES)
+    assert answer.setup.release == "4.14.7"
+    assert answer.warning.startswith(
+        "Note: 2.10.5.1 is answered as Pulsar 2.10.5. Such a build may lack fixes"
+    )
 
 
 @pytest.mark.parametrize("tag", ["latest", "5.0.0-M1", "2.10_1.5", "main"])
@@ -524,7 +566,9 @@ def test_a_file_without_a_known_key_is_a_note_in_every_form(
     for command in ("quorum", "advise"):
         assert run([command, *given({name: WITHOUT[name]}), "-n", "4"]) == ExitCode.BAD_INPUT
         error = capsys.readouterr().err
-        assert f"no managedLedgerDefaultEnsembleSize of a broker in {name}; {name}: has no key of a" in error
+        assert error.startswith(
+            f"fencepost: {name}: has no key of a broker.conf or a bk_server.conf; give -e"
+        )
         assert error.count("\n") == 1
 
 

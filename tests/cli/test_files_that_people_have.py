@@ -228,7 +228,7 @@ NO_E = "no managedLedgerDefaultEnsembleSize of a broker in"
         ("v.yaml", f"proxy: {{configData: {{{QUORUMS}}}}}", f"{NO_E} v.yaml; proxy.configData.managedLedger"),
         ("v.yaml", CHART.replace('"2"', "null", 1), f"{NO_E} v.yaml; give -e"),
         ("v.yaml", "a: [\n", "v.yaml: is not YAML (line 2); give a broker.conf, a bk_server.conf"),
-        ("x.conf", "a=b\n", "x.conf: has no key of a broker.conf or a bk_server.conf; give a broker.conf"),
+        ("x.conf", "a=b\n", "x.conf: has no key of a broker.conf or a bk_server.conf; give -e"),
     ],
 )
 def test_a_refusal_is_true(

@@ -279,7 +279,7 @@ def test_a_release_of_pulsar_names_its_bookkeeper(
             "4.17.3",
             "Pulsar 4.0.99 is after 4.0.12, the newest of its line that was read.",
         ),
-        ("--pulsar", "4.9.1", "4.17.3", "Pulsar 4.9.1 is after 4.1.3, the newest that was read."),
+        ("--pulsar", "4.5.1", "4.17.3", "Pulsar 4.5.1 is after 4.1.3, the newest that was read."),
     ],
 )
 def test_a_later_release_is_answered_as_the_newest_before_it_with_a_warning(

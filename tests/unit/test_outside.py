@@ -27,6 +27,17 @@ def test_each_number_of_the_public_tables_is_answered(name: str) -> None:
         assert not re.search(r"\{[a-z-]+\}", told), "a log line is written out"
 
 
+def test_each_name_that_a_screen_has_is_answered() -> None:
+    """The screens say `known NAME`. Planted: the names of quorums and settings are no known bugs."""
+    for loss in LOSSES:
+        if named(KNOWN, loss.name):
+            continue
+        (told, *_) = answers_to(loss.name)
+        assert told.startswith(f"{loss.name}: ") and loss.loses[1:] in told and loss.source in told
+    (disks,) = answers_to("disks")
+    assert disks.startswith("disks: a consequence of the number of copies, which `fencepost quorum` counts.")
+
+
 def test_a_number_that_a_model_has_is_not_out_of_scope() -> None:
     """Planted: #1591 has a row here although known.toml has one, and the model would not be asked."""
     for one in NUMBERS:
@@ -46,6 +57,7 @@ def test_a_number_that_a_model_has_is_not_out_of_scope() -> None:
         ("New ensemble: [b1, b2] is not adhering to Placement Policy", "replaced-rack"),
         ("New Ensemble: [b1:3181, b2:3181] for ledger: 320092", "#4651"),
         ("Metadata conflict when closing ledger 5", "unawaited-fence"),
+        ("in_recovery", "no-failover"),
     ],
 )
 def test_a_log_line_is_found_with_its_values_and_leads_to_its_losses(line: str, names: str) -> None:
@@ -72,6 +84,7 @@ def test_the_command_explains_and_refuses(capsys: pytest.CaptureFixture[str]) ->
     for arguments, message in (
         (["4242"], "4242: no such known bug, public loss or log line; valid: "),
         (["no line of any log"], "no line of any log: no such known bug, public loss or log line"),
+        (["two words"], "two words: no such known bug, public loss or log line"),
         (["19444", "--format", "json"], "19444: no model has it, so it has no result"),
     ):
         assert run(["known", *arguments]) == 2

@@ -18,7 +18,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.solving import scripts, solvers
 from fencepost.encoding.solving.answers import TIME_OUT, Deadline, GaveUp, No, SolverGaveUpError, Yes
-from fencepost.encoding.solving.solvers import SOLVERS, Refuted, ask_within, backend, refute
+from fencepost.encoding.solving.solvers import SOLVERS, Refuted, backend, refute
 from fencepost.encoding.solving.terms import Terms, clausal
 from fencepost.properties.catalogue import find
 from fencepost.quorums import smt
@@ -161,12 +161,6 @@ def test_conflicts_that_are_spent_are_no_answer_and_more_may_be_one() -> None:
     answer = solver.ask([], 3)
     assert isinstance(answer, GaveUp) and answer.may_go_on
     assert solver.ask([], 10**6) == No()
-
-
-def test_time_is_up_for_clauses_too() -> None:
-    assert ask_within("glucose4", pigeons(11), Deadline(0.2)) == TIME_OUT
-    assert ask_within("glucose4", pigeons(11), Deadline(0)) == TIME_OUT
-    assert ask_within("glucose4", pigeons(3), Deadline(600)) == No()
 
 
 def test_a_refutation_comes_with_its_proof() -> None:

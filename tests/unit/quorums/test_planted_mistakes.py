@@ -145,7 +145,7 @@ def test_the_enumerations_catch_the_same_mistakes(
 def test_a_mistake_at_one_configuration_only_is_found_there(
     where: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Questions that are the same are asked once. These questions differ."""
+    """Each configuration is tried by itself."""
 
     def nearly(*sizes: int) -> int:
         exact: int = arithmetic.fencing_answers(*sizes)
