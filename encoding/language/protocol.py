@@ -323,10 +323,6 @@ class Instance:
         there = {o.name: o.default for o in options(self.protocol.released(release, self.parameters))}
         return {o.name: str(o.default) for o in options(self.parameters) if o.default != there[o.name]}
 
-    def with_setting(self, name: str, value: str) -> Instance:
-        """Return the instance with one parameter or switch set. Raises BadInput and ModelError."""
-        return replace(self, parameters=assign(self.parameters, [(name, value)]))
-
     def properties(self, *names: str) -> list[Property]:
         """Return the properties about states of those names, all if none is given. Raises BadInput."""
         return choose(self.system, names, self.protocol.listing)

@@ -18,7 +18,7 @@ from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.origins import origins_recorded
-from fencepost.encoding.language.parameters import options
+from fencepost.encoding.language.parameters import assign, options
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Liveness
 from fencepost.encoding.liveness.live_check import check_all
@@ -58,7 +58,7 @@ def _larger(instance: Instance) -> Iterator[tuple[str, Instance]]:
         for name, value in sizes:
             with suppress(BadInput, ModelError):
                 text = str(int(str(value)) + more)
-                yield f"{name}={text}", instance.with_setting(name, text)
+                yield f"{name}={text}", _with_setting(instance, name, text)
 
 
 def _differing(instance: Instance, wordings: Collection[Wording], until: float) -> list[Wording]:
@@ -95,7 +95,7 @@ def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | 
         if rest <= 0:
             return None
         with suppress(BadInput, ModelError):
-            other = instance.with_setting(name, str(value))
+            other = _with_setting(instance, name, str(value))
             if other == instance:
                 continue
             asked = other.claims(*names)
@@ -106,3 +106,8 @@ def proposal(instance: Instance, names: Sequence[str], limits: Limits) -> str | 
             if all(result.verdict is Verdict.PROVED for result in outcome.results):
                 return f"{name}={value}"
     return None
+
+
+def _with_setting(instance: Instance, name: str, value: str) -> Instance:
+    """Return the instance with one parameter or switch set. Raises BadInput and ModelError."""
+    return replace(instance, parameters=assign(instance.parameters, [(name, value)]))
