@@ -19,7 +19,7 @@ from fencepost.encoding.language.sorts import integers
 from fencepost.encoding.language.state import StateSpace, choice
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import TRUE, Family, Quantified, Term, all_of, any_of
-from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
+from fencepost.encoding.mutation.mutants import exchanged, flattened, named_actions
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def without(system: System, conjunct: Conjunct) -> System:
     schema = named_actions(system)[conjunct.action]
     rest, _ = split(schema, conjunct)
     weakened = replace(schema, action=replace(schema.action, when=rest))
-    return replace(system, actions=tuple(exchanged(a, schema, weakened) for a in system.actions))
+    return exchanged(system, schema, weakened)
 
 
 def split(schema: Schema, conjunct: Conjunct) -> tuple[Term, Term]:
@@ -108,7 +108,7 @@ def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
     left_out = choice(integers(1, len(chosen)), fault="left out")
     space = _Relaxed(system, left_out)
     numbers = {conjunct: number for number, conjunct in enumerate(chosen, 1)}
-    actions = system.actions
+    other = replace(system, state=space)
     for name, schema in named_actions(system).items():
         parts = flattened(schema.action.when)
         places = [Conjunct(name, number, len(parts)) for number in range(1, len(parts) + 1)]
@@ -117,8 +117,8 @@ def relaxed(system: System, chosen: Sequence[Conjunct]) -> System:
             for part, place in zip(parts, places, strict=True)
         )
         weaker = replace(schema, action=replace(schema.action, when=all_of(*optional)))
-        actions = tuple(exchanged(item, schema, weaker) for item in actions)
-    return replace(system, state=space, actions=actions)
+        other = exchanged(other, schema, weaker)
+    return other
 
 
 def needed(system: System, conjunct: Conjunct) -> Term:

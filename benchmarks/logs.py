@@ -20,7 +20,7 @@ from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.logs.events import Event, Logs
-from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd
+from fencepost.encoding.logs.search import LogSearch, LogSearchEnd
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LENGTHS = (100, 1_000, 10_000)
@@ -64,8 +64,8 @@ def searched(replayer: Replayer, logs: Logs) -> tuple[LogSearchEnd, float, float
     """Return the end of a search, its processor seconds, and its memory in MB."""
 
     def find() -> LogSearchEnd:
-        search = LogSearch(replayer.concrete, logs.events, ())
-        return search.find(logs.by_process, Bounds(until=time.monotonic() + LIMIT))
+        search = LogSearch(replayer, logs.events, until=time.monotonic() + LIMIT)
+        return search.find(logs.by_process)
 
     begun = time.process_time()
     end = find()

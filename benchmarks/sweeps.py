@@ -41,7 +41,7 @@ from fencepost.sweeps.pipeline import AT_ONCE, TASKS_PER_CORE, Answer, lasting
 from fencepost.sweeps.rows import FOUND, TASK, Row, asked, case_of, cases_of, from_arrow, parts_of, to_arrow
 from fencepost.sweeps.solve import Allowance, solve_all
 from fencepost.sweeps.store import Store, opened
-from fencepost.sweeps.summary import counts, in_words
+from fencepost.sweeps.summary import counts, verdict_counts
 from fencepost.sweeps.sweep_cases import SweepCase, together
 
 GRID = """
@@ -205,7 +205,9 @@ def sample(grid: Path, number: int) -> None:
         rows = list(solve_all(task, "any", Allowance(timeout=3600)))
         seconds = processor_seconds() - before
         spent += seconds
-        print(f"{named(rows[0])}: {task[0].weight} variables, {seconds:.1f} s, {in_words(counts(rows))}")
+        print(
+            f"{named(rows[0])}: {task[0].weight} variables, {seconds:.1f} s, {verdict_counts(counts(rows))}"
+        )
     print(f"{len(tasks)} tasks: {spent / number * len(tasks) / 3600:.1f} h of one core")
 
 

@@ -27,9 +27,15 @@ INSTANCES: dict[str, tuple[str, ...]] = {
     "verified-log-01": (),
     "verified-log-02": ("nodes=1", "replicas=1", "crashes=0"),
     "verified-log-03": ("nodes=1", "replicas=1", "crashes=0"),
-    "verified-log-04": ("nodes=1", "replicas=1"),
-    "bookkeeper-guaranteed-write-quorum": (),
-    "bookkeeper-unbounded": ("bookies=3", "values=1"),
+    "verified-log-04": (
+        "nodes=1",
+        "replicas=1",
+        "suspend_demotes=no",
+        "one_order=yes",
+        "late_takeover=ignored",
+    ),
+    "bookkeeper-guaranteed-write-quorum": ("bookies=2", "entries=1"),
+    "bookkeeper-unbounded": ("bookies=1", "write_quorum=1", "ack_quorum=1", "values=1"),
 }
 """The presets, each with the settings of a small instance on which its main properties hold."""
 

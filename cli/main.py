@@ -129,7 +129,7 @@ def run(arguments: list[str]) -> int:
     Under `--format json` they become a document on stdout too.
     """
     nothing_printed()
-    code, error = _run(arguments)
+    code, error = _run_command(arguments)
     if error is not None:
         if wants_json(arguments):
             say_error(error_document(error, code))
@@ -137,7 +137,7 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def _run(arguments: list[str]) -> tuple[int, str | None]:
+def _run_command(arguments: list[str]) -> tuple[int, str | None]:
     """Run one command and return its exit code, and the line of an error if there is one."""
     try:
         if instruction := os.environ.get(COMPLETE):

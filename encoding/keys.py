@@ -53,7 +53,7 @@ def from_record(keys: Keys, record: object, /, **others: Any) -> dict[str, Any]:
     }
 
 
-def _part(keys: Keys, value: Any) -> Any:
+def _object(keys: Keys, value: Any) -> Any:
     """Return an object of a document. It may be made already, or have a `to_json` of its own."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -146,19 +146,19 @@ def one(keys: Keys, form: str) -> Key:
 
     `has_keys` does not check them: the reader of the object calls it again.
     """
-    return replace(ruled(dict, form, **object_schema(keys)), written=partial(_part, keys))
+    return replace(ruled(dict, form, **object_schema(keys)), written=partial(_object, keys))
 
 
 def many(keys: Keys, form: str) -> Key:
     """Return a key for a list of objects with these keys, which `has_keys` does not check."""
     key = ruled(list, form, items={"type": "object", **object_schema(keys)})
-    return replace(key, written=lambda values: [_part(keys, value) for value in values])
+    return replace(key, written=lambda values: [_object(keys, value) for value in values])
 
 
 def named(keys: Keys, form: str) -> Key:
     """Return a key for an object whose values are objects with these keys."""
     key = ruled(dict, form, additionalProperties={"type": "object", **object_schema(keys)})
-    return replace(key, written=lambda named: {name: _part(keys, value) for name, value in named.items()})
+    return replace(key, written=lambda named: {name: _object(keys, value) for name, value in named.items()})
 
 
 def either(documents: Iterable[Keys], form: str, *, or_null: bool = False) -> Key:

@@ -129,7 +129,7 @@ class Names:
 
     def action(self, name: str) -> GroundAction:
         """Return the action of that name, written `push(1, 2)` or `push 1 2`; raise BadInput if none."""
-        return self._by_words.get(_words(name)) or self.actions[_known(name, self.actions, "action")]
+        return self._by_words.get(_words(name)) or self.actions[_known_name(name, self.actions, "action")]
 
     @cached_property
     def _by_words(self) -> dict[tuple[str, ...], GroundAction]:
@@ -141,9 +141,9 @@ class Names:
         if (action := self._by_words.get(_words(name))) is not None:
             return Take(action)
         if name.startswith(LOSE):
-            return Lose(self.choices[_known(name.removeprefix(LOSE), self.choices, "message to lose")])
+            return Lose(self.choices[_known_name(name.removeprefix(LOSE), self.choices, "message to lose")])
         if name.startswith(BEGIN) and (known := self.beginnings):
-            return known[_known(name.removeprefix(BEGIN), known, "initial value to choose from")]
+            return known[_known_name(name.removeprefix(BEGIN), known, "initial value to choose from")]
         return Take(self.action(name))
 
     def path(self, names: Sequence[str], at: int | None = None) -> ExplorerPath:
@@ -157,7 +157,7 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(re.split(r"[\s(),]+", name.strip(" )")))
 
 
-def _known(name: str, names: Mapping[str, object], what: str) -> str:
+def _known_name(name: str, names: Mapping[str, object], what: str) -> str:
     """Return the known name, ignoring blanks; raise BadInput with near names if there is none."""
     if name in names:
         return name

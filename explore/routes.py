@@ -268,20 +268,20 @@ async def _body(request: Request) -> str:
         raise BadInput("the request: is not UTF-8; send JSON") from error
 
 
-def _part(name: str) -> str:
+def _page_part(name: str) -> str:
     return files("fencepost.explore").joinpath(name).read_text(encoding="utf-8")
 
 
 def _page(name: str, kind: str) -> Handler:
     async def handler(request: Request) -> Response:
-        return Response(_part(name), media_type=kind)
+        return Response(_page_part(name), media_type=kind)
 
     return handler
 
 
 async def _styled(request: Request) -> Response:
-    return Response(f"{style()}\n{_part('page.css')}", media_type="text/css")
+    return Response(f"{style()}\n{_page_part('page.css')}", media_type="text/css")
 
 
 async def _scripted(request: Request) -> Response:
-    return Response(f'"use strict";\n{script()}\n{_part("page.js")}', media_type="text/javascript")
+    return Response(f'"use strict";\n{script()}\n{_page_part("page.js")}', media_type="text/javascript")

@@ -127,20 +127,20 @@ def _require(explorer: Explorer, here: Here, move: Move) -> None:
     more = f" and {len(possible) - SHOWN} more" if len(possible) > SHOWN else ""
     raise BadInput(
         f"{move.name}: is not possible after step {len(here.steps)}; false in its guard: "
-        f"{'; '.join(map(_told, reasons))}; possible: {', '.join(possible[:SHOWN]) or 'nothing'}{more}"
+        f"{'; '.join(map(_with_values, reasons))}; possible: {', '.join(possible[:SHOWN]) or 'nothing'}{more}"
     )
 
 
-def _told(reason: Reason) -> str:
+def _with_values(reason: Reason) -> str:
     """Return the conjunct, and the values that make it false."""
-    leaves = list(dict.fromkeys(_values(reason)))
+    leaves = list(dict.fromkeys(_leaf_values(reason)))
     return f"{reason.text} ({', '.join(leaves)})" if leaves else reason.text
 
 
-def _values(reason: Reason) -> Iterator[str]:
+def _leaf_values(reason: Reason) -> Iterator[str]:
     yield from reason.values
     for part in reason.because:
-        yield from _values(part)
+        yield from _leaf_values(part)
 
 
 def _violated(here: Here, name: str | None, path: Path) -> Property:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -87,11 +87,14 @@ class BookKeeperLog:
     def ledgers(self) -> Mapping[int, tuple[LedgerLine, ...]]:
         """The lines of each ledger."""
         found: dict[int, list[LedgerLine]] = {}
-        for line in self.lines:
-            ledger = line.number("ledger")
-            if ledger is not None:
-                found.setdefault(ledger, []).append(line)
+        for ledger, line in numbered("ledger", self.lines):
+            found.setdefault(ledger, []).append(line)
         return {ledger: tuple(found[ledger]) for ledger in sorted(found)}
+
+
+def numbered(name: str, lines: Iterable[LedgerLine]) -> list[tuple[int, LedgerLine]]:
+    """Return the lines that have the number of that name, each behind it."""
+    return [(number, line) for line in lines if (number := line.number(name)) is not None]
 
 
 @cache

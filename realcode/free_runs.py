@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.language.terms import Term
-from fencepost.encoding.logs.events import read_logs
-from fencepost.encoding.logs.following import Fit, LogAnswer, follow
+from fencepost.encoding.logs.events import Logs, read_logs
+from fencepost.encoding.logs.following import Fit, LogAnswer, Refusal, follow
+from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.realcode.conformance import grounds, parameters_of
 from fencepost.realcode.harness_session import HarnessSession
-from fencepost.realcode.observations import observed
 from fencepost.realcode.run_instances import Settings
 from fencepost.realcode.runs import Ground
 from fencepost.realcode.scheduler import FreeRun, Line
@@ -41,34 +39,8 @@ SHORTEST, LONGEST = 15, 45
 SECONDS = 60.0
 """The seconds after which a log is undecided."""
 
-LOGGED = (
-    "create ledger",
-    "push",
-    "handle add",
-    "receive ack",
-    "receive fenced",
-    "begin change",
-    "commit change",
-    "commit and continue",
-    "abandon change",
-    "begin recovery",
-    "handle fence",
-    "receive fence answer",
-    "send reads",
-    "handle read",
-    "receive read answer",
-    "write back",
-    "finish recovery",
-    "adopt close",
-    "close ledger",
-    "withdraw",
-    "abandon recovery",
-    "try invalid fragment",
-)
-"""The actions that have a line whenever they happen. The last two never happen in free runs.
-
-All other actions of the model happen inside a client, and are not seen from outside.
-"""
+INSIDE = ("continue change", "end change", "end idle change", "ignore failure", "note failure")
+"""The actions that happen inside a client and leave no line. All others have one whenever they happen."""
 
 
 def written(lines: Sequence[Line]) -> str:
@@ -76,15 +48,27 @@ def written(lines: Sequence[Line]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
+TOLD_END = f"closed at[{WRITER}]"
+"""The end of the ledger that the writer's application was told when it closed."""
+
+KNOWN_GAP = (
+    "known: the writer closes a ledger that another client has closed at its LAC, and is told that it is "
+    "closed; the model has no such step"
+)
+"""The one kind of departure that is known: without TOLD_END the log is an execution."""
+
 EXPLAINED = 3
 """The departures whose contradicting lines are searched for. Each search takes some seconds."""
 
 
 @dataclass
 class FreeRuns:
-    """The judgements on the logs of free runs."""
+    """The judgements on the logs of free runs, and why the harness failed, if it did."""
 
     ground: Ground
+    asked: int = 0
+    """The number of runs asked for."""
+    failed: str | None = None
     answers: dict[str, LogAnswer] = field(default_factory=dict)
     """The answer by the name of the log."""
 
@@ -93,28 +77,22 @@ class FreeRuns:
         return [name for name, answer in self.answers.items() if answer.fit is fit]
 
     def judge(self, log: Path) -> None:
-        """Judge a log."""
-        found = self._judged(log, explains=False)
-        if found.fit is Fit.NONE and len(self.named(Fit.NONE)) < EXPLAINED:
-            found = self._judged(log, explains=True)
+        """Judge a log. A departure is the known one if only the end that the writer was told contradicts."""
+        logs = read_logs([log], self.ground.instance.system, {})
+        found, few = self._followed(logs), len(self.named(Fit.NONE)) < EXPLAINED
+        if found.fit is Fit.NONE:
+            untold = [tuple(e.changed("after", TOLD_END, None) for e in own) for own in logs.by_process]
+            if self._followed(Logs(tuple(untold))).fit is Fit.EXECUTION:
+                found = replace(found, refusal=Refusal(needed=KNOWN_GAP))
+            elif few:
+                found = self._followed(logs, [Fit.NONE])
         self.answers[log.name] = found
 
-    @cached_property
-    def _observed(self) -> Mapping[str, Term]:
-        return observed(self.ground.ledger)
-
-    def _judged(self, log: Path, explains: bool) -> LogAnswer:
-        system = self.ground.instance.system
-        valid = {schema.name for schema in system.schemas}
-        return follow(
-            self.ground.instance,
-            read_logs([log], system, {}),
-            timeout=SECONDS,
-            logged=[name for name in LOGGED if name in valid],
-            observed=self._observed,
-            explains=explains,
-            replayer=self.ground.replayer,
-        )
+    def _followed(self, logs: Logs, explains: Sequence[Fit] = ()) -> LogAnswer:
+        instance = self.ground.instance
+        logged = [schema.name for schema in instance.system.schemas if schema.name not in INSIDE]
+        replayer = self.ground.replayer
+        return follow(instance, logs, timeout=SECONDS, logged=logged, explains=explains, replayer=replayer)
 
 
 def free_ground(protocol: str, settings: Settings, storage: str, release: str) -> Ground:

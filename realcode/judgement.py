@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from fencepost.protocols.bookkeeper.observed import FORCED, UNANSWERED
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
-from fencepost.realcode.observations import FORCED, TOLD_LAC, UNANSWERED, UNANSWERED_AGAIN, Observations
+from fencepost.realcode.observations import TOLD_LAC, UNANSWERED_AGAIN, Observations
 
 
 def violated(
@@ -35,7 +36,7 @@ def _no_divergence(observations: Observations, told: Sequence[str], parameters: 
     return last is not None and (_cut_off(observations, told, parameters) or any(n != last for n in reported))
 
 
-def _write_set(entry: int, observations: Observations, parameters: BookKeeperParameters) -> list[str]:
+def write_set(entry: int, observations: Observations, parameters: BookKeeperParameters) -> list[str]:
     """Return the bookies on which the metadata places the entry."""
     fragments = {
         int(n[14:]): str(e).split(", ") for n, e in observations.items() if n.startswith("ensemble from ")
@@ -48,8 +49,7 @@ def _write_set(entry: int, observations: Observations, parameters: BookKeeperPar
 def _copies(entry: int, observations: Observations, parameters: BookKeeperParameters) -> int:
     """Return how many bookies of its write set store the entry as the writer pushed it."""
     return sum(
-        observations.get(f"stored[{b}, {entry}]") == entry
-        for b in _write_set(entry, observations, parameters)
+        observations.get(f"stored[{b}, {entry}]") == entry for b in write_set(entry, observations, parameters)
     )
 
 
@@ -71,7 +71,7 @@ def _on_enough_racks(
     """Return whether the copies of an acknowledged entry are on too few racks before the close."""
 
     def racks(entry: int) -> int:
-        bookies = _write_set(entry, observations, parameters)
+        bookies = write_set(entry, observations, parameters)
         stored = [b for b in bookies if observations.get(f"stored[{b}, {entry}]") == entry]
         return len({int(b[1:]) % parameters.racks for b in stored})
 

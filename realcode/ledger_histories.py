@@ -16,7 +16,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.logs.events import Event, Logs
 from fencepost.encoding.logs.following import Fit, LogAnswer, Share, follow
-from fencepost.realcode.bookkeeper_log import BookKeeperLog, LedgerLine
+from fencepost.realcode.bookkeeper_log import BookKeeperLog, LedgerLine, numbered
 
 RESTARTS = ("start", "replay")
 FORGOTTEN_FENCES = ("bare-fence", "unawaited-fence", "flushed-fence", "flushed-fence-db")
@@ -81,9 +81,8 @@ class LedgerHistory:
     @property
     def ends(self) -> list[int]:
         """The last entries that the metadata may have: of a conflict at close, else of recoveries."""
-        conflicts = [line.number("recorded") for line in self.of("close conflict")]
-        found = conflicts or [line.number("recorded") for line in self.of("recovered")]
-        return sorted({end for end in found if end is not None})
+        conflicts = numbered("recorded", self.of("close conflict"))
+        return sorted({end for end, _ in conflicts or numbered("recorded", self.of("recovered"))})
 
     @property
     def acknowledged(self) -> tuple[int, str, LedgerLine | None] | None:
@@ -91,16 +90,11 @@ class LedgerHistory:
         found: list[tuple[int, str, LedgerLine | None]] = []
         if self.acked is not None:
             found.append((self.acked, "the application's list has it", None))
-        for line in self.of("close conflict"):
-            own = line.number("own")
-            if own is not None:
-                found.append((own, "a writer closes at its last acknowledged entry", line))
-        failed = [
-            (line.number("entry"), line) for line in self.of("failed for good") if self._is_writers(line)
-        ]
-        known = [(entry, line) for entry, line in failed if entry is not None]
-        if known:
-            entry, line = min(known, key=lambda pair: pair[0])
+        for own, line in numbered("own", self.of("close conflict")):
+            found.append((own, "a writer closes at its last acknowledged entry", line))
+        failed = numbered("entry", filter(self._is_writers, self.of("failed for good")))
+        if failed:
+            entry, line = min(failed, key=lambda pair: pair[0])
             found.append((entry - 1, f"{entry} is the first entry whose add failed for good", line))
         return max(found, key=lambda one: one[0], default=None)
 
@@ -153,8 +147,7 @@ class LedgerHistory:
                 self._losses(),
             )
             return
-        behind = [(line.number("entry"), line) for line in self.tried]
-        above = [(entry, line) for entry, line in behind if entry is not None and entry > least]
+        above = [(entry, line) for entry, line in numbered("entry", self.tried) if entry > least]
         if above and self.acked is None:
             last, line = max(above, key=lambda pair: pair[0])
             yield Finding(

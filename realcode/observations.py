@@ -7,20 +7,28 @@ counts from 0 and uses -1.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.steps import State
-from fencepost.encoding.language.quantifiers import exists
-from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.terms import Term, lift
+from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, plain
-from fencepost.protocols.bookkeeper.layers.readers import Opening
+from fencepost.protocols.bookkeeper.observed import (
+    FILE_GONE,
+    FORCED,
+    GIVEN,
+    LENGTH,
+    OWN_LAC,
+    PLACED,
+    UNANSWERED,
+    UNSAFE,
+    UP,
+    observed,
+)
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Phase, Stage, Status
+from fencepost.protocols.bookkeeper.values import NOTHING, WRITER, Status
 
 Observations = Mapping[str, Json]
 """Observed values by name, such as `stored[b1, 2]`. Values that cannot be observed now are left out."""
@@ -30,46 +38,11 @@ STATES = {"OPEN": "open", "IN_RECOVERY": "in-recovery", "CLOSED": "closed"}
 TOLD_LAC = "lac told"
 """The LAC that a bookie tells readers: an observation of the code alone."""
 
-UNANSWERED = "unanswered"
-"""An entry that the writer's application has pushed and that no result has come for yet."""
-
 UNANSWERED_AGAIN = "unanswered again"
 """An entry whose second add has no result yet: an observation of the code alone."""
 
-UP = "up"
-"""Whether a bookie serves. It is compared if the journal's mark is modelled, and its boot may fail."""
-
-UNSAFE = "lost by a crash"
-"""An entry whose record the journal's mark has passed, and that no flush has written."""
-
-FILE_GONE = "marked file gone"
-"""Whether the journal file that the mark of a bookie names is deleted."""
-
-OWN_LAC = f"lac[{WRITER}]"
-"""The writer's last add confirmed.
-
-It is not compared once the writer has given up. The code may then have read that the ledger is closed and
-uses its end (LedgerHandle.setLedgerMetadata). The model's LAC stays, since nothing depends on it. Nor is it
-compared once the writer has closed the ledger below it: a force moved the LAC, before or after the close.
-"""
-
-LENGTH = "length"
-"""The length of the closed ledger in bytes. Each entry has one byte, as in the model.
-
-It is not compared if an id may be queued twice: the model's length leaves out the second add.
-"""
-
-PLACED = "placed"
-"""Whether an entry belongs on a bookie, by the metadata."""
-
-FORCED = "forced"
-"""An entry that was acknowledged before a force that has succeeded."""
-
 ABSENT = ("NoSuchEntryException", "NoSuchLedgerExistsException")
 """The results of a read for which no bookie of the write set has the entry."""
-
-GIVEN = "given"
-"""An entry that a reader's application was given."""
 
 _READ = re.compile(r"(?P<reader>\w+): read \d+: OK:(?P<entries>[ \d]+)")
 _FORCE = re.compile(rf"{WRITER}: force (?P<number>\d+): (?P<result>\w+)")
@@ -188,136 +161,28 @@ def _inside(name: str, inside: Mapping[str, Any], entries: int) -> dict[str, Jso
     return found
 
 
-def observed(ledger: Ledger) -> Mapping[str, Term]:
-    """Return the terms of a ledger that the log of a free run may name."""
-    found: dict[str, Term] = {"status": ledger.status, "last entry": ledger.last_entry}
-    for bookie in ledger.bookie:
-        found[f"fenced[{bookie}]"] = ledger.fenced[bookie]
-        found |= {f"stored[{bookie}, {e}]": ledger.stored[bookie, e] for e in ledger.entry}
-        found |= {f"stored lac[{bookie}, {e}]": ledger.stored_lac[bookie, e] for e in ledger.entry}
-        found |= {
-            f"{PLACED}[{bookie}, {e}]": ledger.in_metadata_write_set(e, bookie) for e in ledger.read_entry
-        }
-    for client in ledger.recoverer:
-        found[f"reading[{client}]"] = (ledger.phase[client] != Phase.IDLE) & ledger.covered(client)
-        found[f"closing[{client}]"] = exists(ledger.read_entry, partial(_has_recovered, ledger, client))
-    for client in ledger.client:
-        found[f"closed at[{client}]"] = ledger.closed_at[client]
-    for entry in ledger.entry:
-        found[f"acknowledged[{entry}]"] = lift(entry) <= ledger.acknowledged(WRITER)
-        found[f"{UNANSWERED}[{entry}]"] = _waits(ledger, entry)
-    return found | {OWN_LAC: ledger.lac(WRITER)}
+def model_observations(concrete: Concrete, states: Iterable[State]) -> list[Observations]:
+    """Return the observations that the model of a ledger gives in each state."""
+    ledger = concrete.system.state
+    assert isinstance(ledger, Ledger)
+    terms = {name: one for name, one in observed(ledger).items() if not name.startswith(PLACED)}
 
+    def in_state(state: State) -> Observations:
+        def value(term: Term) -> Json:
+            return plain(concrete.evaluate(term, {}, state))
 
-def _has_recovered(ledger: Ledger, client: Any, entry: Any) -> Term:
-    return ledger.has_recovered(client, entry)
+        found = {name: value(one.value) for name, one in terms.items() if value(one.known)}
+        if found["status"] != Status.NONE.value:
+            found |= _fragments(ledger, value, value(ledger.last_fragment))
+        for reader in ledger.reader if ledger.parameters.readers else ():
+            if found[f"open[{reader}]"]:
+                fragments = _fragments(ledger, value, value(ledger.known_fragment[reader]))
+                found[f"fragments[{reader}]"] = "; ".join(
+                    f"{name.removeprefix('ensemble ')}: {ensemble}" for name, ensemble in fragments.items()
+                )
+        return found
 
-
-def model_observations(ledger: Ledger, concrete: Concrete, state: State) -> Observations:
-    """Return the observations that the model gives in that state."""
-
-    def value(term: Term) -> Json:
-        return plain(concrete.evaluate(term, {}, state))
-
-    found: dict[str, Json] = {"status": value(ledger.status)}
-    if found["status"] == Status.CLOSED.value:
-        found["last entry"] = value(ledger.last_entry)
-        if ledger.parameters.lengths and not ledger.parameters.has_second_adds:
-            found[LENGTH] = value(ledger.length)
-    if found["status"] != Status.NONE.value:
-        found |= _fragments(ledger, value, value(ledger.last_fragment))
-    for bookie in ledger.bookie:
-        if ledger.parameters.journals:
-            found |= _of_mark(ledger, bookie, value)
-        if not _serves(ledger, bookie, value):
-            continue
-        found[f"fenced[{bookie}]"] = value(ledger.fenced[bookie])
-        found[f"limbo[{bookie}]"] = value(ledger.limbo[bookie]) if ledger.parameters.crashes else False
-        for entry in ledger.entry:
-            stored = found[f"stored[{bookie}, {entry}]"] = value(ledger.stored[bookie, entry])
-            if stored != NOTHING:
-                found[f"stored lac[{bookie}, {entry}]"] = value(ledger.stored_lac[bookie, entry])
-    closing = _closing(concrete, state)
-    for client in ledger.recoverer:
-        begun = value(ledger.phase[client]) != Phase.IDLE.value
-        found[f"reading[{client}]"] = begun and value(ledger.covered(client))
-        found[f"closing[{client}]"] = client in closing
-    lac = value(ledger.lac(WRITER))
-    moves = ledger.parameters.forces or ledger.parameters.given_ids
-    acknowledged = value(ledger.acknowledged(WRITER)) if moves else lac
-    for entry in ledger.entry:
-        assert isinstance(lac, int) and isinstance(acknowledged, int) and isinstance(entry, int)
-        found[f"acknowledged[{entry}]"] = entry <= acknowledged
-        if ledger.parameters.forces:
-            found[f"{FORCED}[{entry}]"] = entry <= lac
-        found[f"{UNANSWERED}[{entry}]"] = value(_waits(ledger, entry))
-    if _compares_lac(ledger, value):
-        found[OWN_LAC] = lac
-    for client in ledger.client:
-        if value(ledger.phase[client]) == "closed":
-            found[f"closed at[{client}]"] = value(ledger.closed_at[client])
-    for reader in ledger.reader if ledger.parameters.readers else ():
-        found |= _known_to(ledger, reader, value)
-    return found
-
-
-def _serves(ledger: Ledger, bookie: Value, value: Any) -> bool:
-    """Return whether the bookie is up: always, unless crashes leave it down in the model."""
-    p = ledger.parameters
-    return not (p.boots_in_steps or p.journals) or value(ledger.stage[bookie]) == Stage.SERVING.value
-
-
-def _of_mark(ledger: Ledger, bookie: Value, value: Any) -> dict[str, Json]:
-    """Return whether the bookie is up, what a crash would take from it, and whether it would boot."""
-    found: dict[str, Json] = {
-        f"{UNSAFE}[{bookie}, {e}]": value(
-            ledger.has(bookie, e) & ledger.passed[bookie, e] & ~ledger.flushed[bookie, e]
-        )
-        for e in ledger.entry
-    }
-    is_up = _serves(ledger, bookie, value)
-    return {**found, f"{UP}[{bookie}]": is_up, f"{FILE_GONE}[{bookie}]": value(ledger.mark_file_gone[bookie])}
-
-
-def _compares_lac(ledger: Ledger, value: Any) -> bool:
-    """Return whether the model knows the LAC of the writer's handle, as OWN_LAC says."""
-    phase = value(ledger.phase[WRITER])
-    lowered = phase == Phase.CLOSED.value and value(ledger.closed_at[WRITER]) < value(ledger.lac(WRITER))
-    return value(ledger.status) != Status.NONE.value and phase != Phase.GONE.value and not lowered
-
-
-def _known_to(ledger: Ledger, reader: Value, value: Any) -> dict[str, Json]:
-    """Return what a reader without recovery knows, and the entries that it was told are absent."""
-    found: dict[str, Json] = {
-        f"absent[{reader}, {e}]": value(ledger.reported_absent[reader, e]) for e in ledger.entry
-    }
-    if ledger.parameters.way_to_read != "none":
-        found |= {f"{GIVEN}[{reader}, {e}]": value(ledger.given[reader, e]) for e in ledger.entry}
-    is_open = found[f"open[{reader}]"] = value(ledger.handle[reader]) == Opening.OPEN.value
-    if is_open:
-        found[f"lac[{reader}]"] = value(ledger.reader_lac[reader])
-        found[f"knows end[{reader}]"] = value(ledger.knows_end[reader])
-        fragments = _fragments(ledger, value, value(ledger.known_fragment[reader]))
-        found[f"fragments[{reader}]"] = "; ".join(
-            f"{name.removeprefix('ensemble ')}: {ensemble}" for name, ensemble in fragments.items()
-        )
-    return found
-
-
-def _waits(ledger: Ledger, entry: Value) -> Term:
-    """Return whether the writer has pushed the entry and its application has no answer."""
-    answered = (ledger.phase[WRITER] != Phase.ACTIVE) | (lift(entry) <= ledger.dropped[WRITER])
-    return ledger.pending(WRITER, entry) & ~answered
-
-
-CLOSES = ("finish recovery", "adopt close", "fail recovery")
-"""The actions of a recoverer that has asked the metadata store to close the ledger."""
-
-
-def _closing(concrete: Concrete, state: State) -> set[Json]:
-    """Return the recoverers that can now close the ledger or find it closed."""
-    actions = (a for a in concrete.system.ground_actions if a.schema.name in CLOSES)
-    return {plain(a.arguments[0]) for a in actions if next(concrete.step(a).successors(state), None)}
+    return [in_state(state) for state in states]
 
 
 def _fragments(ledger: Ledger, value: Any, last: Any) -> dict[str, Json]:
@@ -341,24 +206,16 @@ def differences(model: Observations, code: Observations) -> dict[str, tuple[Json
     Three things are no difference: a bookie that one of them cannot observe now, a close by the writer that
     its application did not ask for, and the LAC of a writer that has given up.
     """
-    found: dict[str, tuple[Json | None, Json | None]] = {}
-    for name in {**model, **code}:
-        if name in model and name in code and model[name] == code[name]:
-            continue
-        bookie = None if name.startswith(f"{UP}[") else _bookie(name)
-        if bookie is not None and not (f"fenced[{bookie}]" in model and f"fenced[{bookie}]" in code):
-            continue
-        if name.startswith((TOLD_LAC, UNANSWERED_AGAIN)) or (
-            name == f"closed at[{WRITER}]" and name not in code
-        ):
-            continue
-        if name == OWN_LAC and name not in model:
-            continue
-        found[name] = (model.get(name), code.get(name))
-    return found
+    names = [name for name in {**model, **code} if model.get(name) != code.get(name)]
+    return {name: (model.get(name), code.get(name)) for name in names if _is_compared(name, model, code)}
 
 
-def _bookie(name: str) -> str | None:
-    """Return the bookie that an observation is about."""
-    match = re.search(r"\[(b\d+)", name)
-    return None if match is None else match[1]
+def _is_compared(name: str, model: Observations, code: Observations) -> bool:
+    if name.startswith((TOLD_LAC, UNANSWERED_AGAIN)):
+        return False
+    bookie = re.search(r"\[(b\d+)", name)
+    if bookie is not None and not name.startswith(f"{UP}["):
+        return f"fenced[{bookie[1]}]" in model and f"fenced[{bookie[1]}]" in code
+    if name == f"closed at[{WRITER}]":
+        return name in code
+    return name != OWN_LAC or name in model

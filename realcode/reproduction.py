@@ -18,7 +18,6 @@ from fencepost.encoding.language.traces import Json, Trace, TraceStep
 from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import ordered
-from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.realcode.course import CodeStep, Course, Ending
 from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam
@@ -194,10 +193,7 @@ def _has(step: TraceStep) -> bool:
 
 def _said_by(system: System, trace: Trace) -> list[Observations]:
     """Return the model's observations before the first step and after each step it can take."""
-    concrete, states = followed(system, trace)
-    ledger = system.state
-    assert isinstance(ledger, Ledger)
-    return [model_observations(ledger, concrete, state) for state in states]
+    return model_observations(*followed(system, trace))
 
 
 def followed(system: System, trace: Trace) -> tuple[Concrete, list[State]]:

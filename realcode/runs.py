@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
-from fencepost.encoding.concrete.steps import State, Step
+from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.quantifiers import exists
@@ -271,16 +271,8 @@ class Ground:
         }
 
     def _possible(self, name: str, state: State) -> list[GroundAction]:
-        return [
-            step.action for step in self._steps_of[name] if next(step.successors(state), None) is not None
-        ]
-
-    @cached_property
-    def _steps_of(self) -> Mapping[str, Sequence[Step]]:
-        found: dict[str, list[Step]] = {}
-        for step in self.replayer.concrete.steps:
-            found.setdefault(step.action.schema.name, []).append(step)
-        return found
+        steps = self.replayer.concrete.steps_of[name]
+        return [step.action for step in steps if next(step.successors(state), None) is not None]
 
     def followed(self, run: ConformanceRun) -> tuple[tuple[TraceStep, ...], list[Observations]]:
         """Return the steps of a run, and the model's observations before the first and after each.
@@ -300,8 +292,7 @@ class Ground:
             if action not in set(self.allowed(run.actions[:at], states[-1], possible)):
                 raise NotAnExecution(f"step {at + 1}: {action.schema.name} cannot be taken there")
             states.append(possible[action])
-        observations = [model_observations(self.ledger, concrete, state) for state in states]
-        return self.replayer.steps(run.actions, states), observations
+        return self.replayer.steps(run.actions, states), model_observations(concrete, states)
 
 
 def _begun_by_recoverer(before: Sequence[GroundAction]) -> object:

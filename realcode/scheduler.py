@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.language.traces import Json
+from fencepost.protocols.bookkeeper.observed import OWN_LAC, PLACED, UNANSWERED
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
-from fencepost.quorums.stripes import Configuration
 from fencepost.realcode.drive.code import Code
 from fencepost.realcode.harness_session import HarnessSession
-from fencepost.realcode.observations import OWN_LAC, PLACED, UNANSWERED
+from fencepost.realcode.judgement import write_set
+from fencepost.realcode.observations import Observations
 
 WEIGHTS = {
     "push": 3.0,
@@ -80,24 +81,16 @@ class FreeRun:
         self.requests: dict[int, Mapping[str, Any]] = {}
         self.entries = 0
         """The entries that the application has made or pushed."""
-        self.made: list[int] = []
-        self.called: set[str] = set()
+        self.has_made = False
+        """Whether the last of them is made and not pushed."""
         self.is_done = False
         """Whether the writer has begun to close the ledger."""
         self.ensembles: dict[str, list[str]] = {}
-        """The last ensemble of each client."""
+        """The last ensemble of each client that has begun."""
         self.changes: dict[str, int] = {}
         """The ensemble changes that each client knows, its own among them."""
-        self.committed = 0
-        """The ensemble changes of the writer that are in the metadata."""
         self.failed: dict[str, str] = {}
         """The bookie for which each client waited last before it timed out."""
-        self.read_by: set[tuple[str, int]] = set()
-        """The reads that recoverers have sent."""
-        self.heard: set[tuple[str, int]] = set()
-        """The reads of which an answer was handed to the client."""
-        self.written: set[tuple[str, int]] = set()
-        """The entries that recoverers have written back."""
 
     def lines_of(self, choices: int) -> list[Line]:
         """Make that many choices, unless none is left or the ledger outgrows the instance; return the log."""
@@ -113,7 +106,7 @@ class FreeRun:
             if not found:
                 break
             kind, about = self.chance.choices(found, [WEIGHTS[kind] for kind, _ in found])[0]
-            self._do(kind, about)
+            getattr(self, f"_{kind.replace(' ', '_')}")(about)
             if max(self.changes.values()) >= p.possible_fragments:
                 del self.lines[before:]  # this change has no fragment in the instance
                 break
@@ -123,14 +116,15 @@ class FreeRun:
 
     def choices(self) -> Iterator[Choice]:
         """Yield each choice: its kind, and the message or client that it is about."""
-        if not self.is_done and (self.made or self.entries < self.parameters.entries):
-            yield "push", None
-        if not self.is_done and not self.made and self.entries < self.parameters.entries:
-            yield "make", None
         if not self.is_done:
+            more = self.entries < self.parameters.entries
+            if self.has_made or more:
+                yield "push", None
+            if more and not self.has_made:
+                yield "make", None
             yield "close", None
         for number in range(1, self.parameters.recoverers + 1):
-            if f"r{number}" not in self.called and self.code.seen["metadata"]["state"] != "CLOSED":
+            if f"r{number}" not in self.ensembles and self.code.seen["metadata"]["state"] != "CLOSED":
                 yield "open", f"r{number}"
         for request, one in self.held.items():
             if self._is_next(one, self.held):
@@ -154,11 +148,7 @@ class FreeRun:
         before = [o for o in others.values() if self._is_add(o) and (o["client"], o["to"]) == way]
         return all(request["entry"] <= o["entry"] for o in before)
 
-    # One choice.
-
-    def _do(self, kind: str, about: Any) -> None:
-        """Make a choice, by the method that is named after its kind."""
-        getattr(self, f"_{kind.replace(' ', '_')}")(about)
+    # One choice: a method is named after each kind.
 
     def _place(self, client: str) -> None:
         """Let any bookie take the place of a failed one."""
@@ -167,13 +157,12 @@ class FreeRun:
 
     def _make(self, _: None) -> None:
         self.entries += 1
-        self.made.append(self.entries)
+        self.has_made = True
         self.code.ask("make", client=WRITER, content=self.entries)
 
     def _push(self, _: None) -> None:
-        if not self.made:
-            self.entries += 1
-        entry = self.made.pop(0) if self.made else self.entries
+        entry = self.entries = self.entries + (not self.has_made)
+        self.has_made = False
         self._place(WRITER)
         self.code.pushed.add(entry)
         self.code.ask("push", client=WRITER, content=entry)
@@ -189,11 +178,10 @@ class FreeRun:
         self._after(WRITER)
 
     def _open(self, client: str) -> None:
-        self.called.add(client)
         self.code.ask("open", client=client)
         self._store_calls(client)
         self.ensembles[client] = list(self.code.seen["metadata"]["fragments"][-1]["ensemble"])
-        self.changes[client] = self.committed
+        self.changes[client] = self._count("commit change", client=WRITER)
         self._say("begin recovery", client=client)
         self._after(client)
 
@@ -208,20 +196,20 @@ class FreeRun:
 
     def _hand(self, request: int) -> None:
         one, answer = self.requests[request], self.waits.pop(request)
-        client, key = one["client"], (one["client"], one["entry"])
+        client, entry = one["client"], one["entry"] + 1
         ignored = self._is_ignored(one)
         if self._is_add(one):
             self._place(client)
         self.code.ask("hand", id=request)
         action = {"fence": "receive fence answer", "fencing-read": "receive read answer"}.get(one["kind"])
         if not ignored:
-            maybe = one["kind"] == "fencing-read" and key in self.heard
+            heard = self._count("receive read answer", client=client, entry=entry)
+            maybe = one["kind"] == "fencing-read" and heard > 0
             self._say(
                 action or ("receive ack" if answer == "OK" else "receive fenced"),
                 maybe or self._has_failed(client),
                 **self._about(one),
             )
-        self.heard.add(key)
         self._after(client)
 
     def _is_ignored(self, request: Mapping[str, Any]) -> bool:
@@ -231,18 +219,20 @@ class FreeRun:
             return self.is_done
         if request["kind"] == "fence":
             return client in self.code.reading
-        over = client in self.code.closing or {(client, entry)} & self.written
+        over = client in self.code.closing or self._count("write back", client=client, entry=entry)
         return (request["kind"] == "fencing-read" and bool(over)) or self._has_ended(client)
 
     def _has_failed(self, client: str) -> bool:
         """Return whether an add of the client has failed, after which an answer may do nothing."""
-        adds = [told for told in self.code.seen["told"] if told.startswith(f"{client}: add ")]
-        return any(not told.endswith(": OK") for told in adds)
+        return any(not told.endswith(": OK") for told in self._told(f"{client}: add "))
 
     def _has_ended(self, client: str) -> bool:
         """Return whether the application was told that the ledger is closed, or that the recovery failed."""
-        ends = (f"{client}: closed: ", f"{client}: opened: ")
-        return any(told.startswith(ends) for told in self.code.seen["told"])
+        return bool(self._told(f"{client}: closed: ", f"{client}: opened: "))
+
+    def _told(self, *beginnings: str) -> list[str]:
+        """Return the results for applications that begin so."""
+        return [told for told in self.code.seen["told"] if told.startswith(beginnings)]
 
     def _time_out(self, request: int) -> None:
         del self.waits[request]
@@ -267,7 +257,7 @@ class FreeRun:
     def _write_of_recoverer(self, client: str) -> None:
         before = self.code.seen["metadata"]["state"]
         self._store_calls(client)
-        if any(told.startswith(f"{client}: opened: OK") for told in self.code.seen["told"]):
+        if self._told(f"{client}: opened: OK"):
             self._say("adopt close" if before == "CLOSED" else "finish recovery", client=client)
 
     def _write_of_writer(self, one: Mapping[str, Any]) -> None:
@@ -279,10 +269,9 @@ class FreeRun:
         if one["content"] == "CLOSED":
             if before["state"] != "CLOSED" and now["state"] == "CLOSED":
                 self._say("close ledger")
-            elif any(told.startswith(f"{WRITER}: closed: ") for told in self.code.seen["told"]):
+            elif self._told(f"{WRITER}: closed: "):
                 self._say("withdraw", True)
         elif now["fragments"] != before["fragments"]:
-            self.committed += 1
             self._say("commit change", self.parameters.has_chains, client=WRITER)
             if self.parameters.has_chains:
                 self._say("commit and continue", True, client=WRITER)
@@ -310,6 +299,11 @@ class FreeRun:
         entry = {} if request["kind"] == "fence" else {"entry": request["entry"] + 1}
         return {"client": request["client"], **entry, "bookie": request["to"]}
 
+    def _count(self, action: str, **arguments: Json) -> int:
+        """Return how many lines have that action with these arguments among others."""
+        own = [line["arguments"] for line in self.lines if line.get("action") == action]
+        return sum(arguments.items() <= told.items() for told in own)
+
     def _say(self, action: str, maybe: bool = False, /, **arguments: Json) -> None:
         self.lines.append({"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})})
 
@@ -321,7 +315,7 @@ class FreeRun:
         values = self.code.observations(self.code.seen)
         shown = {name: value for name, value in values.items() if self._is_told(name, actor)}
         if actor not in self.code.seen["bookies"]:
-            shown |= self._placed()
+            shown |= self._placed(values)
         self.lines.append({"after": shown})
 
     def _is_told(self, name: str, actor: str) -> bool:
@@ -333,16 +327,15 @@ class FreeRun:
             return actor not in self.code.seen["bookies"]
         return f"[{actor}" in name and not name.startswith(("limbo", "lac told"))
 
-    def _placed(self) -> dict[str, Json]:
+    def _placed(self, values: Observations) -> dict[str, Json]:
         """Return on which bookies each entry belongs, by the metadata."""
-        p, fragments = self.parameters, self.code.seen["metadata"]["fragments"]
-        sizes = Configuration(p.ensemble, p.write_quorum, p.ack_quorum)
-        found: dict[str, Json] = {}
-        for entry in range(1, p.entries + 2):
-            ensemble = [f["ensemble"] for f in fragments if f["first"] < entry][-1]
-            members = {ensemble[position] for position in sizes.write_set(entry)}
-            found |= {f"{PLACED}[b{i}, {entry}]": f"b{i}" in members for i in range(1, p.bookies + 1)}
-        return found
+        p, bookies = self.parameters, [f"b{i}" for i in range(1, self.parameters.bookies + 1)]
+        return {
+            f"{PLACED}[{bookie}, {entry}]": bookie in members
+            for entry in range(1, p.entries + 2)
+            for members in [write_set(entry, values, p)]
+            for bookie in bookies
+        }
 
     def _sent(self, request: Mapping[str, Any], follows: bool) -> None:
         """Note a request, with a line if the model sends it in a step of its own."""
@@ -358,10 +351,9 @@ class FreeRun:
             return
         self.requests[number] = self.held[number] = request
         self.waits[number] = ""
-        key = client, request["entry"] + 1
-        if kind == "fencing-read" and key not in self.read_by:
-            self.read_by.add(key)
-            self._say("send reads", client=client, entry=key[1])
+        of_entry = {"client": client, "entry": request["entry"] + 1}
+        if kind == "fencing-read" and not self._count("send reads", **of_entry):
+            self._say("send reads", **of_entry)
         if kind == "recovery-add":
             if request["to"] not in self.ensembles[client]:
                 failed = self.failed[client]
@@ -369,6 +361,5 @@ class FreeRun:
                 self.changes[client] += 1
                 self._say("begin change", client=client, failed=failed)
                 self._say("commit change", client=client, failed=failed, spare=request["to"])
-            if key not in self.written:
-                self.written.add(key)
-                self._say("write back", client=client, entry=key[1])
+            if not self._count("write back", **of_entry):
+                self._say("write back", **of_entry)

@@ -163,7 +163,7 @@ class _Grid:
 
 def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     has_keys(table, KEYS, "[[grid]]")
-    protocols = tuple(_named(str(name), own) for name in ranges.listed("protocols", table["protocols"]))
+    protocols = tuple(_called(str(name), own) for name in ranges.listed("protocols", table["protocols"]))
     settings = {name: ranges.values(name, value) for name, value in table.get("set", {}).items()}
     for protocol in protocols:
         _check_settings(protocol, settings)
@@ -187,7 +187,7 @@ def _read_table(table: Mapping[str, Any], own: Protocol | None) -> _Grid:
     return _Grid(protocols, settings, properties, limits, Minimize(minimize))
 
 
-def _named(name: str, own: Protocol | None) -> Protocol:
+def _called(name: str, own: Protocol | None) -> Protocol:
     """Return the protocol of that name.
 
     A name is never a path, so a grid cannot make code run.

@@ -120,7 +120,7 @@ def solve(case: SweepCase, engine: str, allowance: Allowance, decided: Check = d
     if case.solver == ADVICE:
         asking = partial(advice_cases.ask, case, allowance.timeout)
     else:
-        asking = partial(_found, case, allowance, decided, folder)
+        asking = partial(_decided_row, case, allowance, decided, folder)
     return {**row, **answered(asking, allowance), "host": platform.node()}
 
 
@@ -138,11 +138,11 @@ def solve_all(cases: Sequence[SweepCase], engine: str, allowance: Allowance) -> 
     part = (time.perf_counter() - begun) / len(cases) if len(cases) > 1 else 0.0
     for case in cases:
         result = known.get(case.property)
-        row = solve(case, engine, allowance, decide if result is None else partial(_known, result))
+        row = solve(case, engine, allowance, decide if result is None else partial(_at_no_cost, result))
         yield {**row, "seconds": round(row["seconds"] + part, 3)}
 
 
-def _known(result: Result, case: SweepCase, allowance: Allowance) -> Result:
+def _at_no_cost(result: Result, case: SweepCase, allowance: Allowance) -> Result:
     """Return a result that is known already, with no time of its own."""
     return replace(result, seconds=0.0)
 
@@ -167,7 +167,7 @@ def _settled(cases: Sequence[SweepCase], allowance: Allowance) -> tuple[Result, 
     return settled_by_induction(about, properties, limited) if properties else ()
 
 
-def _found(case: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
+def _decided_row(case: SweepCase, allowance: Allowance, decided: Check, folder: Path | None) -> Row:
     begun = time.perf_counter()
     result = decided(case, allowance)
     if folder is not None and result.verdict is Verdict.PROVED:

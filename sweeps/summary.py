@@ -26,7 +26,7 @@ def counts(rows: Iterable[Row]) -> dict[str, int]:
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
 
 
-def in_words(counted: Mapping[str, int]) -> str:
+def verdict_counts(counted: Mapping[str, int]) -> str:
     """Return the numbers by verdict in words, without verdicts that have none."""
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted.get(verdict))
 
@@ -83,7 +83,7 @@ def varying(rows: Sequence[Row]) -> list[str]:
     return [name for name in names if len({row["settings"].get(name) for row in rows}) > 1]
 
 
-def ordered(rows: Iterable[Row]) -> list[Row]:
+def in_order_of_sizes(rows: Iterable[Row]) -> list[Row]:
     """Return the rows by protocol and settings, numbers by size, then by property."""
     return sorted(rows, key=lambda r: (r["protocol"], _sizes(r), r["property"], r["solver"], r["id"]))
 
@@ -95,7 +95,7 @@ def _sizes(row: Row) -> list[tuple[str, int, str]]:
     ]
 
 
-def finding(row: Row) -> str:
+def how_decided(row: Row) -> str:
     """Return a phrase for the result: the basis of a proof, a bound, or a trace's length and faults."""
     match row["verdict"]:
         case "proved" if row["basis"] == "induction" and row["found"]:

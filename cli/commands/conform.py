@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fencepost.cli.commands.follow import refusal_text
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.completion import protocol_names
 from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option, refuse
@@ -33,7 +33,7 @@ from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.logs.following import Fit, LogAnswer
+from fencepost.encoding.logs.following import Fit, Refusal
 from fencepost.encoding.safe_text import one_line
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
 from fencepost.realcode.conformance import (
@@ -99,7 +99,8 @@ def command(asked: ConformOptions) -> int:
             raise BadInput("PROTOCOL: missing; give a protocol, such as bookkeeper")
         judged = run_freely(asked, asked.protocol, given)
         asked.show(judged, _free_text, _free_json)
-        return judged.exit_code
+        fit = len(judged.named(Fit.EXECUTION))
+        return _exit_code(bool(judged.named(Fit.NONE)), fit >= judged.asked)
     elif asked.protocol is None or asked.folder is None:
         what = "PROTOCOL" if asked.protocol is None else "--bookkeeper"
         raise BadInput(f"{what}: missing; give a protocol, such as bookkeeper, and --bookkeeper LIB")
@@ -109,12 +110,12 @@ def command(asked: ConformOptions) -> int:
         ground = grounds(asked.protocol, given, asked.storage, lib.release)
         setting_here = setting_of(lib, asked.storage)
         found = Conformance(setting_here, asked.protocol, asked.seed, asked.runs, fired=none_fired(ground))
-        _taken(found, ground, lib, asked)
+        _collect_runs(found, ground, lib, asked)
     asked.show(found, as_text, as_json)
-    return _exit_code(found)
+    return _exit_code(bool(found.found), found.runs >= found.asked)
 
 
-def _taken(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
+def _collect_runs(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
     """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
     transcript = file_of(TRANSCRIPT)
@@ -164,10 +165,10 @@ def _checked_again(path: Path) -> Conformance:
     return found
 
 
-def _exit_code(found: Conformance) -> ExitCode:
-    if found.found:
+def _exit_code(departs: bool, is_whole: bool) -> ExitCode:
+    if departs:
         return ExitCode.VIOLATED
-    return ExitCode.UNDECIDED if found.runs < found.asked else ExitCode.SUCCESS
+    return ExitCode.SUCCESS if is_whole else ExitCode.UNDECIDED
 
 
 DEPARTURE = k.keys(
@@ -188,47 +189,29 @@ FREE_RUNS = k.document(
 """The keys of the result of free runs."""
 
 
-@dataclass
-class JudgedRuns:
-    """Free runs with their judgements, and why the harness failed, if it did."""
-
-    found: FreeRuns
-    asked: int
-    """The number of runs asked for."""
-    failed: str | None = None
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 if a log is no execution of the model, 3 if there are fewer answers than asked for."""
-        if self.found.named(Fit.NONE):
-            return ExitCode.VIOLATED
-        enough = len(self.found.named(Fit.EXECUTION)) >= self.asked
-        return ExitCode.SUCCESS if enough else ExitCode.UNDECIDED
-
-
-def run_freely(asked: ConformOptions, protocol: str, settings: Mapping[str, Any]) -> JudgedRuns:
+def run_freely(asked: ConformOptions, protocol: str, settings: Mapping[str, Any]) -> FreeRuns:
     """Take free runs on LIB and judge their logs; without LIB, judge the logs that are in the folder.
 
     Raises BadInput.
     """
-    ends = time.monotonic() + asked.timeout - elapsed()
     if asked.folder is None:
         files = sorted(asked.logs.glob("*.jsonl")) if asked.logs is not None else []
         if not files:
             where = "--logs: missing" if asked.logs is None else f"{asked.logs}: has no .jsonl in it"
             raise BadInput(f"{where}; give --bookkeeper LIB, or a folder with logs of free runs")
-        found = FreeRuns(free_ground(protocol, settings, asked.storage, listed(asked.release or NEWEST)))
+        ground = free_ground(protocol, settings, asked.storage, listed(asked.release or NEWEST))
+        found = FreeRuns(ground, len(files))
         for file in files:
             found.judge(file)
-        return JudgedRuns(found, len(files))
+        return found
+    ends = time.monotonic() + asked.timeout - elapsed()
     lib = with_rules(library(asked.folder, asked.release))
-    ground = free_ground(protocol, settings, asked.storage, lib.release)
-    found = FreeRuns(ground)
+    found = FreeRuns(free_ground(protocol, settings, asked.storage, lib.release), asked.runs)
     setting = Conformance(setting_of(lib, asked.storage), protocol, asked.seed, asked.runs)
     with (
         tempfile.TemporaryDirectory() as temporary,
         StatusLine(f"BookKeeper {lib.release} starts") as status,
-        driven(setting, [ground], lib, asked.log) as session,
+        driven(setting, [found.ground], lib, asked.log) as session,
     ):
         kept = asked.logs or Path(temporary)
         kept.mkdir(parents=True, exist_ok=True)
@@ -237,47 +220,38 @@ def run_freely(asked: ConformOptions, protocol: str, settings: Mapping[str, Any]
                 break
             file = kept / f"{number:04}.jsonl"
             try:
-                file.write_text(take(session, ground, asked.seed, number), encoding="utf-8")
+                file.write_text(take(session, found.ground, asked.seed, number), encoding="utf-8")
             except HarnessFailed as failure:
-                return JudgedRuns(found, asked.runs, str(failure))
+                found.failed = str(failure)
+                break
             found.judge(file)
             departed = len(found.named(Fit.NONE))
             status.show(f"{number} of {asked.runs} free runs, {departed} depart", False)
-    return JudgedRuns(found, asked.runs)
+    return found
 
 
-def _free_text(judged: JudgedRuns) -> Iterator[str]:
-    found, failed = judged.found, judged.failed
-    runs, fit, undecided = len(found.answers), found.named(Fit.EXECUTION), found.named(Fit.UNDECIDED)
-    departures = found.named(Fit.NONE)
+def _free_text(found: FreeRuns) -> Iterator[str]:
+    fit, departures, undecided = map(found.named, (Fit.EXECUTION, Fit.NONE, Fit.UNDECIDED))
     yield (
-        f"{amount(runs, 'free run')}: {len(fit)} are executions of the model, {len(departures)} depart, "
-        f"{len(undecided)} undecided."
+        f"{amount(len(found.answers), 'free run')}: {len(fit)} are executions of the model, "
+        f"{len(departures)} depart, {len(undecided)} undecided."
     )
     for name in departures:
         yield ""
         yield f"{name}: no execution of the model has these lines"
-        yield from _reasons(found.answers[name])
+        answer = found.answers[name]
+        needed = [answer.refusal.needed] if answer.refusal is not None else ["fencepost follow shows why"]
+        reasons = refusal_text(answer) if answer.refusal is not None and answer.refusal.core else ()
+        yield from (f"  {line}" for line in (*needed, *reasons) if line)
     if undecided:
         yield f"undecided: {', '.join(undecided)}"
-    if failed is not None:
-        yield f"The harness failed, which says nothing about the code: {failed}"
+    if found.failed is not None:
+        yield f"The harness failed, which says nothing about the code: {found.failed}"
 
 
-def _reasons(answer: LogAnswer) -> Iterator[str]:
-    if (refusal := answer.refusal) is None:
-        yield "  (fencepost follow shows the lines that contradict each other)"
-        return
-    yield "  these lines contradict each other:"
-    yield from (f"    {event}" for event in refusal.core)
-    if refusal.needed is not None:
-        yield f"  {refusal.needed}"
-
-
-def _free_json(judged: JudgedRuns) -> dict[str, Any]:
+def _free_json(found: FreeRuns) -> dict[str, Any]:
     """Return the result as a document."""
-    found, failed = judged.found, judged.failed
-    refusals = {name: found.answers[name].refusal for name in found.named(Fit.NONE)}
+    departures = found.named(Fit.NONE)
     return k.from_record(
         FREE_RUNS,
         found,
@@ -285,14 +259,11 @@ def _free_json(judged: JudgedRuns) -> dict[str, Any]:
         runs=len(found.answers),
         fit=len(found.named(Fit.EXECUTION)),
         departures=[
-            {
-                "log": name,
-                "contradiction": [] if refusal is None else [str(event) for event in refusal.core],
-                "change": None if refusal is None else refusal.needed,
-            }
-            for name, refusal in refusals.items()
+            {"log": name, "contradiction": list(map(str, one.core)), "change": one.needed}
+            for name in departures
+            for one in [found.answers[name].refusal or Refusal()]
         ],
         undecided=found.named(Fit.UNDECIDED),
-        failed=[] if failed is None else [failed],
+        failed=[] if found.failed is None else [found.failed],
         seconds=elapsed(),
     )

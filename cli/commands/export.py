@@ -157,12 +157,12 @@ def write_sweep(folder: str, form: str, output: str | None) -> ExitCode:
     """Write the rows of a sweep in a form; undecided if some cases have no row."""
     from fencepost.cli.rendering.sweep_matrices import SweepReport
     from fencepost.cli.rendering.sweep_text import csv_table, markdown, text
-    from fencepost.sweeps.summary import ordered
+    from fencepost.sweeps.summary import in_order_of_sizes
 
     store = _store(folder)
     rows = store.rows()
     missing = store.missing(rows)
-    report = SweepReport(store.manifest(), ordered(rows))
+    report = SweepReport(store.manifest(), in_order_of_sizes(rows))
     emit({"text": text, "csv": csv_table, "markdown": markdown}[form](report), output)
     if missing:
         click.echo(report.unfinished, err=True)

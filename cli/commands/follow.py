@@ -25,15 +25,19 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.logs.events import read_logs, reader_in
-from fencepost.encoding.logs.following import Fit, FittingExecution, LogAnswer, Share, Violations, follow
-from fencepost.protocols.bookkeeper.state import Ledger
-from fencepost.realcode.observations import observed as observed_terms
-
-STEP_EVENTS = k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step")
+from fencepost.encoding.logs.following import (
+    Fit,
+    FittingExecution,
+    LogAnswer,
+    Refusal,
+    Share,
+    Violations,
+    follow,
+)
 
 EXECUTION = k.keys(
     path=k.one(PATH, "the execution, as `fencepost export` reads it"),
-    lines=STEP_EVENTS,
+    lines=k.texts("for each step the line that it is, such as n1.log:3; an empty text for a silent step"),
     names=k.table(str, "an object: the values of the protocol that were found for names of the log"),
 )
 """The keys of an execution that fits a log."""
@@ -119,10 +123,7 @@ def command(asked: FollowOptions) -> int:
     names = {} if asked.table is None else names_in(Path(asked.table))
     reader = None if asked.reader is None else reader_in(Path(asked.reader))
     logs = read_logs(paths, instance.system, names, reader)
-    ledger = instance.system.state
-    observed = observed_terms(ledger) if isinstance(ledger, Ledger) else {}
-    limits = asked.timeout - elapsed(), asked.always, observed
-    found = follow(instance, logs, asked.silent, properties, *limits)
+    found = follow(instance, logs, asked.silent, properties, asked.timeout - elapsed(), asked.always)
     asked.show(found, _lines, _json)
     return exit_code(found)
 
@@ -153,7 +154,8 @@ def _lines(found: LogAnswer) -> Iterator[str]:
         case Fit.EXECUTION:
             yield from _execution_text(found)
         case Fit.NONE:
-            yield from _refusal_text(found)
+            yield from refusal_text(found)
+            yield from [found.refusal.needed] if found.refusal and found.refusal.needed else []
         case Fit.UNDECIDED:
             yield f"undecided: {found.reason}; {found.nodes:,} nodes visited"
             yield from (f"  the search came as far as {event}" for event in found.reached)
@@ -166,30 +168,29 @@ def _lines(found: LogAnswer) -> Iterator[str]:
         yield from (f"  {event}" for event in found.silent_lines)
     if found.logs.unread:
         yield ""
-        told = amount(len(found.logs.unread), "line")
-        yield f"{told} named no action; --format json lists them"
+        yield f"{amount(len(found.logs.unread), 'line')} named no action; --format json lists them"
 
 
 def _execution_text(found: LogAnswer) -> Iterator[str]:
     execution = found.execution
     assert execution is not None
-    silent = sum(event is None for event in execution.events)
-    steps = amount(len(execution.events), "step")
+    steps, silent = amount(len(execution.lines), "step"), execution.lines.count("")
     yield f"an execution: {steps}, of which {silent} left no line; replayed on plain values"
-    yield from _steps(execution)
+    yield from _step_lines(execution)
     for name, value in execution.names:
         yield f"{name} is {value}"
 
 
-def _steps(execution: FittingExecution) -> Iterator[str]:
+def _step_lines(execution: FittingExecution) -> Iterator[str]:
     rows = [
-        (str(step.index), show(step.actor), step.name, event.where if event is not None else "(silent)")
-        for step, event in zip(execution.trace.steps, execution.events, strict=True)
+        (str(step.index), show(step.actor), step.name, line or "(silent)")
+        for step, line in zip(execution.trace.steps, execution.lines, strict=True)
     ]
     yield from (f"  {line}" for line in columns(rows, right=[0]))
 
 
-def _refusal_text(found: LogAnswer) -> Iterator[str]:
+def refusal_text(found: LogAnswer) -> Iterator[str]:
+    """Yield why no execution has the events, as lines."""
     refusal = found.refusal
     assert refusal is not None
     yield f"none: no execution has these events; all {found.nodes:,} nodes of the search were visited"
@@ -199,8 +200,6 @@ def _refusal_text(found: LogAnswer) -> Iterator[str]:
     if not refusal.is_smallest:
         yield "Fewer lines may do: not every line was left out in turn within the bounds of the search."
     yield f"The shortest prefixes without an execution end with {', '.join(e.where for e in refusal.ends)}."
-    if refusal.needed is not None:
-        yield refusal.needed
 
 
 def _violations_text(violations: Violations) -> Iterator[str]:
@@ -212,21 +211,21 @@ def _violations_text(violations: Violations) -> Iterator[str]:
     }
     yield f"{violations.prop.name}: {violations.share}: {words[violations.share]}"
     if violations.violating is not None:
-        yield from _steps(violations.violating)
+        yield from _step_lines(violations.violating)
 
 
 def _json(found: LogAnswer) -> dict[str, Any]:
-    refusal = found.refusal
+    refusal = found.refusal or Refusal()
     return k.from_record(
         FOLLOW,
         found,
         **found.instance.subject.to_json(),
         events=len(found.logs.events),
         execution=None if found.execution is None else _execution_json(found.execution),
-        contradiction=[str(event) for event in refusal.core] if refusal is not None else [],
-        smallest=refusal is not None and refusal.is_smallest,
-        prefixes=[event.where for event in refusal.ends] if refusal is not None else [],
-        change=refusal.needed if refusal is not None else None,
+        contradiction=list(map(str, refusal.core)),
+        smallest=refusal.is_smallest,
+        prefixes=[event.where for event in refusal.ends],
+        change=refusal.needed,
         violations={one.prop.name: str(one.share) for one in found.violations},
         uninformative=[event.where for event in found.silent_lines],
         reached=[event.where for event in found.reached],
@@ -237,6 +236,6 @@ def _json(found: LogAnswer) -> dict[str, Any]:
 def _execution_json(execution: FittingExecution) -> dict[str, Any]:
     return {
         "path": execution.trace.to_path_json(),
-        "lines": [event.where if event is not None else "" for event in execution.events],
+        "lines": execution.lines,
         "names": dict(execution.names),
     }

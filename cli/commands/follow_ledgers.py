@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ ASKED = (FindingKind.TWO_OWNERS, FindingKind.LOST, FindingKind.PERHAPS_LOST)
 
 MOST_LISTED = 50
 """The number of ledgers without a contradiction that the text lists."""
+
+FIXED = "with its known bugs fixed (--release R: of a release)"
 
 FINDING = k.keys(
     kind=k.among(list(FindingKind), "the kind of the finding"),
@@ -68,7 +70,6 @@ class LedgerAnswers:
     instance: Instance
     ledgers: Sequence[tuple[LedgerHistory, tuple[Finding, ...]]]
     model: Mapping[FindingKind, str]
-    release: str | None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -81,8 +82,7 @@ def is_own_log(protocol: str, files: Sequence[Path]) -> bool:
     """Return whether these are logs of BookKeeper itself: of its protocol, and no line is an event."""
     if protocol != "bookkeeper":
         return False
-    hint = "give a log"
-    return not any('"action"' in line for file in files for line in read_text(file, hint).splitlines())
+    return not any('"action"' in read_text(file, "give a log") for file in files)
 
 
 def answer(
@@ -99,8 +99,8 @@ def answer(
         for kind in asked
     }
     instance = _instance(FindingKind.LOST, settings, release)
-    fitting = [(one, tuple(_in_release(found, instance, release) for found in all_)) for one, all_ in ledgers]
-    return LedgerAnswers(log, instance, fitting, model, release)
+    fitting = [(one, tuple(_in_release(found, instance) for found in all_)) for one, all_ in ledgers]
+    return LedgerAnswers(log, instance, fitting, model)
 
 
 def text_of(found: LedgerAnswers) -> Iterator[str]:
@@ -114,13 +114,9 @@ def text_of(found: LedgerAnswers) -> Iterator[str]:
     if quiet[MOST_LISTED:]:
         yield f"{amount(len(quiet[MOST_LISTED:]), 'ledger')} more: nothing contradicts the protocol"
     if found.model:
+        release = found.instance.release
         yield ""
-        of = (
-            f"of {found.release}"
-            if found.release
-            else "with its known bugs fixed (--release R: of a release)"
-        )
-        yield f"Asked of the model {of}:"
+        yield f"Asked of the model {f'of {release}' if release else FIXED}:"
         yield from (f"  {kind}: {words}" for kind, words in found.model.items())
     for pair in turns(found.log):
         yield ""
@@ -146,8 +142,6 @@ def json_of(found: LedgerAnswers) -> dict[str, Any]:
         ledgers=ledgers,
         model={str(kind): words for kind, words in found.model.items()},
         turns=list(turns(found.log)),
-        unread=list(found.log.unread),
-        without_values=list(found.log.without_values),
         seconds=elapsed(),
     )
 
@@ -169,9 +163,9 @@ def _instance(kind: FindingKind, settings: Sequence[str], release: str | None) -
     return asked_instance("bookkeeper", (*given, *settings), release)
 
 
-def _in_release(found: Finding, instance: Instance, release: str | None) -> Finding:
+def _in_release(found: Finding, instance: Instance) -> Finding:
     """Return the finding with those known losses that the release has; all of them without a release."""
-    if release is None:
+    if instance.release is None:
         return found
     switches = instance.subject.switches
     fits = [
@@ -179,4 +173,4 @@ def _in_release(found: Finding, instance: Instance, release: str | None) -> Find
         for known in chosen(KNOWN, found.fits)
         if known.switch is None or switches.get(known.switch) == known.broken
     ]
-    return Finding(found.kind, found.text, found.lines, tuple(fits) if found.fits else ())
+    return replace(found, fits=tuple(fits) if found.fits else ())

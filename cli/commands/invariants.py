@@ -220,7 +220,7 @@ def discovered_text(found: Discovered, stopped: str | None) -> str:
     if found.proved or not found.violated:
         parts.append(_headline(found))
     if found.invariants:
-        parts.append("\n".join(_line(one, found) for one in found.invariants))
+        parts.append("\n".join(_lifted_line(one, found) for one in found.invariants))
         parts += _to_paste(found.invariants)
     if found.together is not None:
         parts.append(_together(*found.together))
@@ -262,7 +262,7 @@ def ranges(sizes: Sequence[str]) -> str:
     return "; ".join(sizes)
 
 
-def _line(one: LiftedInvariant, found: Discovered) -> str:
+def _lifted_line(one: LiftedInvariant, found: Discovered) -> str:
     some = "" if one.sizes == found.proved else f"  (inductive at {ranges(one.sizes)})"
     return f"{one.name}: {one.text}{some}"
 

@@ -200,14 +200,14 @@ def check_known(bugs: Sequence[Expectation], limits: Limits, asked: KnownOptions
 
     report = KnownReport([run for known in bugs for run in known.runs()], limits)
     with CheckProgress(asked.verbose) as progress:
-        _run(report, progress, hand)
+        _check_runs(report, progress, hand)
     code = conclude(conclusion(report))
     if asked.verbose:
         tell_spent(report.spent)
     return code
 
 
-def _run(report: KnownReport, progress: CheckProgress, hand: Callable[[KnownReport], None]) -> None:
+def _check_runs(report: KnownReport, progress: CheckProgress, hand: Callable[[KnownReport], None]) -> None:
     """Check the runs one after another, each with a fair share of the time that is left.
 
     The report so far goes to `hand` after each run, and before a violation is announced.
@@ -316,7 +316,7 @@ def _expected(run: Run) -> str:
     return f"{run.verdict.value} in {run.steps}" if run.steps is not None else run.verdict.value
 
 
-def _steps(row: KnownRow) -> str:
+def _steps_of_trace(row: KnownRow) -> str:
     """Return the steps of the trace, with ≤ if a shorter trace may exist."""
     if row.result.steps is None:
         return "-"
@@ -329,7 +329,7 @@ COLUMNS: dict[str, Callable[[KnownRow], str]] = {
     "with": lambda row: _switch(row.run),
     "expected": lambda row: _expected(row.run),
     "found": lambda row: row.result.verdict.value,
-    "steps": _steps,
+    "steps": _steps_of_trace,
     "seconds": lambda row: f"{row.result.seconds:.1f}",
     "": lambda row: "DIFFERS" if row.as_expected is False else "",
 }

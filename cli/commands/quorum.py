@@ -89,7 +89,7 @@ def as_text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     from fencepost.quorums.quantities import quantities
 
     lines = [f"{deployment.configuration} (E/WQ/AQ) on N = {deployment.bookies}"]
-    lines += [*setter_lines(_values(deployment), set_by), ""]
+    lines += [*setter_lines(_settable(deployment), set_by), ""]
     warned = [f"warning: {warning.text} [{warning.source}]" for warning in warnings(deployment)]
     lines += [*warned, ""] if warned else []
     for row in quantities(deployment):
@@ -99,7 +99,7 @@ def as_text(deployment: Deployment, set_by: Mapping[str, Setter]) -> str:
     return "\n".join(lines)
 
 
-def _values(deployment: Deployment) -> dict[str, str]:
+def _settable(deployment: Deployment) -> dict[str, str]:
     """Return each value that a file or an option can set, in words, by the name of its field."""
     e, wq, aq = deployment.asked.sizes
     client = {name: f"{name} {_shown(value)}" for name, value in asdict(deployment.client).items()}

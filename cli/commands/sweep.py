@@ -20,7 +20,7 @@ from fencepost.cli.rendering.progress import StatusLine
 from fencepost.encoding.errors import BadInput
 from fencepost.sweeps.grid import Plan
 from fencepost.sweeps.rows import ERROR, Row
-from fencepost.sweeps.summary import counts, in_words, left_out
+from fencepost.sweeps.summary import counts, left_out, verdict_counts
 
 
 class SweepOptions(Options):
@@ -146,7 +146,7 @@ class SweepProgress(StatusLine):
 
 
 def _told(plan: Plan, rows: Sequence[Row], out: str) -> str:
-    lines = [f"{len(rows)} cases: {in_words(counts(rows))}"]
+    lines = [f"{len(rows)} cases: {verdict_counts(counts(rows))}"]
     if plan.invalid:
         lines.append(f"left out: {plan.invalid} combinations that break a rule of their protocol")
     if plan.inapplicable:

@@ -30,34 +30,31 @@ from fencepost.encoding.language.origins import origins_recorded
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.mutation.accepted import Accepted, read_accepted
-from fencepost.encoding.mutation.larger_sizes import at_larger_sizes
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutants import PARTS, Mutant, brief, mutants
-from fencepost.encoding.mutation.proposals import proposal
+from fencepost.encoding.mutation.other_settings import at_larger_sizes, proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 
 BASE_SHARE = 0.25
 """The share of the time in which the instance is checked without a change, at most."""
 
+WHOLE = {"conjunct": "if", "update": "do"}
+"""The kinds of mutants that lack a whole statement, with the word before its text."""
+
+NOTICED_AS = (Verdict.VIOLATED, Verdict.VACUOUS)
 NOTICE = k.keys(
     property=k.text("the name of the property"),
-    verdict=k.among(
-        (Verdict.VIOLATED.value, Verdict.VACUOUS.value), "violated, or its witness is out of reach"
-    ),
+    verdict=k.among((v.value for v in NOTICED_AS), "violated, or its witness is out of reach"),
     steps=k.null(k.whole("steps of the counterexample, which was replayed", 0), "unless violated"),
 )
 MUTANT = k.keys(
-    action=k.text("the name of the action, with an index set if another one has that name").of(
-        "mutant.action"
-    ),
-    part=k.among(PARTS, "the part of the text that is changed").of("mutant.part"),
-    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1).of(
-        "mutant.position"
-    ),
-    of=k.whole("how many there are", 1).of("mutant.of"),
-    text=k.text("the part as its author wrote it").of("mutant.text"),
-    change=k.text("the change: left out, skipped, always applies, or what becomes what").of("mutant.change"),
-    place=k.text("the file and the line of the text; empty if they are not known").of("mutant.place"),
+    action=k.text("the name of the action, with an index set if another one has that name"),
+    part=k.among(PARTS, "the part of the text that is changed"),
+    position=k.whole("which conjunct of the guard, or which of the action's parts of this kind", 1),
+    of=k.whole("how many there are", 1),
+    text=k.text("the part as its author wrote it"),
+    change=k.text("the change: left out, skipped, always applies, or what becomes what"),
+    place=k.text("the file and the line of the text; empty if they are not known"),
     outcome=k.among((o.value for o in MutantOutcome), "whether something notices the change"),
     noticed_by=k.many(NOTICE, "the properties that notice it; none if the engine refuses the system"),
     reason=k.null(k.text("why, if no property notices it")),
@@ -126,11 +123,11 @@ def command(asked: WeakenOptions) -> int:
                 report.proposal = proposal(instance, violated, replace(limits, timeout=rest, gone=0.0))
             if known.seconds * len(made) > asked.jobs * (asked.timeout - elapsed()):
                 progress.show(_does_not_fit(len(made), known.seconds, asked.jobs), plainly=True)
-            for found in weaken(known, replace(limits, timeout=asked.timeout, gone=elapsed())):
-                report.findings[found.mutant] = found
-                progress.show(f"{len(report.findings)} of {len(made)} mutants: {_counts(report.listed)}")
+            for mutant, found in weaken(known, replace(limits, timeout=asked.timeout, gone=elapsed())):
+                report.findings[mutant] = found
+                progress.show(f"{len(report.findings)} of {len(made)} mutants: {report.counts}")
             until = time.perf_counter() + asked.timeout - elapsed()
-            report.findings |= {f.mutant: f for f in at_larger_sizes(instance, report.listed, until)}
+            report.findings |= dict(at_larger_sizes(instance, report.findings, until))
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
@@ -163,15 +160,15 @@ class WeakenReport:
     interrupted: bool = False
 
     def complete(self, reason: str) -> None:
-        """Add the mutants without a finding as undecided, for this reason."""
-        for mutant in self.made:
-            undecided = MutantFinding(mutant, MutantOutcome.UNDECIDED, reason=reason)
-            self.findings.setdefault(mutant, undecided)
+        """Sort the findings by their mutants. Those without one are undecided, for this reason."""
+        undecided = MutantFinding(MutantOutcome.UNDECIDED, reason)
+        self.findings = dict.fromkeys(self.made, undecided) | self.findings
 
     @property
-    def listed(self) -> list[MutantFinding]:
-        """The findings in the order of the mutants."""
-        return [self.findings[mutant] for mutant in self.made if mutant in self.findings]
+    def counts(self) -> str:
+        """The number of mutants with each outcome, in words."""
+        counts = Counter(found.outcome for found in self.findings.values())
+        return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in MutantOutcome if counts[outcome])
 
     @property
     def code(self) -> ExitCode:
@@ -180,32 +177,36 @@ class WeakenReport:
             return ExitCode.INTERRUPTED
         if self.require is not None:
             return ExitCode.SUCCESS if self.score >= self.require else ExitCode.VIOLATED
-        outcomes = {found.outcome for found in self.listed if found.mutant not in self.accepted}
+        outcomes = {found.outcome for mutant, found in self.findings.items() if mutant not in self.accepted}
         if MutantOutcome.UNNOTICED in outcomes:
             return ExitCode.VIOLATED
         return ExitCode.UNDECIDED if MutantOutcome.UNDECIDED in outcomes else ExitCode.SUCCESS
 
     @property
-    def matter(self) -> list[MutantFinding]:
+    def matter(self) -> dict[Mutant, MutantOutcome]:
         """The mutants that can matter: noticed, undecided, or alive without an explanation that excuses it.
 
         Accepted ones do not count.
         """
-        excused = {Why.UNREAD, Why.SAME_READ, Why.IDLE, Why.PROGRESS}
-        return [f for f in self.listed if f.why not in excused and f.mutant not in self.accepted]
+        own = {m: found for m, found in self.findings.items() if m not in self.accepted}
+        return {m: found.outcome for m, found in own.items() if found.why in (None, Why.DIFFERS)}
+
+    @property
+    def notices(self) -> int:
+        """The number of mutants that can matter and are noticed."""
+        return sum(outcome is MutantOutcome.NOTICED for outcome in self.matter.values())
 
     @property
     def score(self) -> int:
         """The percentage noticed of the mutants that can matter, rounded down; 100 if none can matter."""
-        noticed = [f for f in self.matter if f.outcome is MutantOutcome.NOTICED]
-        return 100 * len(noticed) // len(self.matter) if self.matter else 100
+        return 100 * self.notices // len(self.matter) if self.matter else 100
 
     @property
     def noticed(self) -> Counter[str]:
         """The number of mutants that each property notices, if it holds without a change."""
         known = self.known
         clean = [prop.name for prop in (*known.clean, *known.live)] if known is not None else []
-        counts = Counter(notice.property for found in self.listed for notice in found.noticed_by)
+        counts = Counter(name for found in self.findings.values() for name in found.noticed_by)
         return Counter({name: counts[name] for name in clean})
 
     @property
@@ -215,8 +216,8 @@ class WeakenReport:
 
     def as_text(self) -> str:
         """Return the report for people."""
-        total = amount(len(self.listed), "mutant")
-        parts = [heading(self.instance, Limits()), f"{total}: {_counts(self.listed)}"]
+        total = amount(len(self.made), "mutant")
+        parts = [heading(self.instance, Limits()), f"{total}: {self.counts}"]
         if self.proposal is not None:
             parts.append(f"Violated without a change; try --set {self.proposal}, with which this is proved")
         if self.instance.written.within:
@@ -224,8 +225,11 @@ class WeakenReport:
                 "The constraint is part of each guard. Each change of it is made in one guard at a time."
             )
         for outcome in MutantOutcome:
-            if lines := [line for found in self.listed for line in self._lines(found, outcome)]:
-                parts.append("\n".join([outcome.value, *lines]))
+            own = [item for item in self.findings.items() if item[1].outcome is outcome]
+            if own:
+                parts.append(
+                    "\n".join([outcome.value, *(line for item in own for line in self._lines(*item))])
+                )
         if self.with_table:
             parts.append("\n".join(self._rests_on()))
         parts.append("\n".join(["A property notices so many mutants", *self._table()]))
@@ -235,11 +239,9 @@ class WeakenReport:
 
     def _closing(self) -> Iterator[str]:
         """Yield the last line, with the first three mutants whose change nobody would see."""
-        number = sum(found.outcome is MutantOutcome.NOTICED for found in self.matter)
-        yield f"Noticed: {number} of {len(self.matter)} mutants that can matter"
-        lost = [f.mutant for f in self.matter if f.outcome is MutantOutcome.UNNOTICED]
-        lost.sort(key=lambda mutant: PARTS.index(mutant.part) not in (0, 1))
-        for mutant in lost[:3]:
+        yield f"Noticed: {self.notices} of {len(self.matter)} mutants that can matter"
+        lost = [mutant for mutant, outcome in self.matter.items() if outcome is MutantOutcome.UNNOTICED]
+        for mutant in sorted(lost, key=lambda mutant: mutant.part not in WHOLE)[:3]:
             where = mutant.place or mutant.action
             yield f"  nobody would see: {mutant.change}: {brief(mutant.text)} ({where})"
 
@@ -247,15 +249,15 @@ class WeakenReport:
         """Yield the guards and updates of each action, those marked that the properties rest on."""
         marks = {MutantOutcome.NOTICED: "*", MutantOutcome.UNDECIDED: "?"}
         yield f"{', '.join(self.noticed)} rests on the parts marked *; ? is undecided"
-        for action, own in groupby(self.listed, lambda found: found.mutant.action):
+        for action, own in groupby(self.findings.items(), lambda item: item[0].action):
             yield f"  {action}"
-            for found in own:
-                if found.mutant.part in ("conjunct", "update"):
-                    word = {"conjunct": "if", "update": "do"}[found.mutant.part]
-                    yield f"    {marks.get(found.outcome, ' ')} {word} {brief(found.mutant.text)}"
+            for mutant, found in own:
+                if mutant.part in WHOLE:
+                    yield f"    {marks.get(found.outcome, ' ')} {WHOLE[mutant.part]} {brief(mutant.text)}"
 
     def _table(self) -> Iterator[str]:
-        by_engine = sum(f.outcome is MutantOutcome.NOTICED and not f.noticed_by for f in self.listed)
+        noticed = [f for f in self.findings.values() if f.outcome is MutantOutcome.NOTICED]
+        by_engine = sum(not found.noticed_by for found in noticed)
         rows = {**self.noticed, "(the engine: badly defined)": by_engine}
         width, digits = max(map(len, rows)), len(str(max(rows.values())))
         yield from (f"  {name:{width}}  {number:{digits}}" for name, number in rows.items())
@@ -264,16 +266,13 @@ class WeakenReport:
             if result.property not in rows:
                 yield f"  {result.property:{width}}  {result.verdict.value} without a change: notices nothing"
 
-    def _lines(self, found: MutantFinding, outcome: MutantOutcome) -> Iterator[str]:
-        """Yield the lines about a mutant if it has this outcome."""
-        if found.outcome is not outcome:
-            return
-        mutant = found.mutant
+    def _lines(self, mutant: Mutant, found: MutantFinding) -> Iterator[str]:
+        """Yield the lines about a mutant."""
         place = f"{mutant.place}: " if mutant.place else ""
         yield f"  {place}{mutant}, {mutant.change}: {brief(mutant.text)}"
         notices = [
-            f"{n.property} ({amount(n.steps, 'step') if n.steps is not None else n.verdict.value})"
-            for n in found.noticed_by
+            f"{name} ({amount(steps, 'step') if steps is not None else Verdict.VACUOUS.value})"
+            for name, steps in found.noticed_by.items()
         ]
         told = [found.why.value] if found.why is not None else []
         yield f"    {', '.join(notices) or '; '.join([*told, found.reason or ''])}"
@@ -289,14 +288,15 @@ class WeakenReport:
             self,
             **self.instance.subject.to_json(),
             unchanged={result.property: result.verdict.value for result in results},
-            mutants=[
-                k.from_record(MUTANT, found, accepted=self.accepted.get(found.mutant))
-                for found in self.listed
-            ],
+            mutants=[self._mutant(*item) for item in self.findings.items()],
             seconds=elapsed(),
         )
 
-
-def _counts(findings: Sequence[MutantFinding]) -> str:
-    counts = Counter(found.outcome for found in findings)
-    return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in MutantOutcome if counts[outcome])
+    def _mutant(self, mutant: Mutant, found: MutantFinding) -> dict[str, object]:
+        """Return the object of a mutant."""
+        notices = [
+            {"property": name, "verdict": NOTICED_AS[steps is None].value, "steps": steps}
+            for name, steps in found.noticed_by.items()
+        ]
+        own = {**vars(found), "noticed_by": notices, "accepted": self.accepted.get(mutant)}
+        return k.from_record(MUTANT, mutant, **own)

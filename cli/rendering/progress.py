@@ -168,7 +168,7 @@ class CheckProgress(StatusLine):
             self._told[name] = len(trace.steps)
             self._say(f"{name}: violated in {steps} so far, {since}; the search goes on")
             if first:
-                self._say("\n".join(_line(step) for step in trace.steps))
+                self._say("\n".join(_step_line(step) for step in trace.steps))
 
     def _still_there(self) -> None:
         """Print the work under way if nothing was printed for a while."""
@@ -190,7 +190,7 @@ class CheckProgress(StatusLine):
             self._say(f"{line} ({time.perf_counter() - self._begun:.1f} s)")
 
 
-def _line(step: TraceStep) -> str:
+def _step_line(step: TraceStep) -> str:
     return f"{step.index:3}  {show(step.actor)} {action_line(step)}"
 
 

@@ -163,7 +163,7 @@ def one_release(release: str) -> str:
     lines = [f"BookKeeper {release} (tag release-{release}, commit {TAGS[release]})", "", "Known bugs in it"]
     for bug in bugs_of_releases():
         if release in affected(bug):
-            lines += _told(bug, release)
+            lines += _bug_lines(bug, release)
     if losses := _losses(release):
         lines += ["", "Public losses that no model has and that are in it (not searched for)"]
         lines += [line for loss in losses for line in _told_publicly(loss, release)]
@@ -191,7 +191,7 @@ def _paragraph(text: str, indent: str = "  ") -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent="      ")
 
 
-def _told(bug: Bug, release: str) -> list[str]:
+def _bug_lines(bug: Bug, release: str) -> list[str]:
     known = bug[0]
     condition = f"; needs {', '.join(needs(bug))}" if needs(bug) else ""
     condition += f"; not with {said}" if (said := unless(known, release)) else ""

@@ -15,7 +15,7 @@ from fencepost.encoding.language.state import amount, show_all
 from fencepost.encoding.safe_text import one_line
 from fencepost.sweeps.rows import COLUMNS as OF_ROWS
 from fencepost.sweeps.rows import Row
-from fencepost.sweeps.summary import by_solver, counts, finding, in_words, left_out, varying
+from fencepost.sweeps.summary import by_solver, counts, how_decided, left_out, varying, verdict_counts
 
 SIGNS = {"proved": "✓", "holds": "≈", "violated": "✗", "undecided": "?", "vacuous": "∅", "error": "!"}
 
@@ -25,13 +25,13 @@ def text(report: SweepReport) -> str:
     manifest = report.manifest
     parts = [f"engine {manifest['engine']}; {manifest['invalid']} invalid combinations left out"]
     parts += [report.unfinished] if report.unfinished else []
-    parts += [table(lines) for lines in _solvers(report)]
+    parts += [table(lines) for lines in _solver_lines(report)]
     for protocol, rows in report.protocols.items():
         parts.append(
             "\n".join([*filter(None, [f"{protocol}, {asked(rows)}", unlike(rows)]), *left_out(rows)])
         )
         if not report.unfinished:
-            sums = [[name, in_words(counts(own)), _seconds(own)] for name, own in _by_property(rows)]
+            sums = [[name, verdict_counts(counts(own)), _seconds(own)] for name, own in _by_property(rows)]
             parts.append(table([["property", "verdicts", "seconds"], *sums]))
         parts += [_drawn(matrix) for matrix in matrices(rows) if matrix.sized]
         parts.append(_each(rows))
@@ -47,7 +47,7 @@ def _seconds(rows: Sequence[Row]) -> str:
     return f"{sum(row['seconds'] for row in rows):.1f}"
 
 
-def _solvers(report: SweepReport) -> Iterator[list[list[str]]]:
+def _solver_lines(report: SweepReport) -> Iterator[list[list[str]]]:
     """Yield the lines about solvers, under a heading, if there are several and the sweep is finished."""
     found = by_solver(report.rows)
     if len(found) > 1 and not report.unfinished:
@@ -84,7 +84,7 @@ def _each(rows: Sequence[Row]) -> str:
             *(row["settings"].get(name, "-") for name in names),
             row["property"],
             *map(str, (row[name] if row[name] is not None else "-" for name in limits)),
-            finding(row),
+            how_decided(row),
             f"{row['seconds']:.1f}",
         ]
         for row in rows
@@ -152,9 +152,9 @@ def _cell(value: object) -> object:
 def markdown(report: SweepReport) -> str:
     """Return the matrices of each protocol, and the table of solvers if there are several."""
     parts = [report.unfinished] if report.unfinished else []
-    parts += map(_markdown, _solvers(report))
+    parts += map(_markdown, _solver_lines(report))
     for protocol, rows in report.protocols.items():
-        counted = "; ".join(f"{name} {in_words(counts(own))}" for name, own in _by_property(rows))
+        counted = "; ".join(f"{name} {verdict_counts(counts(own))}" for name, own in _by_property(rows))
         parts.append(f"**{protocol}**" + ("" if report.unfinished else f": {counted}."))
         parts += [sentence(line) for line in left_out(rows)]
         for matrix in matrices(rows):

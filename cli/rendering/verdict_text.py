@@ -150,7 +150,7 @@ def violated(result: Result) -> str:
 
 def _forever(result: Result, loop: Loop) -> str:
     """Return how long a loop is and when it begins."""
-    steps, faults = (result.steps or 0) - loop.begins, f"with faults {_counted(result)}"
+    steps, faults = (result.steps or 0) - loop.begins, f"with faults {_fault_counts(result)}"
     after = f" after {loop.begins}" if loop.begins else ""
     what = f"a loop of {amount(steps, 'step')}{after}"
     if not steps:
@@ -160,8 +160,8 @@ def _forever(result: Result, loop: Loop) -> str:
 
 
 def _steps_first(result: Result) -> list[str]:
-    faults = f"with faults {_counted(result)}" if result.faults else "without any fault"
-    return [f" in {_steps(result)}{_shortest(result)}, {faults}"]
+    faults = f"with faults {_fault_counts(result)}" if result.faults else "without any fault"
+    return [f" in {_step_count(result)}{_shortest(result)}, {faults}"]
 
 
 def _shortest(result: Result) -> str:
@@ -178,22 +178,22 @@ def _shortest(result: Result) -> str:
 def _faults_first(result: Result) -> list[str]:
     """Return the parts of a counterexample with fewest faults; without any fault only steps can be fewer."""
     if not result.faults:
-        known = _known(
+        known = _by_fewest(
             result,
             ", the shortest trace without faults",
             " (fewest without faults",
             " (shorter ones without faults may exist)",
         )
         closed = ")" if result.fewest is Fewest.WITHIN_ROUNDS else ""
-        return [": needs no fault", f"{_steps(result)}{known}{closed}"]
-    known = _known(result, "no trace has fewer", "fewest", "fewer may do")
+        return [": needs no fault", f"{_step_count(result)}{known}{closed}"]
+    known = _by_fewest(result, "no trace has fewer", "fewest", "fewer may do")
     return [
-        f" with faults {_counted(result)} ({known})",
-        f"{_steps(result)}{' (fewest with these)' if result.fewest else ''}",
+        f" with faults {_fault_counts(result)} ({known})",
+        f"{_step_count(result)}{' (fewest with these)' if result.fewest else ''}",
     ]
 
 
-def _known(result: Result, proved: str, within: str, unknown: str) -> str:
+def _by_fewest(result: Result, proved: str, within: str, unknown: str) -> str:
     match result.fewest:
         case Fewest.OF_ALL:
             return proved
@@ -203,11 +203,11 @@ def _known(result: Result, proved: str, within: str, unknown: str) -> str:
             return f"{within} within {amount(result.searched, 'round')}"
 
 
-def _steps(result: Result) -> str:
+def _step_count(result: Result) -> str:
     return amount(result.steps or 0, "step")
 
 
-def _counted(result: Result) -> str:
+def _fault_counts(result: Result) -> str:
     return show_all(result.faults or {})
 
 

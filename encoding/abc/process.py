@@ -60,7 +60,7 @@ def pdr(circuit: Circuit, seconds: float = MOST_SECONDS) -> Proof | BadPath:
         return Proof(())
     try:
         for solver in SOLVERS:
-            code, *texts = _run(circuit.aiger([]), solver, min(seconds, MOST_SECONDS))
+            code, *texts = _run_abc(circuit.aiger([]), solver, min(seconds, MOST_SECONDS))
             if code == 0:
                 return read_answer(circuit, *texts)
     except OSError as error:
@@ -68,7 +68,7 @@ def pdr(circuit: Circuit, seconds: float = MOST_SECONDS) -> Proof | BadPath:
     raise SolverGaveUpError(f"abc: the program ended with code {code}")
 
 
-def _run(circuit: bytes, solver: str, seconds: float) -> tuple[int, *tuple[str, ...]]:
+def _run_abc(circuit: bytes, solver: str, seconds: float) -> tuple[int, *tuple[str, ...]]:
     """Return ABC's exit code, its output, and its files of an invariant and of a path.
 
     The process ends with this one. Its files have no name, so nothing is left of them. It reads no
@@ -105,7 +105,7 @@ def read_answer(circuit: Circuit, output: str, invariant: str, path: str) -> Pro
     latches = len(circuit.latches) + (free > 0)
     match _STATUS.findall(output):
         case [("1", "", "")]:
-            return Proof(_rows(invariant, latches))
+            return Proof(_pla_rows(invariant, latches))
         case [("0", number, last)] if number and int(number) < len(circuit.bad):
             return BadPath(int(number), _frames(path, latches, len(circuit.inputs) + free, int(last) + 1))
         case [("-1", "", "")]:
@@ -113,7 +113,7 @@ def read_answer(circuit: Circuit, output: str, invariant: str, path: str) -> Pro
     raise SolverGaveUpError("abc: the output has no answer")
 
 
-def _rows(text: str, latches: int) -> tuple[str, ...]:
+def _pla_rows(text: str, latches: int) -> tuple[str, ...]:
     """Return the rows of an invariant in the form of espresso (PLA)."""
     row = rf"[01-]{{{latches}}} 1\n"
     form = rf"(?:#.*\n)*\.i {latches}\n\.o 1\n\.p (\d+)\n\.ilb .*\n\.ob .*\n((?:{row})*)\.e\n\n?"

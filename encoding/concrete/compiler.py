@@ -7,7 +7,7 @@ until an action depends on it, so that an exploration does not branch on choices
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -87,9 +87,9 @@ class Compiler:
             case Not(operand=operand):
                 return f"(not {self.expression(operand, environment)})"
             case AllOf(operands=operands):
-                return _joined(" and ", (self.expression(o, environment) for o in operands), "True")
+                return _in_parentheses(" and ", (self.expression(o, environment) for o in operands), "True")
             case AnyOf(operands=operands):
-                return _joined(" or ", (self.expression(o, environment) for o in operands), "False")
+                return _in_parentheses(" or ", (self.expression(o, environment) for o in operands), "False")
             case Equal(left=left, right=right):
                 return f"({self.expression(left, environment)} == {self.expression(right, environment)})"
             case Less(left=left, right=right):
@@ -105,11 +105,11 @@ class Compiler:
             case Quantified(quantifier="maximum") as bound:
                 return f"max(({', '.join(self._instances(bound, environment))},))"
             case Quantified(quantifier="forall") as bound:
-                return _joined(" and ", self._instances(bound, environment), "True")
+                return _in_parentheses(" and ", self._instances(bound, environment), "True")
             case Quantified(quantifier="count") as bound:
                 return self._number(bound, environment)
             case Quantified() as bound:
-                return _joined(" or ", self._instances(bound, environment), "False")
+                return _in_parentheses(" or ", self._instances(bound, environment), "False")
             case AtLeast(count=count) as bound:
                 return f"({self._number(bound, environment)} >= {count})"
             case In() as membership:
@@ -136,7 +136,7 @@ class Compiler:
     def _number(self, term: Quantified | AtLeast, environment: Environment) -> str:
         """Return the Python source of the number of values for which the body holds."""
         ones = (f"(1 if {part} else 0)" for part in self._instances(term, environment))
-        return _joined(" + ", ones, "0")
+        return _in_parentheses(" + ", ones, "0")
 
     def _plain(self, value: Value) -> str:
         return (
@@ -203,7 +203,7 @@ def _reader(family: Family) -> Callable[[Mapping[tuple[Value, ...], Value], tupl
     return read
 
 
-def _joined(operator: str, parts: Iterable[str], empty: str) -> str:
+def _in_parentheses(operator: str, parts: Iterable[str], empty: str) -> str:
     return f"({operator.join(parts) or empty})"
 
 
@@ -229,6 +229,12 @@ class Concrete:
     def steps(self) -> tuple[Step, ...]:
         """All ground actions, compiled, in the order of the slots."""
         return tuple(map(self.step, self.system.ground_actions))
+
+    @cached_property
+    def steps_of(self) -> Mapping[str, Sequence[Step]]:
+        """The same by the name of the action."""
+        names = {schema.name for schema in self.system.schemas}
+        return {name: [step for step in self.steps if step.action.schema.name == name] for name in names}
 
     def step(self, action: GroundAction) -> Step:
         """Return a ground action, compiled at its first use."""

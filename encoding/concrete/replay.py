@@ -233,7 +233,7 @@ class Replayer:
 
     def shown(self, state: State) -> dict[str, Json]:
         """Return the state as a trace shows it: what may change, and the choices that are true."""
-        return self._values(
+        return self.values(
             state,
             (
                 v
@@ -242,7 +242,7 @@ class Replayer:
             ),
         )
 
-    def _values(self, state: State, variables: Iterable[Variable]) -> dict[str, Json]:
+    def values(self, state: State, variables: Iterable[Variable]) -> dict[str, Json]:
         """Return the values of variables in a state, by name; those of a set or a sequence are one."""
         found: dict[str, Json] = {}
         for v in variables:
@@ -282,7 +282,7 @@ class Replayer:
 
         arguments, actor = self.call(action, state)
         changed = (v for v in self.system.variables if state[v.place] != after[v.place])
-        changes = self._values(after, changed)
+        changes = self.values(after, changed)
         return TraceStep(
             index=index,
             action=action.schema.name,

@@ -128,11 +128,11 @@ def _saved_first(variable: Variable, initial: Mapping[str, Any]) -> int:
         try:
             return variable.domain.values.index(whole.part(str(shown), variable.family, variable.index))
         except (KeyError, ValueError):
-            raise _differs("initial", f"{name} is {_text(shown)}, which is no value of it") from None
+            raise _differs("initial", f"{name} is {_sorted_json(shown)}, which is no value of it") from None
     for position, value in enumerate(variable.domain):
-        if _text(plain(value)) == _text(shown):
+        if _sorted_json(plain(value)) == _sorted_json(shown):
             return position
-    raise _differs("initial", f"{name} is {_text(shown)}, not in its domain")
+    raise _differs("initial", f"{name} is {_sorted_json(shown)}, not in its domain")
 
 
 def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop: Property | None) -> Trace:
@@ -167,11 +167,11 @@ def check_saved(saved: Mapping[str, Any], system: System, subject: Subject, prop
 
 def _compare(where: str, theirs: object, ours: object) -> None:
     """Raise NotAnExecution if the two differ as JSON texts, in which 1 is not true."""
-    if _text(theirs) != _text(ours):
-        raise _differs(where, f"the file says {_text(theirs)}, replaying gives {_text(ours)}")
+    if _sorted_json(theirs) != _sorted_json(ours):
+        raise _differs(where, f"the file says {_sorted_json(theirs)}, replaying gives {_sorted_json(ours)}")
 
 
-def _text(value: object) -> str:
+def _sorted_json(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 

@@ -124,7 +124,7 @@ def simulate(
     chance = random.Random(seed)
     violated = {p.name: concrete.predicate(~p.holds) for p in properties}
     witness = {p.name: concrete.predicate(p.witness) for p in properties}
-    situations = [_Situations(_places(system, prop)) for prop in properties]
+    situations = [_Situations(_places_read(system, prop)) for prop in properties]
     shortest: dict[str, tuple[Path, State, State]] = {}
     violating, witnessing = Counter[str](), Counter[str]()
     taken = done = furthest = 0
@@ -163,7 +163,7 @@ def simulate(
     return Simulation(traces, violating, witnessing, done, taken, furthest)
 
 
-def _places(system: System, prop: Property) -> list[int]:
+def _places_read(system: System, prop: Property) -> list[int]:
     """Return the places of the variables that the property and its witness read."""
     read = families_read(prop.holds, prop.witness)
     return [v.place for v in system.variables if v.family in read]

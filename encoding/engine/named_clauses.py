@@ -89,7 +89,7 @@ def read_clause(document: object, where: str) -> NamedClause:
 def named_clause(system: System, clause: Clause) -> NamedClause:
     """Return a clause of the system with names."""
     return tuple(
-        NamedLiteral(said.variable(system).name, said.relation, _plain(said.value(system)))
+        NamedLiteral(said.variable(system).name, said.relation, _json_value(said.value(system)))
         for said in (literal.positive(system) for literal in clause)
     )
 
@@ -125,7 +125,7 @@ def _literal_of(variables: Mapping[str, Variable], literal: NamedLiteral) -> Lit
 
 def _position(domain: Sort, literal: NamedLiteral) -> int:
     # A Boolean equals a number in Python, so types are compared too.
-    found = [n for n, v in enumerate(domain.values) if _typed(_plain(v)) == _typed(literal.value)]
+    found = [n for n, v in enumerate(domain.values) if _typed(_json_value(v)) == _typed(literal.value)]
     if len(found) != 1:
         valid = ", ".join(map(show, domain.values))
         why = "two values of that name" if found else "no such value"
@@ -137,6 +137,6 @@ def _typed(value: Any) -> tuple[type, Any]:
     return type(value), value
 
 
-def _plain(value: Value) -> Plain:
+def _json_value(value: Value) -> Plain:
     """Return a value as JSON has it: a member of an Enum and a label by its text."""
     return show(value) if isinstance(value, Enum) else value

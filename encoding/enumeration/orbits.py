@@ -85,7 +85,7 @@ def symmetries_of(concrete: Concrete, symbolic: Symbolic, claims: Sequence[State
         if found in group or not _keeps_choices(concrete, symbolic, renamed):
             continue
         if keeps_steps(symbolic, renamed, claims):
-            larger = _closed([*group, found])
+            larger = _generated_group([*group, found])
             group = group if larger is None else larger
     return sorted(group - {one}, key=lambda symmetry: (symmetry.sources, symmetry.tables))
 
@@ -117,7 +117,7 @@ def _keeps_choices(concrete: Concrete, symbolic: Symbolic, renamed: Renamed) -> 
     )
 
 
-def _closed(symmetries: Iterable[Symmetry]) -> set[Symmetry] | None:
+def _generated_group(symmetries: Iterable[Symmetry]) -> set[Symmetry] | None:
     """Return the group that the symmetries generate, or None if it has too many."""
     generators = list(symmetries)
     found, waiting = set(generators), list(generators)

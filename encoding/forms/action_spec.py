@@ -27,7 +27,7 @@ from fencepost.encoding.language.patterns import same
 from fencepost.encoding.language.sorts import Sort, show
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE, TRUE, Constant, Parameter, Term, Update, lift
-from fencepost.encoding.mutation.changed_systems import flattened
+from fencepost.encoding.mutation.mutants import flattened
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,7 @@ class Counterexample:
         if variable.family.whole is not None:
             return plain(self.trace.value(variable.family, *variable.index, after=index))
         state = self.trace.states[index]
-        return state[variable.name] if variable.name in state else _first(variable)
+        return state[variable.name] if variable.name in state else _initial_value(variable)
 
     def shown_value(self, variable: Variable, index: int) -> Json:
         """Return the same, but of a part of a set or a sequence the value of the whole."""
@@ -266,7 +266,7 @@ class Counterexample:
         return self.trace.states[index][shown_name(variable.family, variable.index)]
 
 
-def _first(variable: Variable) -> Json:
+def _initial_value(variable: Variable) -> Json:
     """Return the initial value of a variable that a trace leaves out; there is only one."""
     return plain(variable.family.first(variable.index))
 

@@ -34,19 +34,19 @@ def itf(counterexample: Counterexample) -> str:
         "faults": dict(trace.faults),
         "varTypes": {**{name: _type(group) for name, group in families.items()}, TAKEN: "Str"},
     }
-    parts = {"#meta": _line(meta), "vars": _line([*families, TAKEN]), "states": _lines(states)}
+    parts = {"#meta": _dumped(meta), "vars": _dumped([*families, TAKEN]), "states": _listing(states)}
     if trace.loop is not None:
-        parts["loop"] = _line(trace.loop.begins)
-    return "{" + ",\n".join(f"{_line(key)}: {part}" for key, part in parts.items()) + "}\n"
+        parts["loop"] = _dumped(trace.loop.begins)
+    return "{" + ",\n".join(f"{_dumped(key)}: {part}" for key, part in parts.items()) + "}\n"
 
 
-def _line(value: object) -> str:
+def _dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _lines(values: Sequence[object]) -> str:
+def _listing(values: Sequence[object]) -> str:
     """Return a list with each of its values on a line of its own."""
-    return "[\n" + ",\n".join(map(_line, values)) + "\n]"
+    return "[\n" + ",\n".join(map(_dumped, values)) + "\n]"
 
 
 def _families(counterexample: Counterexample) -> Mapping[str, list[Variable]]:
@@ -71,7 +71,7 @@ def _state(
 def _family(counterexample: Counterexample, group: Sequence[Variable], index: int) -> object:
     if not shown_index(group[0].family, group[0].index):
         return _of(counterexample, group[0], index)
-    return {"#map": [[_key(shown_index(v.family, v.index)), _of(counterexample, v, index)] for v in group]}
+    return {"#map": [[_tuple(shown_index(v.family, v.index)), _of(counterexample, v, index)] for v in group]}
 
 
 def _of(counterexample: Counterexample, variable: Variable, index: int) -> object:
@@ -95,7 +95,7 @@ def _composed(found: Any) -> object:
     return _value(plain(found))
 
 
-def _key(index: Sequence[Value]) -> object:
+def _tuple(index: Sequence[Value]) -> object:
     values = [_value(plain(value)) for value in index]
     return values[0] if len(values) == 1 else {"#tup": values}
 

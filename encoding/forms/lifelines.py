@@ -251,7 +251,7 @@ class Drawing:
         start = (self.x(travel.sender), self.y(travel.sent))
         title = f"{message_line(travel.message)}, {travel.sender} to {travel.receiver}"
         data = f'data-sent="{travel.sent}"'
-        words = _short(travel)
+        words = _label_of(travel)
         if travel.message.lost:
             end = self._towards(start, self.x(travel.receiver), 0.62)
             return MessageArrow("lost", data, f"{title}: lost", (start, end), f"{words}: lost", "cross")
@@ -332,7 +332,7 @@ def _around(at: Point, distance: float) -> Box:
     return Box(x - distance, y - distance, x + distance, y + distance)
 
 
-def _short(travel: Travel) -> str:
+def _label_of(travel: Travel) -> str:
     """Return the kind of a message with those of its fields that are text."""
     words = [show(value) for value in travel.message.fields.values() if isinstance(value, str)]
     return _cut(" ".join([travel.message.kind, *words]), 175, 11)

@@ -61,8 +61,8 @@ RESERVED = {
 def mermaid(counterexample: Counterexample) -> str:
     """Return `w-)b1: …` for a message received, `w-xb1: …` for one lost, `w->>w: …` for other actions."""
     names = identifiers(counterexample.participants, RESERVED)
-    lines = ["---", f"title: {_quoted(counterexample.title)}", "---", "sequenceDiagram"]
-    lines += [f"    participant {word} as {_text((name,))}" for name, word in names.items()]
+    lines = ["---", f"title: {_quoted_label(counterexample.title)}", "---", "sequenceDiagram"]
+    lines += [f"    participant {word} as {_escaped_lines((name,))}" for name, word in names.items()]
     lines += [f"    {line}" for line in _Script(counterexample, names).lines()]
     return "\n".join(lines) + "\n"
 
@@ -111,10 +111,10 @@ class _Script:
             yield self._note((holder,), changes)
 
     def _arrow(self, sender: str, arrow: str, receiver: str, lines: Iterable[str]) -> str:
-        return f"{self._names[sender]}{arrow}{self._names[receiver]}: {_text(lines)}"
+        return f"{self._names[sender]}{arrow}{self._names[receiver]}: {_escaped_lines(lines)}"
 
     def _note(self, over: Iterable[str], lines: Iterable[str]) -> str:
-        return f"Note over {','.join(self._names[name] for name in over)}: {_text(lines)}"
+        return f"Note over {','.join(self._names[name] for name in over)}: {_escaped_lines(lines)}"
 
 
 def _remarks(counterexample: Counterexample, travel: Travel) -> Iterator[str]:
@@ -125,13 +125,13 @@ def _remarks(counterexample: Counterexample, travel: Travel) -> Iterator[str]:
         yield f"sent in step {travel.sent}"
 
 
-def _text(lines: Iterable[str]) -> str:
+def _escaped_lines(lines: Iterable[str]) -> str:
     """Return lines as one, with the signs of Mermaid and HTML as entities."""
     entities = {ord(sign): f"#{ord(sign)};" for sign in '#;<>&"'}
     return "<br/>".join(line.translate(entities) for line in lines)
 
 
-def _quoted(text: str) -> str:
+def _quoted_label(text: str) -> str:
     """Return text as a quoted scalar of YAML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -160,10 +160,10 @@ def grouped(rows: Sequence[Sequence[str]]) -> list[SpelledRow]:
     for row in rows:
         joined = _BETWEEN.join(row)
         by_shape.setdefault(_MARKED.sub(_OPEN, joined), []).append(joined)
-    return [row for members in by_shape.values() for row in _rows(members)]
+    return [row for members in by_shape.values() for row in _spelled_rows(members)]
 
 
-def _rows(members: Sequence[str]) -> Iterator[SpelledRow]:
+def _spelled_rows(members: Sequence[str]) -> Iterator[SpelledRow]:
     """Yield one row for these texts of one shape if possible, else one for each of them."""
     columns = [tuple(marks) for marks in zip(*(_MARKED.findall(text) for text in members), strict=True)]
     values = [tuple(value for _, value in column) for column in columns]

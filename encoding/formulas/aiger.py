@@ -71,14 +71,14 @@ class Circuit:
             for delta in (leaf(number) - high, high - low)
         )
         return b"".join(
-            (_text(lines), *map(_encoded, deltas), _text([*self._symbols(), "c", *map(_line, remarks)]))
+            (_text(lines), *map(_encoded, deltas), _text([*self._symbols(), "c", *map(_one_line, remarks)]))
         )
 
     def _symbols(self) -> Iterator[str]:
         """Yield the lines of the symbol table."""
         named = {"i": self.inputs, "l": [latch.name for latch in self.latches], "b": [n for n, _ in self.bad]}
         for kind, names in named.items():
-            yield from (f"{kind}{number} {_line(name)}" for number, name in enumerate(names))
+            yield from (f"{kind}{number} {_one_line(name)}" for number, name in enumerate(names))
 
 
 class CircuitBuilder:
@@ -215,5 +215,5 @@ def _text(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return defused(text).replace("\n", " ")

@@ -354,12 +354,12 @@ def _unset_by(system: System, mark: _Mark) -> str | None:
     """Return the name of an action that may unset the mark, or None."""
     for schema in system.schemas:
         for update in schema.action.then:
-            if update.target.family is mark.family and mark.unset in _values(update.value, mark.family):
+            if update.target.family is mark.family and mark.unset in _range(update.value, mark.family):
                 return schema.name
     return None
 
 
-def _values(term: Term, family: Family) -> tuple[Value, ...]:
+def _range(term: Term, family: Family) -> tuple[Value, ...]:
     """Return the values that a term may have, as far as its text tells."""
     match node(term):
         case Constant(value=value):
@@ -367,6 +367,6 @@ def _values(term: Term, family: Family) -> tuple[Value, ...]:
         case Parameter(sort=sort):
             return sort.values
         case If(then=then, otherwise=otherwise):
-            return (*_values(then, family), *_values(otherwise, family))
+            return (*_range(then, family), *_range(otherwise, family))
         case Read() | Not() | Joined() | Pair() | Binder() | In():
             return family.domain.values

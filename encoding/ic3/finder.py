@@ -11,7 +11,7 @@ from fencepost.encoding.engine.messages import IC3, FoundPath
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.core import inductive_core
 from fencepost.encoding.ic3.frames import Frames
-from fencepost.encoding.ic3.lifting import Lifting
+from fencepost.encoding.ic3.predecessor_cubes import PredecessorCubes
 from fencepost.encoding.ic3.search import FramesSoFar, PathToBad, Proved, Search
 from fencepost.encoding.ic3.symmetry import symmetries
 from fencepost.encoding.ic3.transitions import WRONG, transitions
@@ -119,7 +119,7 @@ def search_for(
     relation = transitions(symbolic, claims, proved)
     solver = SOLVERS[OTHER if judge == MINE else MINE]
     frames = Frames(relation, list(symmetries(symbolic, relation, [*claims, *proved])), solver)
-    return Search(relation, frames, Lifting(relation, solver))
+    return Search(relation, frames, PredecessorCubes(relation, solver))
 
 
 def actions_of(symbolic: Symbolic) -> list[int]:

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.encoding.ic3.frames import Blocked, Cube, Frames, NoPredecessor, Predecessor
-from fencepost.encoding.ic3.lifting import Lifting
+from fencepost.encoding.ic3.predecessor_cubes import PredecessorCubes
 from fencepost.encoding.ic3.transitions import Transitions
 
 MOST_CTGS = 3
@@ -64,9 +64,9 @@ class Obligation:
 class Search:
     """The search on one transition relation."""
 
-    def __init__(self, transitions: Transitions, frames: Frames, lifting: Lifting) -> None:
+    def __init__(self, transitions: Transitions, frames: Frames, cubes: PredecessorCubes) -> None:
         """Prepare the search; `run` does it."""
-        self.transitions, self.frames, self.lifting = transitions, frames, lifting
+        self.transitions, self.frames, self.cubes = transitions, frames, cubes
         self._numbers = itertools.count()
         self._use: Counter[int] = Counter()
 
@@ -83,7 +83,7 @@ class Search:
         while left:
             for name in list(left):
                 while (state := frames.in_frame(frames.top, t.bad[name])) is not None:
-                    cube = self.lifting.bad(state, t.bad[name])
+                    cube = self.cubes.bad(state, t.bad[name])
                     reached = yield from self._block(cube, state)
                     if reached is not None:
                         left.remove(name)
@@ -126,7 +126,7 @@ class Search:
                 continue
             found = frames.lead_into(one.cube, one.level - 1)
             if isinstance(found, Predecessor):
-                cube = self.lifting.predecessor(found, one.cube)
+                cube = self.cubes.predecessor(found, one.cube)
                 heapq.heappush(
                     waiting,
                     Obligation(one.level - 1, next(self._numbers), cube, found.state, found.slot, one),
@@ -189,7 +189,7 @@ class Search:
                 return found.core
             if depth >= MOST_DEPTH:
                 return None
-            state = self.lifting.predecessor(found, cube)
+            state = self.cubes.predecessor(found, cube)
             if blocked < MOST_CTGS and level > 1 and not frames.meets_initial(state):
                 against = frames.lead_into(state, level - 1)
                 if isinstance(against, NoPredecessor):

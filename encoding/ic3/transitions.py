@@ -127,7 +127,7 @@ def transitions(
         *(iff(name, f) for name, f in zip(before_names, now, strict=True)),
         *(iff(name, f) for name, f in zip(after_names, then, strict=False)),
         *(iff(name, effect.guard) for name, effect in zip(enabled, symbolic.effects, strict=True)),
-        *_steps(symbolic, after, selected),
+        *_step_formulas(symbolic, after, selected),
         *(f for name, formula in zip(bad_names, bad.values(), strict=True) for f in _same(name, formula)),
         *(f for name in begins for f in _same(name, conj(symbolic.initial()))),
     ]
@@ -179,7 +179,7 @@ def _formulas(variable: Variable, own: Sequence[Formula]) -> Iterator[Formula]:
             yield own[atom.position - 1] if atom.position else neg(disj(own))
 
 
-def _steps(
+def _step_formulas(
     symbolic: Symbolic, after: dict[int, list[Formula]], selected: Sequence[Formula]
 ) -> Iterator[Formula]:
     """Yield what a selected action does, and that a variable changes only if an action sets it."""

@@ -146,7 +146,7 @@ class Reasons:
             more = [one for one in map(_given, lasting) if one is not None]
             known = {one.key for one in given}
             given = (*given, *(one for one in more if one.key not in known))
-        yield from _closed(lasting, set(self.happened.bound))
+        yield from _existentially(lasting, set(self.happened.bound))
 
 
 PASSES = 2
@@ -218,7 +218,7 @@ def _fits(wanted: Term, sort: Sort) -> bool:
     return isinstance(wanted, Parameter) and set(wanted.sort) <= set(sort)
 
 
-def _closed(parts: Sequence[Term], own: set[Parameter]) -> Iterator[Term]:
+def _existentially(parts: Sequence[Term], own: set[Parameter]) -> Iterator[Term]:
     """Yield the parts, with `exists` for the parameters that the statement does not have.
 
     Parts that share such a parameter are joined.

@@ -38,7 +38,7 @@ def candidates(system: System) -> tuple[Invariant, ...]:
     known: set[Hashable] = set()
     for family in changes.settings:
         for happened in _statements(changes, family):
-            for needed in _joined(map(happened.simplified, Reasons(changes, happened).found())):
+            for needed in _tidied(map(happened.simplified, Reasons(changes, happened).found())):
                 holds = bound_by("forall", happened.bound, implies(happened.holds, needed))
                 if key(holds) not in known and not _is_plain(changes, happened, needed):
                     known.add(key(holds))
@@ -63,13 +63,13 @@ def _statements(changes: ValueChanges, family: Family) -> Iterator[Happened]:
             continue
         yield Happened(place, frozenset(later), None)
         if len(later) > 1:
-            yield from (Happened(place, frozenset([v]), None) for v in _named(changes, family) if v in later)
+            yield from (Happened(place, frozenset([v]), None) for v in _set_to(changes, family) if v in later)
         for sort in dict.fromkeys(_value_sort(setting, family) for setting in changes.settings[family]):
             if sort is not None and set(later) & set(sort):
                 yield Happened(place, frozenset(later) & frozenset(sort), bind(sort))
 
 
-def _named(changes: ValueChanges, family: Family) -> list[Value]:
+def _set_to(changes: ValueChanges, family: Family) -> list[Value]:
     """Return the values that an update names."""
     values = (setting.update.value for setting in changes.settings[family])
     return list(dict.fromkeys(value.value for value in values if isinstance(value, Constant)))
@@ -106,7 +106,7 @@ def _index_sort(own: Term, over: Sort) -> Sort:
     return own.sort if isinstance(own, Parameter) and set(own.sort) <= set(over) else over
 
 
-def _joined(reasons: Iterable[Term]) -> list[Term]:
+def _tidied(reasons: Iterable[Term]) -> list[Term]:
     """Return the reasons, tidied. Those about the same variables are one; none follows from another."""
     groups: dict[Hashable, list[Term]] = {}
     for reason in reasons:

@@ -133,9 +133,9 @@ class ValueChanges:
                     setting.schema is not and_by and any(excluded(setting, matching, one) for one in given)
                 ):
                     continue
-                for value, after in _steps(setting, matching, place):
+                for value, after in _value_steps(setting, matching, place):
                     steps[value] |= after
-            self._known[asked] = _closed(steps)
+            self._known[asked] = _transitive(steps)
         return self._known[asked]
 
 
@@ -146,7 +146,7 @@ def matched(index: Sequence[Term], wanted: Sequence[Term]) -> dict[Parameter, Te
     """
     found: dict[Parameter, Term] = {}
     for own, other in zip(index, wanted, strict=True):
-        values = _values(own), _values(other)
+        values = _fixed_values(own), _fixed_values(other)
         if values[0] is not None and values[1] is not None and not set(values[0]) & set(values[1]):
             return None
         if not isinstance(own, Parameter):
@@ -157,7 +157,7 @@ def matched(index: Sequence[Term], wanted: Sequence[Term]) -> dict[Parameter, Te
     return found
 
 
-def _values(term: Term) -> Sequence[Value] | None:
+def _fixed_values(term: Term) -> Sequence[Value] | None:
     match node(term):
         case Constant(value=value):
             return (value,)
@@ -187,7 +187,7 @@ def _about(setting: GuardedUpdate, matching: Matching, place: Read) -> list[Term
     return [condition for condition in moved if reads(condition)]
 
 
-def _steps(
+def _value_steps(
     setting: GuardedUpdate, matching: Matching, place: Read
 ) -> Iterator[tuple[Value, frozenset[Value]]]:
     """Yield each value from which the update may happen, with the values that it may set."""
@@ -211,11 +211,11 @@ def _plain_cases(value: Term, conditions: Sequence[Term]) -> Iterator[tuple[Term
 
 def possible_values(term: Term, domain: Sort) -> frozenset[Value]:
     """Return the values of the domain that the term may have: all of them unless it is plain."""
-    plain = _values(term)
+    plain = _fixed_values(term)
     return frozenset(domain.values if plain is None else (v for v in plain if v in domain.values))
 
 
-def _closed(steps: Mapping[Value, set[Value]]) -> Mapping[Value, frozenset[Value]]:
+def _transitive(steps: Mapping[Value, set[Value]]) -> Mapping[Value, frozenset[Value]]:
     """Return the values that can be reached from each value by any number of steps."""
     found = {}
     for start in steps:

@@ -59,7 +59,7 @@ from fencepost.encoding.language.sorts import (
 )
 from fencepost.encoding.language.state import StateSpace, choice, definition, family, variable
 from fencepost.encoding.language.step_properties import always_step, refines
-from fencepost.encoding.language.system import Invariant, Liveness, Property, System
+from fencepost.encoding.language.system import Invariant, Liveness, Observed, Property, System
 from fencepost.encoding.language.terms import Parameter, Read, Term, TermLike, all_of, any_of
 from fencepost.encoding.language.traces import Trace
 
@@ -71,6 +71,7 @@ __all__ = [
     "Invariant",
     "Liveness",
     "Message",
+    "Observed",
     "Parameter",
     "Property",
     "Protocol",

@@ -277,14 +277,14 @@ def each(
                 f"{_name(handler)}: @log: {key}={name!r}: is no argument; valid: {', '.join(names) or 'none'}"
             )
     name = _name(handler).replace("_", " ")
-    schema = Schema(name, meaning, parameters, action, written, _places(text), logged, fair)
+    schema = Schema(name, meaning, parameters, action, written, _code_places(text), logged, fair)
     actor = Part((), TRUE, (lift(action.actor),))
     messages = (Part(bound, message.when, message.terms) for bound, message in schema.exchanged)
     when, then = checked(lift(action.when), action.then, [actor, *messages])
     return replace(schema, action=replace(action, when=when, then=then))
 
 
-def _places(text: str) -> tuple[str, ...]:
+def _code_places(text: str) -> tuple[str, ...]:
     """Return the places in the real code that a docstring names after `Code:`."""
     for paragraph in text.split("\n\n"):
         if paragraph.startswith(PLACES):

@@ -47,7 +47,7 @@ class _Writer:
 
     def system(self, system: System) -> Iterator[str]:
         for variable, values in zip(system.variables, system.firsts, strict=True):
-            first = _plain(values[0]) if len(values) == 1 else f"one of {_row(values)}"
+            first = _value_text(values[0]) if len(values) == 1 else f"one of {_row(values)}"
             yield from self._line(f"variable {self._variable(variable)} = {first}")
         if system.beginning is not None:
             yield from self._line(f"beginning {self._term(system.beginning)}")
@@ -151,14 +151,14 @@ class _Writer:
                 return f"sort#{self._sort(part)}"
             case tuple():
                 return f"({' '.join(map(self._part, part))})"
-        return _plain(part)
+        return _value_text(part)
 
 
 def _row(values: Iterable[Value]) -> str:
-    return ",".join(map(_plain, values))
+    return ",".join(map(_value_text, values))
 
 
-def _plain(value: Value | object) -> str:
+def _value_text(value: Value | object) -> str:
     """Return a plain value as unambiguous text: `True` differs from `1`, a label from a number."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}={value.value!r}"

@@ -75,7 +75,7 @@ def total(claim: Term) -> Term:
     """Return the claim as a term that is defined everywhere: false in states in which the claim is not."""
     if not _reasons(claim):
         return claim
-    return all_of(defined(claim, frozenset()), _plain(claim))
+    return all_of(defined(claim, frozenset()), _with_conditionals(claim))
 
 
 def strict(term: Term, *operands: Term) -> Term:
@@ -166,10 +166,10 @@ def outside(term: Term) -> list[tuple[Term, Sort]]:
     ]
 
 
-def _plain(term: Term) -> Term:
+def _with_conditionals(term: Term) -> Term:
     """Return the term with conditionals in place of the terms that are not defined everywhere."""
     if isinstance(term, Partial) and term.then is term.otherwise:
-        return _plain(term.then)
+        return _with_conditionals(term.then)
     if isinstance(term, Partial):
-        return If(term.type, *map(_plain, children(term)))
-    return mapped(term, _plain)
+        return If(term.type, *map(_with_conditionals, children(term)))
+    return mapped(term, _with_conditionals)

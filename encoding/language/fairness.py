@@ -68,14 +68,14 @@ def fair_sets(actions: Iterable[GroundAction]) -> tuple[Fair, ...]:
     for action in actions:
         if action.schema.fair is None:
             continue
-        name, is_strong = _named(action)
+        name, is_strong = _fair_set(action)
         if strength.setdefault(name, is_strong) is not is_strong:
             raise ModelError(f"{name}: is weakly and strongly fair; give all its actions the same strength")
         groups.setdefault(name, []).append(action)
     return tuple(Fair(name, tuple(own), strength[name]) for name, own in groups.items())
 
 
-def _named(action: GroundAction) -> tuple[str, bool]:
+def _fair_set(action: GroundAction) -> tuple[str, bool]:
     """Return the name of the set that a fair action is in, and whether it is strongly fair."""
     found = FORM.fullmatch(action.schema.fair or "")
     assert found is not None

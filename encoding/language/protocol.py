@@ -38,7 +38,7 @@ from fencepost.encoding.language.guarded_modules import (
     run_guarded,
 )
 from fencepost.encoding.language.parameters import Option, assign, check_defaults, options
-from fencepost.encoding.language.system import Property, System, choose
+from fencepost.encoding.language.system import Observed, Property, System, choose
 from fencepost.encoding.language.traces import Subject, plain
 
 
@@ -56,7 +56,7 @@ class Protocol:
     `not_modelled` lists what the model leaves out. `unmodelled` says it in one line, which every output with
     a verdict repeats. It is a text, or a function of the parameters that returns one. `exercised` has
     properties that say nothing on some instances, each with the settings of a small instance on which they
-    do. They are used if the witness is proved to be out of reach.
+    do. They are used if the witness is proved to be out of reach. `observed` returns terms that logs name.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Protocol:
     in_release: Callable[[str, Any], Any] | None = None
     newest: str | None = None
     exercised: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    observed: Callable[[Any], Mapping[str, Observed]] | None = None
     own_modules: OwnModules | None = field(default=None, repr=False, compare=False)
     """The modules that the protocol's file imported; `load` gives them."""
 
@@ -91,8 +92,9 @@ class Protocol:
         if not callable(self.unmodelled):
             must_be_line(f"{self.name}: unmodelled=", self.unmodelled)
         must_be_call(f"{self.name}: build=", self.build, "give the function that returns the System")
-        if self.in_release is not None:
-            must_be_call(f"{self.name}: in_release=", self.in_release, "give a function, or leave it out")
+        for name in ("in_release", "observed"):
+            if (own := getattr(self, name)) is not None:
+                must_be_call(f"{self.name}: {name}=", own, "give a function, or leave it out")
         must_be(f"{self.name}: newest=", self.newest, (str, NoneType), "write a release as a text")
         table = 'write a table, such as {"its-name": {"bookies": 4}}'
         must_be_table(f"{self.name}: exercised=", self.exercised, Mapping, table)
@@ -107,7 +109,7 @@ class Protocol:
 
     def fold(self, written: System) -> System:
         """Return a system of this protocol, folded. Raises ModelError if the protocol's code fails."""
-        with self._in_one_line():
+        with self.in_one_line():
             return folded(written)
 
     def as_written(self, parameters: Any) -> System:
@@ -115,7 +117,7 @@ class Protocol:
 
         Variables and names are the same as in the folded system.
         """
-        with self._in_one_line():
+        with self.in_one_line():
             if self.own_modules is None and not self.ships:
                 must_be_as_read()
             built = (built_once if self.ships else built_guarded)(self.build, parameters)
@@ -124,7 +126,7 @@ class Protocol:
         return built
 
     @contextmanager
-    def _in_one_line(self) -> Iterator[None]:
+    def in_one_line(self) -> Iterator[None]:
         """Turn any exception of the protocol's code into a ModelError of one line."""
         try:
             with authors_code_runs(), installed(self.own_modules):
@@ -161,14 +163,14 @@ class Protocol:
                 f"--release {release}: {self.name} is not a release's code; "
                 "leave it out, or check `bookkeeper`"
             )
-        with self._in_one_line():
+        with self.in_one_line():
             found = self.in_release(release, parameters)
             must_be("the result of in_release", found, type(self.defaults), "return the parameters")
         return found
 
     def left_out(self, parameters: Any) -> str:
         """Return the line that says what the model leaves out with these parameters; empty if none does."""
-        with self._in_one_line():
+        with self.in_one_line():
             said = self.unmodelled(parameters) if callable(self.unmodelled) else self.unmodelled
             must_be_line("the result of unmodelled", said)
         return said
@@ -284,6 +286,12 @@ class Instance:
     def subject(self) -> Subject:
         """The names and values under which the instance is reported."""
         return self.protocol.subject(self.parameters, None if self.protocol.ships else self._declared)
+
+    @cached_property
+    def observed(self) -> Mapping[str, Observed]:
+        """The terms that lines of a log may name like state variables. Raises ModelError."""
+        with self.protocol.in_one_line():
+            return {} if self.protocol.observed is None else self.protocol.observed(self.system.state)
 
     @property
     def unmodelled(self) -> str:

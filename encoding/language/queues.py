@@ -67,7 +67,7 @@ class Queues(RefusesPython, Composite[Family]):
         for channel in channels:
             _must_fit(channel, process)
             channel.queued = self._queued_of(channel)
-            receivers = _names(channel.receiver)
+            receivers = _process_names(channel.receiver)
             self._first[channel] = max(following[name] for name in receivers)
             count = math.prod(len(channel.over[position]) for position in self._told_apart(channel))
             following |= dict.fromkeys(receivers, self._first[channel] + count)
@@ -146,14 +146,14 @@ def _must_fit(channel: Channel, process: Sort) -> None:
     if channel.order is not None or not channel.once:
         option = "once=False" if channel.order is None else f"order={channel.order!r}"
         raise ModelError(f"queues: {channel.kind} has {option}, and a queue has its own order; leave it out")
-    for name in (*_names(channel.sender), *_names(channel.receiver)):
+    for name in (*_process_names(channel.sender), *_process_names(channel.receiver)):
         if name not in process:
             raise ModelError(
                 f"queues: {name} of {channel.kind} is not in {process.name}; add it to that sort"
             )
 
 
-def _names(process: Process) -> tuple[Value, ...]:
+def _process_names(process: Process) -> tuple[Value, ...]:
     return process.names.values if isinstance(process.names, Sort) else (process.names,)
 
 

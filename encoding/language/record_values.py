@@ -99,7 +99,7 @@ class Records:
         must_be_table("initial=", given, object, f"write {{{self.names[0]!r}: …}}")
         if unknown := [name for name in given if name not in self.names]:
             raise ModelError(f"initial: {unknown[0]} is no field; valid: {', '.join(self.names)}")
-        return {name: _first(name, given.get(name, sort.values[0]), sort) for name, sort in self.fields}
+        return {name: _initial_of(name, given.get(name, sort.values[0]), sort) for name, sort in self.fields}
 
 
 def records(**fields: Sort) -> Records:
@@ -107,7 +107,7 @@ def records(**fields: Sort) -> Records:
     return Records(tuple(fields.items()))
 
 
-def _first(name: str, given: Any, sort: Sort) -> Initial:
+def _initial_of(name: str, given: Any, sort: Sort) -> Initial:
     for value in given.values if isinstance(given, OneOf) else [given]:
         must_begin_in(sort, value, name)
     first: Initial = given

@@ -146,23 +146,26 @@ def _is_initial(system: System) -> Term:
     return all_of(*parts, TRUE if system.beginning is None else system.beginning)
 
 
-def value_after(read: Read, updates: Sequence[Update]) -> Term:
-    """Return the value of a variable after these updates, as a term over the state before them."""
-    found: Term = read
+def value_after(read: Read, updates: Sequence[Update], *, set_all: bool = False) -> Term:
+    """Return the value of a variable after these updates, as a term over the state before them.
+
+    With `set_all` the updates set every variable of its family, so the last one needs no condition.
+    """
+    found: Term | None = None if set_all else read
     for update in reversed(updates):
         if update.target.family is read.family:
             found = _updated(read, update, found)
-    return found
+    return read if found is None else found
 
 
-def _updated(read: Read, update: Update, otherwise: Term) -> Term:
+def _updated(read: Read, update: Update, otherwise: Term | None) -> Term:
     pairs = list(zip(read.index, update.target.index, strict=True))
     given = {p: index for index, own in pairs for p in update.over if own is p}
     if len(given) < len(update.over):
         raise ModelError(f"{read.family.name}: is set at an index that is computed from all values of a sort")
     index = all_of(one == replaced(own, given) for one, own in pairs if all(own is not p for p in given))
     here, value = all_of(index, replaced(update.when, given)), replaced(update.value, given)
-    return value if is_true(here) else If(read.type, here, value, otherwise)
+    return value if otherwise is None or is_true(here) else If(read.type, here, value, otherwise)
 
 
 class _Tidying(Folding):
@@ -255,7 +258,7 @@ class _Mapped:
 
     def _here(self, term: Term) -> Term:
         """Return a term over the other system as one over this system."""
-        return replaced(term, {}, lambda read: value_after(read, self._updates))
+        return replaced(term, {}, lambda read: value_after(read, self._updates, set_all=True))
 
     @cached_property
     def _parts(self) -> list[tuple[tuple[Parameter, ...], Read, Term]]:

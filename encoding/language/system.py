@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from enum import Enum
 from functools import cached_property, wraps
-from typing import ParamSpec
+from typing import NamedTuple, ParamSpec
 
 from fencepost.encoding.errors import BadInput, ModelError, unknown_name
 from fencepost.encoding.language.actions import GroundAction, Group, Schema, changed, leaves, slots
@@ -33,7 +33,7 @@ from fencepost.encoding.language.fairness import Fair, fair_sets, must_be_fair
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.sorts import Value, explain_outside, show
 from fencepost.encoding.language.state import StateSpace, Variable
-from fencepost.encoding.language.terms import FALSE, Term, all_of
+from fencepost.encoding.language.terms import FALSE, TRUE, Term, all_of
 from fencepost.encoding.language.traces import Trace
 
 _P = ParamSpec("_P")
@@ -43,6 +43,13 @@ NO_INITIAL_STATE = (
     "initial values, such as initial=anything, or weaken it"
 )
 """The line that refuses a system without an initial state. Everything would be proved of it."""
+
+
+class Observed(NamedTuple):
+    """A value that can be seen on a real system, and the condition under which the protocol knows it."""
+
+    value: Term
+    known: Term = TRUE
 
 
 @dataclass(frozen=True)

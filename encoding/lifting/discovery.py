@@ -19,11 +19,11 @@ from fencepost.encoding.induction.proof_obligations import Statement
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Invariant, System
 from fencepost.encoding.lifting.at_size import AtSize
-from fencepost.encoding.lifting.coverage import allowed, covered
 from fencepost.encoding.lifting.judge import Judge
 from fencepost.encoding.lifting.lift import lifted
 from fencepost.encoding.lifting.reduction import MOST_KEPT, reduced
 from fencepost.encoding.lifting.seeds import read_off
+from fencepost.encoding.lifting.template_instances import allowed, covered
 from fencepost.encoding.lifting.templates import Template
 from fencepost.encoding.solving.solvers import Progress
 

@@ -19,11 +19,11 @@ from fencepost.encoding.language.sorts import Sort, Value
 from fencepost.encoding.language.state import Variable
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import Constant
-from fencepost.encoding.lifting.coverage import positions
 from fencepost.encoding.lifting.groups import grouped
 from fencepost.encoding.lifting.guards import guards_of, hitting_sets, minimal
 from fencepost.encoding.lifting.meanings import Meanings, meanings
 from fencepost.encoding.lifting.samples import Samples
+from fencepost.encoding.lifting.template_instances import positions
 from fencepost.encoding.lifting.templates import DOMAIN, Fixed, Hole, Part, Pattern, SortOf, Template, tidy
 
 CHOICES = 2

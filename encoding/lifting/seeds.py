@@ -75,14 +75,14 @@ class _Reader:
                 return self.clauses(operand, environment, not holds)
             case AllOf(operands=operands) | AnyOf(operands=operands):
                 parts = [self.clauses(part, environment, holds) for part in operands]
-                return _all(parts) if isinstance(term, AllOf) is holds else _one(parts)
+                return _all(parts) if isinstance(term, AllOf) is holds else _any_clauses(parts)
             case Quantified(quantifier="forall" | "exists" as quantifier, bound=bound, body=body):
                 parts = self._instances(bound, body, environment, holds)
-                return _all(parts) if (quantifier == "forall") is holds else _one(parts)
+                return _all(parts) if (quantifier == "forall") is holds else _any_clauses(parts)
             case AtLeast(count=count, bound=bound, body=body):
                 parts = self._instances(bound, body, environment, holds)
                 several = len(parts) - count + 1 if holds else count
-                return _all(_one(some) for some in itertools.combinations(parts, several))
+                return _all(_any_clauses(some) for some in itertools.combinations(parts, several))
             case Constant(value=bool() as value):
                 return [] if value is holds else [frozenset()]
             case (Read() | Equal() | Less()) as statement:
@@ -99,7 +99,7 @@ class _Reader:
         """Return the clause with one statement about one variable, or what two plain values say."""
         if isinstance(term, Read):
             return self._compared(term, Relation.IS if holds else Relation.IS_NOT, True, environment)
-        left, right = (_plain(side, environment) for side in (term.left, term.right))
+        left, right = (_constant_value(side, environment) for side in (term.left, term.right))
         if left is not None and right is not None:
             true = left == right if isinstance(term, Equal) else left < right  # type: ignore[operator]
             return [] if true is holds else [frozenset()]
@@ -118,14 +118,14 @@ class _Reader:
     ) -> _Clauses:
         if not isinstance(read, Read) or value is None:
             raise _NoClausesError
-        index = tuple(_plain(part, environment) for part in read.index)
+        index = tuple(_constant_value(part, environment) for part in read.index)
         variable = self._variables.get((read.family.name, index))  # type: ignore[arg-type]
         if variable is None or variable.is_choice or value not in variable.domain.values:
             raise _NoClausesError
         return [frozenset([Literal(variable.place, relation, variable.domain.values.index(value))])]
 
 
-def _plain(term: Term, environment: Environment) -> Value | None:
+def _constant_value(term: Term, environment: Environment) -> Value | None:
     """Return the value of a term that does not depend on the state, or None."""
     found = plain_index(term, environment)
     return found[0] if found else None
@@ -138,7 +138,7 @@ def _all(parts: Iterable[_Clauses]) -> _Clauses:
     return found
 
 
-def _one(parts: Iterable[_Clauses]) -> _Clauses:
+def _any_clauses(parts: Iterable[_Clauses]) -> _Clauses:
     """Return the clauses that say that one of the parts is true."""
     found: _Clauses = [frozenset()]
     for part in parts:

@@ -55,11 +55,11 @@ class Event:
 
     def __str__(self) -> str:
         """Return the event as people read it: `n1.log:3 send vote (to=n2)`."""
-        told = [f"{name}={_word(value)}" for name, value in self.arguments.items()]
-        told += [f"before {name}={_word(value)}" for name, value in self.before.items()]
-        told += [f"after {name}={_word(value)}" for name, value in self.after.items()]
-        values = f" ({', '.join(told)})" if told else ""
-        return f"{self.where} {self.action or '(values)'}{values}"
+        told = list[str]()
+        for word, part in (("", self.arguments), ("before ", self.before), ("after ", self.after)):
+            values = [f"{name}={v if isinstance(v, str) else shown(v)}" for name, v in part.items()]
+            told += [f"{word}{', '.join(values)}"] if values else []
+        return f"{self.where} {self.action or '(values)'}" + (f" ({', '.join(told)})" if told else "")
 
     @property
     def values(self) -> Iterator[tuple[str, str, Json]]:
@@ -71,22 +71,11 @@ class Event:
         """Return whether the other line tells the same."""
         return self.action == other.action and list(self.values) == list(other.values)
 
-    def without(self, part: str, name: str) -> Event:
-        """Return the same event with one of its values not known."""
-        return self._with(part, {n: v for n, v in getattr(self, part).items() if n != name})
-
-    def changed(self, part: str, name: str, value: Json) -> Event:
-        """Return the same event with another value."""
-        return self._with(part, {**getattr(self, part), name: value})
-
-    def _with(self, part: str, values: Mapping[str, Json]) -> Event:
-        match part:
-            case "arguments":
-                return replace(self, arguments=values)
-            case "before":
-                return replace(self, before=values)
-            case _:
-                return replace(self, after=values)
+    def changed(self, part: str, name: str, value: Json | None) -> Event:
+        """Return the same event with another value; with None it is not known."""
+        others = {own: told for own, told in getattr(self, part).items() if own != name}
+        changed: dict[str, Any] = {part: others if value is None else {**others, name: value}}
+        return replace(self, **changed)
 
 
 Log = tuple[Event, ...]
@@ -169,13 +158,11 @@ def _told(line: str, where: str, reader: Reader | None) -> Iterator[dict[str, An
 
 def _events_of(system: System) -> Mapping[str, tuple[Schema, Mapping[str, str]]]:
     """Return the actions by the names that a log may give them, each with the names of its fields."""
-    found: dict[str, tuple[Schema, Mapping[str, str]]] = {
-        schema.name: (schema, dict[str, str]()) for schema in system.schemas
+    logged = [(schema, schema.logged) for schema in system.schemas if schema.logged is not None]
+    return {
+        **{schema.name: (schema, {}) for schema in system.schemas},
+        **{told.event: (schema, dict(told.fields)) for schema, told in logged},
     }
-    for schema in system.schemas:
-        if schema.logged is not None:
-            found[schema.logged.event] = schema, dict(schema.logged.fields)
-    return found
 
 
 def _event(
@@ -185,37 +172,21 @@ def _event(
     known: Mapping[str, tuple[Schema, Mapping[str, str]]],
     names: Mapping[str, str],
 ) -> Event:
-    schema: Schema | None
-    fields: Mapping[str, str]
-    if "action" not in told:
-        if "after" not in told or {"arguments", "before", "maybe"} & told.keys():
-            raise BadInput(f"{where}: action: missing; name one, or give only values with after")
-        schema, fields = None, {}
-    else:
+    def values(part: str) -> dict[str, Json]:
+        return {name: names.get(str(value), value) for name, value in told.get(part, {}).items()}
+
+    action, arguments = "", dict[str, Json]()
+    if "action" in told:
         schema, fields = known[told["action"]]
-    arguments = {fields.get(name, name): value for name, value in told.get("arguments", {}).items()}
-    valid = [] if schema is None else [parameter.symbol for parameter in schema.parameters]
-    for name in arguments:
-        if name not in valid:
-            raise BadInput(
-                f"{where}: {name}: {told['action']} has no such argument; valid: {', '.join(valid) or 'none'}"
-            )
+        action, valid = schema.name, [parameter.symbol for parameter in schema.parameters]
+        arguments = {fields.get(name, name): value for name, value in values("arguments").items()}
+        for name in arguments:
+            if name not in valid:
+                listed = ", ".join(valid) or "none"
+                raise BadInput(f"{where}: {name}: {told['action']} has no such argument; valid: {listed}")
+    elif "after" not in told or {"arguments", "before", "maybe"} & told.keys():
+        raise BadInput(f"{where}: action: missing; name one, or give only values with after")
+    times = told.get("from", float("-inf")), told.get("to", float("inf"))
     return Event(
-        where,
-        process,
-        "" if schema is None else schema.name,
-        {name: _named(value, names) for name, value in arguments.items()},
-        {name: _named(value, names) for name, value in told.get("before", {}).items()},
-        {name: _named(value, names) for name, value in told.get("after", {}).items()},
-        told.get("maybe", False),
-        told.get("from", float("-inf")),
-        told.get("to", float("inf")),
+        where, process, action, arguments, values("before"), values("after"), told.get("maybe", False), *times
     )
-
-
-def _named(value: Json, names: Mapping[str, str]) -> Json:
-    return names.get(str(value), value)
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else shown(value)

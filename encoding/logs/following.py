@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import MappingProxyType
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import InternalError, time_out
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.system import Property
-from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Json, Trace, plain
 from fencepost.encoding.logs.events import Event, Log, Logs
 from fencepost.encoding.logs.matching import Names, same
-from fencepost.encoding.logs.search import Bounds, LogSearch, LogSearchEnd, Move, validate
+from fencepost.encoding.logs.search import LogSearch, LogSearchEnd, Move
 
 CONTROLLED = 200
 """The number of lines up to which each line is changed in turn, to see whether the change is refused."""
@@ -58,18 +56,23 @@ class FittingExecution:
     names: Names
     """The values found for names of the log."""
 
+    @property
+    def lines(self) -> list[str]:
+        """For each step the line that it is; an empty text for a silent step."""
+        return ["" if event is None else event.where for event in self.events]
+
 
 @dataclass(frozen=True)
 class Refusal:
     """The reason why no execution has the events of a log."""
 
-    ends: tuple[Event, ...]
+    ends: tuple[Event, ...] = ()
     """The last event of the shortest prefix of each process that has no execution."""
-    core: tuple[Event, ...]
+    core: tuple[Event, ...] = ()
     """Events of these prefixes that contradict each other."""
-    is_smallest: bool
+    is_smallest: bool = False
     """Whether each event of the core is needed for the contradiction, by a search for each."""
-    needed: str | None
+    needed: str | None = None
     """The change of one line with which there is an execution; None if none was found."""
 
 
@@ -111,59 +114,47 @@ def follow(
     properties: Sequence[Property] = (),
     timeout: float = 300.0,
     logged: Sequence[str] = (),
-    observed: Mapping[str, Term] = MappingProxyType({}),
-    explains: bool = True,
+    explains: Collection[Fit] = tuple(Fit),
     replayer: Replayer | None = None,
 ) -> LogAnswer:
     """Return whether an execution of the instance has these events, each process's in its own order.
 
     An action that no line names may happen anywhere, and so may those that are `silent` and those of a
-    process without a log. Those that are `logged` have a line each time. `observed` has terms that lines may
-    name like state variables. With `explains` the answer has the lines that contradict each other, or carry
-    no information. `timeout` counts seconds. A `replayer` of the instance serves many logs. Raises BadInput
-    for lines that cannot mean anything.
+    process without a log. Those that are `logged` have a line each time. The answers that `explains` names
+    have the lines that contradict each other, or carry no information. `timeout` counts seconds. A `replayer`
+    of the instance serves many logs. Raises BadInput for lines that cannot mean anything.
     """
     replayer = replayer or Replayer(instance.system, instance.subject)
-    search = LogSearch(replayer.concrete, logs.events, silent, logged, observed)
-    question = _Question(replayer, search, logs, time.monotonic() + timeout)
-    found = question.find(logs.by_process)
+    until = time.monotonic() + timeout
+    search = LogSearch(replayer, logs.events, silent, logged, instance.observed, until)
+    question = _Question(replayer, search, logs.by_process)
+    found = search.find(logs.by_process)
     known = LogAnswer(Fit.UNDECIDED, instance, logs, nodes=found.nodes)
     if not found.is_complete:
-        reached = _at(logs.by_process, found.positions)
+        ahead = zip(logs.by_process, found.positions, strict=True)
+        reached = tuple(log[at] for log, at in ahead if at < len(log))
         return replace(known, reason=time_out(timeout), reached=reached)
     if found.moves is None:
-        refusal = question.refusal(found.nodes) if explains else None
+        refusal = question.refusal(found.nodes) if Fit.NONE in explains else None
         return replace(known, fit=Fit.NONE, refusal=refusal)
     execution = question.execution(found)
-    uninformative, controlled = question.uninformative(found.nodes) if explains else ((), 0)
+    lines = question.uninformative(found.nodes) if Fit.EXECUTION in explains else None
     return replace(
         known,
         fit=Fit.EXECUTION,
         execution=execution,
         violations=tuple(map(question.violations, properties)),
-        silent_lines=uninformative,
-        controlled=controlled,
+        silent_lines=() if lines is None else lines,
+        controlled=0 if lines is None else len(logs.events),
     )
 
 
 class _Question:
     """One log, and the searches about it and about changes of it."""
 
-    def __init__(self, replayer: Replayer, search: LogSearch, logs: Logs, until: float) -> None:
-        self._replayer, self._concrete, self._follower = replayer, replayer.concrete, search
-        self._logs, self._until = logs.by_process, until
-        validate(self._logs, self._follower)
-
-    def find(
-        self,
-        logs: Sequence[Log],
-        freed: Sequence[Event] = (),
-        nodes: int = 10**9,
-        violated: Callable[[State], bool] | None = None,
-        wanted: bool = False,
-    ) -> LogSearchEnd:
-        """Search for an execution with these events within the time that is left."""
-        return self._follower.find(logs, Bounds(nodes, self._until), freed, violated, wanted)
+    def __init__(self, replayer: Replayer, search: LogSearch, logs: Sequence[Log]) -> None:
+        self._replayer, self._concrete, self._search = replayer, replayer.concrete, search
+        self._logs = logs
 
     # An execution.
 
@@ -174,54 +165,44 @@ class _Question:
 
         With `violated`, steps stay that keep the property false or true on the way, as the search found it.
         """
-        assert found.moves is not None and found.first is not None and found.last is not None
         moves = self._shortened(found, violated)
-        system = self._concrete.system
-        choices = [v.name for v in system.choices if found.last[v.place] == 1]
-        beginning = [found.first[v.place] for v in system.varied]
+        actions = [move.action for move in moves]
         try:
-            trace = self._replayer.record("path", [move.action for move in moves], choices, beginning)
+            trace = self._replayer.record("path", actions, found.lost, found.beginning)
         except NotAnExecution as error:
             raise InternalError(f"the execution of a log does not replay: {error}") from error
         return FittingExecution(trace, tuple(move.event for move in moves), found.names)
 
     def _shortened(self, found: LogSearchEnd, violated: Callable[[State], bool] | None) -> list[Move]:
         """Return the moves without those silent ones that can be left out one by one."""
-        assert found.moves is not None and found.last is not None
+        assert found.moves is not None
         kept = list(found.moves)
-        chosen = {v.place: found.last[v.place] == 1 for v in self._concrete.system.choices}
-        beginning = [found.first[v.place] for v in self._concrete.system.varied]  # type: ignore[index]
-        first = self._concrete.initial(chosen, beginning)
-        was_violated = violated is not None and self._runs(first, kept, violated) is True
+        outcome = self._outcome(found, kept, violated)
         for move in reversed(found.moves):
             if move.event is None:
                 fewer = [one for one in kept if one is not move]
-                outcome = self._runs(first, fewer, violated)
-                if outcome is not None and outcome is was_violated:
+                if self._outcome(found, fewer, violated) is outcome:
                     kept = fewer
         return kept
 
-    def _runs(
-        self, first: State, moves: Sequence[Move], violated: Callable[[State], bool] | None
+    def _outcome(
+        self, found: LogSearchEnd, moves: Sequence[Move], violated: Callable[[State], bool] | None
     ) -> bool | None:
         """Return whether the moves make the property false on their way, or None if they do not fit."""
-        state, is_false = first, violated is not None and violated(first)
-        for move in moves:
-            event = move.event
-            if event is not None and not self._follower.has(event.before, state):
-                return None
-            after = next(self._concrete.step(move.action).successors(state), None)
-            if after is None or (event is not None and not self._follower.has(event.after, after)):
-                return None
-            state = after
-            is_false = is_false or (violated is not None and violated(state))
-        return is_false
+        try:
+            states = self._replayer.follow([move.action for move in moves], found.lost, found.beginning)
+        except NotAnExecution:
+            return None
+        steps = zip(moves, itertools.pairwise(states), strict=True)
+        if not all(move.event is None or self._search.fits(move.event, *step) for move, step in steps):
+            return None
+        return violated is not None and any(map(violated, states))
 
     def violations(self, prop: Property) -> Violations:
         """Return how many of the executions that fit violate the property, with an example of each kind."""
         violated = self._concrete.predicate(~prop.holds)
-        bad = self.find(self._logs, violated=violated, wanted=True)
-        good = self.find(self._logs, violated=violated)
+        bad = self._search.find(self._logs, violated=violated, wanted=True)
+        good = self._search.find(self._logs, violated=violated)
         if not (bad.is_complete and good.is_complete):
             return Violations(prop, Share.UNDECIDED)
         examples = [self.execution(one, violated) if one.moves is not None else None for one in (bad, good)]
@@ -253,26 +234,26 @@ class _Question:
     def _is_refused(self, required: Sequence[Log], nodes: int) -> bool | None:
         """Return whether no execution has these events, all others freed; None if that is not found out."""
         kept = set(itertools.chain(*required))
-        found = self.find(required, [e for e in itertools.chain(*self._logs) if e not in kept], nodes)
+        found = self._search.find(required, [e for e in itertools.chain(*self._logs) if e not in kept], nodes)
         return found.moves is None if found.is_complete else None
 
     def _changes(self, core: Sequence[Event], most: int) -> Iterator[str]:
         """Yield each change of one line of the core with which there is an execution, in words."""
         for event in core:
-            exchanged = self._exchanged(event)
-            if exchanged is not None and self.find(exchanged, nodes=most).moves is not None:
-                yield f"{event.where}: exchanged with the next line there is an execution"
+            for exchanged in self._exchanged(event):
+                if self._search.find(exchanged, most=most).moves is not None:
+                    yield f"{event.where}: exchanged with the next line there is an execution"
         for event in reversed(core):
             for part, name, value in event.values:
-                other = event.without(part, name)
-                found = self.find(self._with(event, other), nodes=most)
-                if found.moves is not None and (name in self._follower.observed or not event.action):
+                other = event.changed(part, name, None)
+                found = self._search.find(self._with({event: (other,)}), most=most)
+                if found.moves is not None and (name in self._search.observed or not event.action):
                     yield f"{event.where}: without {name}={value} there is an execution"
                 elif found.moves is not None:
                     told = self._value_in(found, other, part, name)
                     yield f"{event.where}: with {name}={told} instead of {value} there is an execution"
         for event in reversed(core):
-            if self.find(self._with(event, None), nodes=most).moves is not None:
+            if self._search.find(self._with({event: ()}), most=most).moves is not None:
                 yield f"{event.where}: without this line there is an execution"
 
     def _value_in(self, found: LogSearchEnd, event: Event, part: str, name: str) -> Json:
@@ -283,63 +264,48 @@ class _Question:
             return execution.trace.steps[number].arguments[name]
         return execution.trace.states[number + (part == "after")][name]
 
-    def _with(self, event: Event, other: Event | None) -> list[Log]:
-        """Return the logs with another event in the place of one, or without it."""
-        changed = () if other is None else (other,)
-        return [
-            tuple(one for own in log for one in (changed if own is event else (own,))) for log in self._logs
-        ]
+    def _with(self, changed: Mapping[Event, tuple[Event, ...]]) -> list[Log]:
+        """Return the logs with other events, or none, in the place of some."""
+        return [tuple(one for own in log for one in changed.get(own, (own,))) for log in self._logs]
 
     # Lines without information.
 
-    def uninformative(self, nodes: int) -> tuple[tuple[Event, ...], int]:
-        """Return the events of which no change is refused, and the number of events that were changed.
+    def uninformative(self, nodes: int) -> tuple[Event, ...] | None:
+        """Return the events of which no change is refused; None for a log that is too long.
 
         A change is another value, an exchange with the next line, or the line left out. A search that needs
         many more nodes than that of the log itself counts as a refusal.
         """
         events = [event for log in self._logs for event in log]
         if len(events) > CONTROLLED:
-            return (), 0
+            return None
         most = 4 * nodes + SPARE
-        silent = [
+        return tuple(
             event
             for event in events
-            if all(self.find(logs, nodes=most).moves is not None for logs in self._variants(event))
-        ]
-        return tuple(silent), len(events)
+            if all(self._search.find(logs, most=most).moves is not None for logs in self._variants(event))
+        )
 
     def _variants(self, event: Event) -> Iterator[list[Log]]:
         """Yield the logs with one change of the event."""
-        yield self._with(event, None)
+        yield self._with({event: ()})
         for part, name, value in event.values:
             other = next((own for own in self._other_values(event, part, name) if not same(value, own)), None)
             if other is not None:
-                yield self._with(event, event.changed(part, name, plain(other)))
-        exchanged = self._exchanged(event)
-        if exchanged is not None:
-            yield exchanged
+                yield self._with({event: (event.changed(part, name, plain(other)),)})
+        yield from self._exchanged(event)
 
-    def _exchanged(self, event: Event) -> list[Log] | None:
-        """Return the logs with the event behind the next one of its process, if that tells something else."""
-        log = next(log for log in self._logs if event in log)
-        place = log.index(event)
-        if place + 1 == len(log) or log[place + 1].says_the_same(event):
-            return None
-        swapped = (*log[:place], log[place + 1], event, *log[place + 2 :])
-        return [swapped if own is log else own for own in self._logs]
+    def _exchanged(self, event: Event) -> Iterator[list[Log]]:
+        """Yield the logs with the event behind the next one of its process, if that tells something else."""
+        for one, following in itertools.chain(*map(itertools.pairwise, self._logs)):
+            if one is event and not following.says_the_same(event):
+                yield self._with({event: (following,), following: (event,)})
 
     def _other_values(self, event: Event, part: str, name: str) -> Sequence[Json]:
         """Return the values that an argument, or a single state variable, may have."""
         if part == "arguments":
-            schema = next(s for s in self._concrete.system.schemas if s.name == event.action)
-            return [plain(v) for p in schema.parameters if p.symbol == name for v in p.sort]
-        if name in self._follower.observed:
+            return [plain(v) for sort in self._search.sorts[event.action][name] for v in sort]
+        if name in self._search.observed:
             return []
-        (variable, *parts) = self._follower.variables[name]
+        (variable, *parts) = self._search.variables[name]
         return [] if parts or variable.family.whole is not None else [plain(v) for v in variable.domain]
-
-
-def _at(logs: Sequence[Log], positions: Sequence[int]) -> tuple[Event, ...]:
-    """Return the next event of each process at these positions."""
-    return tuple(log[at] for log, at in zip(logs, positions, strict=True) if at < len(log))

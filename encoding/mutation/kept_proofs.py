@@ -39,23 +39,17 @@ class UnchangedProof:
     claims: frozenset[str]
     clauses: tuple[NamedClause, ...]
 
-    def carried(self, system: System) -> System:
-        """Return the system with the invariants that are left as its own."""
-        own = carrying(system, (one for one in system.invariants if one.name in self.claims))
-        return with_found(own, clauses_of(system, self.clauses))
-
-    def question(
-        self, before: System, system: System, action: Collection[int], limits: Limits
-    ) -> tuple[bool, bool]:
+    def question(self, old: Symbolic, system: System, action: Collection[int]) -> tuple[bool, bool]:
         """Return whether the mutant keeps all claims, and whether each of its steps is the same as before.
 
         `action` has the numbers of the changed ground actions. Both are asked of states in which all claims
         hold, so of every reachable one. Raises ModelError and SolverGaveUpError.
         """
-        carried = self.carried(system)
+        own = carrying(system, (one for one in system.invariants if one.name in self.claims))
+        carried = with_found(own, clauses_of(system, self.clauses))
         properties = [p for p in system.properties if p.name in self.claims]
         claims: list[Statement] = [*carried.invariants, *properties]
-        after, old = Symbolic(carried), Symbolic(before)
+        after = Symbolic(carried)
         check_traps(after, properties)
         slots, earlier = _slots(after), _slots(old)
         made = formulas(after, claims, [slots[n] for n in action if n in slots])
@@ -69,12 +63,12 @@ class UnchangedProof:
                 constraints=[*made.constraints, *(c for c in asked.constraints if c is not TRUE)],
             )
         )
-        solver = ObligationSolver(obligations, backend(limits.induction_solver))
+        solver = ObligationSolver(obligations, backend(Limits().induction_solver))
         names = {claim.name for claim in claims} | {WELL_DEFINED, DIFFERS}
-        *own, last = (
+        *kept, last = (
             isinstance(finished(solver.ask(q, names)), StillInductive) for q in obligations.questions
         )
-        return all(own), last and after.varying == old.varying
+        return all(kept), last and after.varying == old.varying
 
 
 def _slots(symbolic: Symbolic) -> dict[int, int]:

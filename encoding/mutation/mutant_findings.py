@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-
-from fencepost.encoding.engine.verdicts import Verdict
-from fencepost.encoding.mutation.mutants import Mutant
 
 
 class MutantOutcome(StrEnum):
@@ -29,28 +27,16 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True)
-class Notice:
-    """A property that notices a mutant: it is violated, or it becomes vacuous.
-
-    `steps` are those of the replayed counterexample.
-    """
-
-    property: str
-    verdict: Verdict
-    steps: int | None = None
-
-
-@dataclass(frozen=True)
 class MutantFinding:
     """The finding about a mutant.
 
-    `noticed_by` has the properties. It is empty if the engine refuses the changed system; `reason` then says
-    why. Other outcomes have a reason too. `why` and `shown` explain a mutant that nothing notices.
+    `noticed_by` has the violated properties, with the steps of the replayed counterexample, and those that
+    become vacuous. It is empty if the engine refuses the changed system; `reason` then says why. Other
+    outcomes have a reason too. `why` and `shown` explain a mutant that nothing notices.
     """
 
-    mutant: Mutant
     outcome: MutantOutcome
-    noticed_by: tuple[Notice, ...] = ()
     reason: str | None = None
+    noticed_by: Mapping[str, int | None] = field(default_factory=dict)
     why: Why | None = None
     shown: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ A mutant changes one action, so in each state only the steps of this action are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +15,14 @@ from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import true_choices
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step, decided
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import GroundAction
+from fencepost.encoding.language.patterns import key
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import System
+from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.mutation.changed_systems import named_actions
+from fencepost.encoding.mutation.mutants import named_actions
 
 Successors = tuple[tuple[int, State], ...]
 
@@ -37,6 +40,11 @@ class Graph:
     def concrete(self) -> Concrete:
         """The concrete reading of the unchanged system."""
         return Concrete(self.system)
+
+    @cached_property
+    def symbolic(self) -> Symbolic:
+        """The symbolic reading of the unchanged system. Raises ModelError."""
+        return Symbolic(self.system)
 
     def after(self, state: State) -> Successors:
         """Return the successors of a state, reachable or not. Raises ModelError."""
@@ -56,14 +64,14 @@ class Graph:
 def states_within(system: System, most: int) -> Iterator[tuple[dict[State, Successors], bool]]:
     """Yield the states with their successors, and whether these are all: fewer than `most`."""
     graph = Graph(system, {}, None)
-    waiting = list(Beginnings(graph.concrete).states())
-    one = {state: state for state in waiting}
+    one = {state: state for state in Beginnings(graph.concrete).states()}
+    waiting = list(one)
     for state in waiting:
-        before = len(one)
-        graph.known[state] = tuple((n, one.setdefault(after, after)) for n, after in graph.after(state))
+        found = graph.after(state)
+        waiting.extend(dict.fromkeys(after for _, after in found if after not in one))
+        graph.known[state] = tuple((n, one.setdefault(after, after)) for n, after in found)
         if len(one) >= most:
             break
-        waiting.extend(list(one)[before:])
     yield graph.known, len(one) < most
 
 
@@ -110,11 +118,12 @@ class ChangedSteps:
         self.replayer, self._actions = Replayer(system, subject), system.ground_actions
         self.old = {n: graph.concrete.steps[n] for n in graph.slots(action)}
         self.new = {n: self.replayer.concrete.step(self._actions[n]) for n in self.old}
-        self._unjudged = {(n, times) for n in self.old for times in (1, 2) if self._receives(n)}
+        actions = (step.action.schema.action for own in (self.old, self.new) for step in own.values())
+        guards = {key(lift(action.when)) for action in actions}
+        self._has_same_guard = len(guards) <= 1
+        receipts = (n for n in self.old if self._actions[n].schema.action.received is not None)
+        self._unjudged = {(n, times) for n in receipts for times in (1, 2)}
         self.other: Difference | None = None
-
-    def _receives(self, number: int) -> bool:
-        return self._actions[number].schema.action.received is not None
 
     def visit(self, path: Sequence[GroundAction], first: State, state: State) -> None:
         """Compare the steps in a state of a simulation from `first`. Raises ModelError.
@@ -124,31 +133,34 @@ class ChangedSteps:
         earlier = self.other
         if earlier is not None and earlier.after is None:
             self.other = None
-        self.compare(state, lambda: (tuple(path), Beginnings(self.replayer.concrete).of(first)))
+        before = {n for n, step in self.old.items() if step.possible(state)}
+        self.compare(state, before, lambda: (tuple(path), Beginnings(self.replayer.concrete).of(first)))
         self.other = self.other or earlier
 
-    def compare(self, state: State, way: Callable[[], Way]) -> None:
-        """Compare the steps in a state. Raises ModelError for a message that is not under way."""
-        for number in self.old if self.other is None else {n for n, _ in self._unjudged}:
-            old, new = self.old[number], self.new[number]
-            if old.possible(state) or new.possible(state):
-                places = {place for place in (*old.choices, *new.choices) if state[place] == UNDECIDED}
-                for chosen in decided(state, sorted(places)):
-                    before, after = _after(old, chosen), _after(new, chosen)
-                    if before != after:
-                        self._differs(number, chosen, before, after, *way())
+    def compare(self, state: State, before: Collection[int], way: Callable[[], Way]) -> Collection[int]:
+        """Compare the steps in a state and return the possible ones; `before` has those without the change.
 
-    def _differs(
-        self,
-        number: int,
-        state: State,
-        before: State | None,
-        after: State | None,
-        path: Sequence[GroundAction],
-        beginning: Beginning,
-    ) -> None:
-        action = self._actions[number]
-        self.other = self.other or Difference(path, action, before, after)
+        Raises ModelError for a message that is not under way.
+        """
+        now = before
+        if not self._has_same_guard:
+            now = [n for n, step in self.new.items() if step.possible(state)]
+        compared = {*before, *now}
+        for number in sorted(compared if self.other is None else compared & {n for n, _ in self._unjudged}):
+            old, new = self.old[number], self.new[number]
+            places = {place for place in (*old.choices, *new.choices) if state[place] == UNDECIDED}
+            for chosen in decided(state, sorted(places)):
+                one, two = _after(old, chosen), _after(new, chosen)
+                if one != two:
+                    path, beginning = way()
+                    other = Difference(path, self._actions[number], one, two)
+                    self.other = self.other or other
+                    self._judge(number, chosen, other, beginning)
+        return now
+
+    def _judge(self, number: int, state: State, other: Difference, beginning: Beginning) -> None:
+        """Replay a step that only the mutant takes. Raises ModelError for a message that is not under way."""
+        before, after = other.before, other.after
         if after is None:
             return
         again = _after(self.new[number], after) is not None
@@ -156,7 +168,8 @@ class ChangedSteps:
         judged = number, 2 if again else 1
         if judged in self._unjudged and (before is None or (again and not was_again)):
             self._unjudged.discard(judged)
-            actions, choices = [*path, *judged[1] * [action]], true_choices(self.replayer.system, state)
+            actions = [*other.path, *judged[1] * [other.action]]
+            choices = true_choices(self.replayer.system, state)
             with suppress(NotAnExecution):
                 self.replayer.record("receipts", actions, choices, beginning)
 
@@ -189,7 +202,7 @@ class MutantStates:
         holds = {name: concrete.predicate(claims[name].holds) for name in clean}
         self.unreached = {name: concrete.predicate(claims[name].witness) for name in exercised}
         self.parents = dict.fromkeys(Beginnings(concrete).states())
-        waiting, decided = list(self.parents), False
+        waiting = list(self.parents)
         for state in waiting:
             for name in [name for name in holds if not holds[name](state)]:
                 path, beginning = self._way(state)
@@ -198,9 +211,7 @@ class MutantStates:
                 del holds[name]
             for name in [name for name, reached in self.unreached.items() if reached(state)]:
                 del self.unreached[name]
-            decided = bool(clean) and not holds
-            if decided or len(self.parents) >= most:
-                self.is_over = decided
+            if len(self.parents) >= most or (clean and not holds):
                 return
             for number, after in self._after(state):
                 if after not in self.parents:
@@ -213,10 +224,11 @@ class MutantStates:
         self.is_over = True
 
     def _after(self, state: State) -> Iterator[tuple[int, State]]:
-        self.changed.compare(state, lambda: self._way(state))
-        yield from (pair for pair in self._graph.after(state) if pair[0] not in self.changed.old)
-        enabled = ((n, step) for n, step in self.changed.new.items() if step.possible(state))
-        yield from ((n, after) for n, step in enabled for after in step.successors(state))
+        own, new = self._graph.after(state), self.changed.new
+        before = [n for n in dict(own) if n in new]
+        now = self.changed.compare(state, before, lambda: self._way(state))
+        yield from (pair for pair in own if pair[0] not in new)
+        yield from ((n, after) for n in now for after in new[n].successors(state))
 
     def _way(self, state: State) -> Way:
         """Return the actions to a state, and its beginning."""

@@ -9,14 +9,16 @@ because only these say which terms the author wrote.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import is_
 from pathlib import PurePath
 from textwrap import shorten
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from fencepost.encoding.language.actions import Action, Schema
+from fencepost.encoding.language.actions import changed as each_changed
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
@@ -27,6 +29,7 @@ from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
+    AllOf,
     AtLeast,
     Constant,
     Less,
@@ -37,11 +40,11 @@ from fencepost.encoding.language.terms import (
     all_of,
     lift,
 )
-from fencepost.encoding.mutation.changed_systems import exchanged, flattened, named_actions
 
 PARTS = ("conjunct", "update", "when", "comparison", "constant", "quantifier", "field", "fairness")
 _ORDERS = {ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")}
 _OTHER = {"forall": "exists", "exists": "forall"}
+Wording: TypeAlias = tuple[str, ...]
 _Item = TypeVar("_Item", Term, Update)
 
 
@@ -62,57 +65,86 @@ class Mutant:
     schema: Schema = field(compare=False, repr=False)
     """The changed action."""
 
+    @property
+    def wording(self) -> Wording:
+        """The change in the author's words, which are the same at every size."""
+        return self.action, self.part, self.text, self.change, self.place
+
     def __str__(self) -> str:
         """Return the action, the part and its position."""
         return f"{self.action}, {self.part} {self.position} of {self.of}"
 
 
-@dataclass(frozen=True)
-class _Change:
-    """A changed action, before its position among the changes of this kind is known."""
+def flattened(guard: Term) -> tuple[Term, ...]:
+    """Return the conjuncts of a guard, those of nested conjunctions included.
 
-    part: str
-    position: int
-    of: int
-    item: Term | Update
-    change: str
-    action: Action
+    Quantifiers and disjunctions are not opened.
+    """
+    if isinstance(guard, AllOf):
+        return tuple(part for operand in guard.operands for part in flattened(operand))
+    return (guard,)
+
+
+def exchanged(system: System, old: Schema, new: Schema) -> System:
+    """Return the system with the new action in place of the old one."""
+    actions = (each_changed(item, lambda s: new if s is old else s) for item in system.actions)
+    return replace(system, actions=tuple(actions))
+
+
+def named_actions(system: System) -> Mapping[str, Schema]:
+    """Return the actions by unique names; those with the same name get the index sets that differ."""
+    named: dict[str, Schema] = {}
+    for schema in system.schemas:
+        name, twins = schema.name, [s.parameters for s in system.schemas if s.name == schema.name]
+        if len(twins) > 1:
+            telling = (
+                parameter.sort.name
+                for n, parameter in enumerate(schema.parameters)
+                if any(n < len(other) and other[n].sort != parameter.sort for other in twins)
+            )
+            name += f" ({', '.join(telling)})"
+        while name in named:
+            name += "'"
+        named[name] = schema
+    return named
+
+
+_Changes: TypeAlias = Iterator[tuple[str, "Term | Update | str", str, Schema]]
+"""Changes of an action: the part, the item that is changed or its text, the change, the changed action."""
 
 
 def mutants(system: System) -> list[Mutant]:
     """Return all mutants of a system as its author wrote it, in the order of the actions."""
-    return [
-        mutant
-        for name, schema in named_actions(system).items()
-        for mutant in (
-            *(
-                Mutant(name, c.part, c.position, c.of, _text(c.item), c.change, _file(c.item), made)
-                for c in _changes(schema.unjudged.action)
-                for made in [judged(system, replace(schema, action=c.action))]
-            ),
-            *(_less_fair(name, schema) if system.liveness else ()),
-        )
-    ]
+    found = []
+    for name, schema in named_actions(system).items():
+        guard = flattened(lift(schema.unjudged.action.when))
+        changes = [*_changes(schema.unjudged), *(_less_fair(schema) if system.liveness else ())]
+        for part in PARTS:
+            own = [change for change in changes if change[0] == part]
+            for number, (_, item, change, made) in enumerate(own, 1):
+                position, of = number, len(own)
+                if part == "conjunct":
+                    position, of = next(n for n, c in enumerate(guard, 1) if c is item), len(guard)
+                text, place = _wording(item)
+                found.append(Mutant(name, part, position, of, text, change, place, judged(system, made)))
+    return found
 
 
-def _less_fair(name: str, schema: Schema) -> Iterator[Mutant]:
-    """Yield the mutant whose action is weakly fair in place of strongly, or not fair in place of weakly.
+def _less_fair(schema: Schema) -> _Changes:
+    """Yield the action weakly fair in place of strongly, or not fair in place of weakly.
 
     All actions of a group have the same strength, so an action of a group is taken out of it.
     """
-    if schema.fair is None:
-        return
-    is_strong = schema.fair.startswith("strong") and " of " not in schema.fair
-    less = schema.fair.replace("strong", "weak", 1) if is_strong else None
-    change = "strong becomes weak" if is_strong else "left out"
-    made = replace(schema, fair=less)
-    yield Mutant(name, "fairness", 1, 1, f'fair="{schema.fair}"', change, "", made)
+    if schema.fair is not None:
+        is_strong = schema.fair.startswith("strong") and " of " not in schema.fair
+        less = schema.fair.replace("strong", "weak", 1) if is_strong else None
+        change = "strong becomes weak" if is_strong else "left out"
+        yield "fairness", f'fair="{schema.fair}"', change, replace(schema.unjudged, fair=less)
 
 
 def changed(system: System, mutant: Mutant) -> System:
     """Return the system with that change."""
-    old = named_actions(system)[mutant.action]
-    return replace(system, actions=tuple(exchanged(item, old, mutant.schema) for item in system.actions))
+    return exchanged(system, named_actions(system)[mutant.action], mutant.schema)
 
 
 def is_idle(folding: Folding, old: Schema, mutant: Mutant) -> bool:
@@ -122,8 +154,8 @@ def is_idle(folding: Folding, old: Schema, mutant: Mutant) -> bool:
     before, after = folding.action(old.action), folding.action(mutant.schema.action)
     if before.when is FALSE and after.when is FALSE:
         return True
-    kept = [*before.then], [*after.then]
-    return same(before.when, after.when) and len(kept[0]) == len(kept[1]) and all(map(_alike, *kept))
+    one, two = ([a.when, *(t for u in a.then for t in (u.target, u.value, u.when))] for a in (before, after))
+    return len(one) == len(two) and all(map(same, one, two))
 
 
 def keeps_constants(folding: Folding, mutant: Mutant) -> bool:
@@ -139,24 +171,18 @@ def keeps_constants(folding: Folding, mutant: Mutant) -> bool:
     )
 
 
-def _alike(one: Update, two: Update) -> bool:
-    pairs = ((one.target, two.target), (one.value, two.value), (one.when, two.when))
-    return all(a is b or same(a, b) for a, b in pairs)
-
-
-def _text(item: Term | Update) -> str:
+def _wording(item: Term | Update | str) -> tuple[str, str]:
+    """Return the text of a part, and its file and line."""
+    if isinstance(item, str):
+        return item, ""
     origin = item.origin
+    place = "" if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
     if origin is not None and origin.text:
-        return origin.text
+        return origin.text, place
     if isinstance(item, Term):
-        return line(item)
+        return line(item), place
     condition = "" if same(item.when, TRUE) else f" if {line(item.when, 60)}"
-    return f"{line(item.target, 60)} := {line(item.value, 60)}{condition}"
-
-
-def _file(item: Term | Update) -> str:
-    origin = item.origin
-    return "" if origin is None else f"{PurePath(origin.file).name}:{origin.line}"
+    return f"{line(item.target, 60)} := {line(item.value, 60)}{condition}", place
 
 
 def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item]]:
@@ -168,8 +194,8 @@ def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item
     return list(found.values())
 
 
-def _without(items: Iterable[_Item], group: Sequence[_Item]) -> list[_Item]:
-    return [item for item in items if all(item is not other for other in group)]
+def _is_among(item: Term | Update, group: Sequence[Term | Update]) -> bool:
+    return any(item is other for other in group)
 
 
 def _is_written(group: Sequence[Term | Update]) -> bool:
@@ -180,66 +206,50 @@ def _is_written(group: Sequence[Term | Update]) -> bool:
     return origin is None or not origin.text.startswith("Action(")
 
 
-def _changes(action: Action) -> Iterator[_Change]:
-    """Yield the changes of an action."""
+def _changes(schema: Schema) -> _Changes:
+    """Yield the changes of the guard and of the updates of an action."""
+    action = schema.action
     parts = flattened(lift(action.when))
     for group in filter(_is_written, _groups(parts)):
-        position = next(n for n, part in enumerate(parts, 1) if part is group[0])
-        rest = replace(action, when=all_of(*_without(parts, group)))
-        yield _Change("conjunct", position, len(parts), group[0], "left out", rest)
-    listed = list(filter(_is_written, _groups(action.then)))
-    for number, updates in enumerate(listed, 1):
-        rest = replace(action, then=tuple(_without(action.then, updates)))
-        yield _Change("update", number, len(listed), updates[0], "skipped", rest)
-    inner: dict[str, list[tuple[Term | Update, str, Action]]] = {part: [] for part in PARTS}
-    for updates in listed:
-        for part, change, made in _of_statement(action, updates):
-            inner[part].append((updates[0], change, made))
+        rest = all_of(*(part for part in parts if not _is_among(part, group)))
+        yield "conjunct", group[0], "left out", replace(schema, action=replace(action, when=rest))
+    for updates in filter(_is_written, _groups(action.then)):
+        for part, change, of_update in _of_statement(updates):
+            made = (of_update(u) if _is_among(u, updates) else u for u in action.then)
+            then = tuple(update for update in made if update is not None)
+            yield part, updates[0], change, replace(schema, action=replace(action, then=then))
     for terms in _groups(_inner_terms(action), 1):
-        for part, change, function in _of_expression(terms):
-            inner[part].append((terms[0], change, _rewritten(action, function)))
-    for part, found in inner.items():
-        for number, (item, change, made) in enumerate(found, 1):
-            yield _Change(part, number, len(found), item, change, made)
+        for part, change, of_term in _of_expression(terms):
+            yield part, terms[0], change, replace(schema, action=_rewritten(action, terms, of_term))
 
 
-def _of_statement(action: Action, group: Sequence[Update]) -> Iterator[tuple[str, str, Action]]:
-    """Yield the changes of one update as written: of its `when=`, its value, and the fields it sends."""
+def _of_statement(group: Sequence[Update]) -> Iterator[tuple[str, str, Callable[[Update], Update | None]]]:
+    """Yield the changes of one update as written: without it, its `when=`, its value, the fields it sends."""
+    yield "update", "skipped", lambda u: None
     call = _parsed(group[0].origin)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
-
-    def with_(change: Callable[[Update], Update]) -> Action:
-        then = (change(u) if any(u is other for other in group) else u for u in action.then)
-        return replace(action, then=tuple(then))
-
-    if any(k.arg == "when" for k in call.keywords) and call.func.attr != "send":
-        yield "when", "always applies", with_(lambda u: replace(u, when=TRUE))
-    value = group[0].value
-    plain = call.args and isinstance(call.args[0], ast.Constant | ast.Attribute)
-    if (
-        plain
-        and call.func.attr == "set"
-        and isinstance(value, Constant)
-        and not isinstance(value.value, bool)
-    ):
+    method, value, arguments = call.func.attr, group[0].value, call.args[:1]
+    if method != "send" and any(k.arg == "when" for k in call.keywords):
+        yield "when", "always applies", lambda u: replace(u, when=TRUE)
+    is_plain = all(isinstance(a, ast.Constant | ast.Attribute) for a in arguments)
+    if method == "set" and arguments and is_plain and isinstance(value, Constant) and value.type != "bool":
         values = group[0].target.family.domain.values
-        other = values[(values.index(value.value) + 1) % len(values)] if value.value in values else None
-        if other is not None and other != value.value:
-            named = getattr(other, "value", other)
-            yield (
-                "constant",
-                f"becomes {named}",
-                with_(lambda u: replace(u, value=Constant(value.type, other))),
-            )
-    for keyword in call.keywords if call.func.attr == "send" else []:
+        other = (
+            values[(values.index(value.value) + 1) % len(values)] if value.value in values else value.value
+        )
+        if other != value.value:
+            constant = Constant(value.type, other)
+            change = f"becomes {getattr(other, 'value', other)}"
+            yield "constant", change, lambda u: replace(u, value=constant)
+    for keyword in call.keywords if method == "send" else []:
         sent = [u for u in group if u.target.family.name.endswith(f"_{keyword.arg}")]
         if sent and len(sent) < len(group):
-            yield (
-                "field",
-                f"{keyword.arg} left out",
-                replace(action, then=tuple(_without(action.then, sent))),
-            )
+            yield "field", f"{keyword.arg} left out", partial(_unless_among, sent)
+
+
+def _unless_among(sent: Sequence[Update], update: Update) -> Update | None:
+    return None if _is_among(update, sent) else update
 
 
 def _inner_terms(action: Action) -> Iterator[Term]:
@@ -249,72 +259,61 @@ def _inner_terms(action: Action) -> Iterator[Term]:
     return (term for term in subterms(*roots) if term.origin is not None)
 
 
-_Rewriting = Callable[[Term], Term]
+_Rewriting: TypeAlias = Callable[[Term], Term]
 
 
 def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting]]:
     """Yield the changes of one expression: its order, its whole numbers, its quantifier."""
-    tree, own = _parsed(terms[0].origin), {id(term) for term in terms}
+    tree, found = _parsed(terms[0].origin), list[tuple[str, str, _Rewriting]]()
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _ORDERS:
         before, after = _ORDERS[type(tree.ops[0])]
-        if any(isinstance(term, Less) for term in terms):
-            yield "comparison", f"{before} becomes {after}", lambda t: _other_bound(t, own)
+        found.append(("comparison", f"{before} becomes {after}", _other_bound))
     elif isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        kinds = {t.quantifier for t in terms if isinstance(t, Quantified)} & _OTHER.keys()
-        if tree.func.id.removesuffix("_over") in kinds:
-            (kind,) = kinds & {tree.func.id.removesuffix("_over")}
-            yield "quantifier", f"{kind} becomes {_OTHER[kind]}", lambda t: _other_quantifier(t, own)
+        kind = tree.func.id.removesuffix("_over")
+        if kind in _OTHER:
+            change = partial(_other_quantifier, kind)
+            found.append(("quantifier", f"{kind} becomes {_OTHER[kind]}", change))
     for number in sorted(_numbers(tree)):
-        less = number - 1 if number > 0 else number + 1
-        if any(_has_number(term, number) for term in terms):
-            yield "constant", f"{number} becomes {less}", _replacing(own, number, less)
+        other = number - 1 if number > 0 else number + 1
+        found.append(("constant", f"{number} becomes {other}", partial(_other_number, number, other)))
+    return (one for one in found if any(one[2](term) is not term for term in terms))
 
 
 def _numbers(tree: ast.AST | None) -> set[int]:
     """Return the whole numbers that stand directly in an expression."""
-    nodes: list[ast.AST] = [tree] if isinstance(tree, ast.Compare | ast.BinOp) else []
-    if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "at_least":
-        nodes = [tree]
-    direct = (child for node in nodes for child in ast.iter_child_nodes(node))
+    if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") != "at_least":
+        return set()
+    direct = ast.iter_child_nodes(tree) if isinstance(tree, ast.Compare | ast.BinOp | ast.Call) else ()
     return {c.value for c in direct if isinstance(c, ast.Constant) and type(c.value) is int}
 
 
-def _has_number(term: Term, number: int) -> bool:
+def _other_number(number: int, other: int, term: Term) -> Term:
     value: Any = term.count if isinstance(term, AtLeast) else getattr(term, "value", None)
-    return type(value) is int and value == number
+    if type(value) is not int or value != number:
+        return term
+    return replace(term, count=other) if isinstance(term, AtLeast) else lift(other)
 
 
-def _replacing(own: set[int], number: int, other: int) -> _Rewriting:
-    def change(term: Term) -> Term:
-        if id(term) not in own or not _has_number(term, number):
-            return term
-        return replace(term, count=other) if isinstance(term, AtLeast) else lift(other)
-
-    return change
-
-
-def _other_quantifier(term: Term, own: set[int]) -> Term:
-    if id(term) in own and isinstance(term, Quantified) and term.quantifier in _OTHER:
-        return replace(term, quantifier=_OTHER[term.quantifier])
+def _other_quantifier(kind: str, term: Term) -> Term:
+    if isinstance(term, Quantified) and term.quantifier == kind:
+        return replace(term, quantifier=_OTHER[kind])
     return term
 
 
-def _other_bound(term: Term, own: set[int]) -> Term:
+def _other_bound(term: Term) -> Term:
     """Return `a <= b` for `a < b`, and the other way round; `a <= b` is `not b < a`."""
-    if id(term) in own and isinstance(term, Not) and isinstance(term.operand, Less):
+    if isinstance(term, Not) and isinstance(term.operand, Less):
         return Less("bool", term.operand.right, term.operand.left)
-    if id(term) in own and isinstance(term, Less):
-        return Not("bool", Less("bool", term.right, term.left))
-    return term
+    return Not("bool", Less("bool", term.right, term.left)) if isinstance(term, Less) else term
 
 
-def _rewritten(action: Action, change: _Rewriting) -> Action:
-    """Return the action with all its terms changed, from the outside inwards."""
-    known: dict[Term, Term] = {}
+def _rewritten(action: Action, terms: Sequence[Term], change: _Rewriting) -> Action:
+    """Return the action with some of its terms changed, from the outside inwards."""
+    own, known = {id(term) for term in terms}, dict[Term, Term]()
 
     def term_of(term: Term) -> Term:
         if term not in known:
-            new = change(term)
+            new = change(term) if id(term) in own else term
             known[term] = mapped(term, term_of) if new is term else new
         return known[term]
 

@@ -33,6 +33,12 @@ EACH = 15.0
 """The most seconds of one question about one change."""
 MORE = 2
 """If there is no proof, executions of so many steps more than the counterexample are searched."""
+HAPPENS = "the-changed-action-happens"
+"""The name of the property whose witness is the changed action."""
+FEW = 20
+"""The executions that are kept for each witness."""
+MOST_STEPS = 400
+"""The steps of simulations in which the changes of one action are compared."""
 
 
 class Tried(StrEnum):
@@ -212,10 +218,3 @@ class RepairSearch:
         if outcome.interrupted:
             raise KeyboardInterrupt
         return outcome.results
-
-
-HAPPENS = "the-changed-action-happens"
-FEW = 20
-"""The executions that are kept for each witness."""
-MOST_STEPS = 400
-"""The steps of simulations in which the changes of one action are compared."""

@@ -27,7 +27,7 @@ from fencepost.encoding.language.terms import (
     children,
     lift,
 )
-from fencepost.encoding.mutation.changed_systems import exchanged
+from fencepost.encoding.mutation.mutants import exchanged
 
 FEW = 4
 """The values of a domain that a variable is compared with: the first ones."""
@@ -61,10 +61,9 @@ class Strengthening:
 
     def of(self, system: System) -> System:
         """Return the system with it. Properties that an action can happen say so of the stronger guard."""
-        actions = tuple(exchanged(item, self.schema, self.changed) for item in system.actions)
         guarded = [(prop, self._in_guards(prop.holds)) for prop in system.properties]
         properties = (p if holds is p.holds else replace(p, holds=holds) for p, holds in guarded)
-        return replace(system, actions=actions, properties=tuple(properties))
+        return replace(exchanged(system, self.schema, self.changed), properties=tuple(properties))
 
     def _in_guards(self, term: Term, depth: int = 0) -> Term:
         """Return the term with the conjunct where it has the action's guard (`Schema.could_happen`)."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import simulate
@@ -28,6 +28,7 @@ from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
+from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.patterns import families_read
 from fencepost.encoding.language.protocol import Instance
@@ -36,17 +37,17 @@ from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import Family
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.live_check import check_all
-from fencepost.encoding.mutation.changed_systems import named_actions, unread
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
-from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Notice, Why
-from fencepost.encoding.mutation.mutant_states import (
-    ChangedSteps,
-    Difference,
-    Graph,
-    MutantStates,
-    states_within,
+from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
+from fencepost.encoding.mutation.mutant_states import ChangedSteps, Graph, MutantStates, states_within
+from fencepost.encoding.mutation.mutants import (
+    Mutant,
+    changed,
+    is_idle,
+    keeps_constants,
+    mutants,
+    named_actions,
 )
-from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, keeps_constants, mutants
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
@@ -111,7 +112,19 @@ class Unchanged:
     def unread(self, mutant: Mutant, system: System) -> str | None:
         """Return the words that no property depends on what the mutant changes, None if one may."""
         old, new = self.actions[mutant.action].action, mutant.schema.action
-        return unread(self.read, old, new, (self.instance.system, system))
+        same = {id(update) for update in old.then} & {id(update) for update in new.then}
+        differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
+        families = {u.target.family for u in differing} - {UNDEFINED}
+        schemas = (*self.instance.system.schemas, *system.schemas)
+        found, more = set[Family](), {*self.read}
+        while more != found:
+            found = more
+            writing = ((s.action.when, u) for s in schemas for u in s.action.then if u.target.family in found)
+            terms = (term for when, u in writing for term in (when, *u.target.index, u.value, u.when))
+            more = found | families_read(*terms)
+        if families & found:
+            return None
+        return f"no property depends on {', '.join(sorted(f.name for f in families))}"
 
 
 def _is_clean(result: Result) -> bool:
@@ -140,22 +153,20 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     return replace(known, proof=proof, paths=paths)
 
 
-def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
-    """Yield the finding about each mutant once. Raises KeyboardInterrupt."""
+def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFinding]]:
+    """Yield each mutant once with the finding about it. Raises KeyboardInterrupt."""
     until = time.perf_counter() + limits.timeout - limits.gone
+    over = MutantFinding(MutantOutcome.UNDECIDED, time_out(limits.timeout))
     listed = mutants(known.instance.written)
-    _ = known.graph.concrete.steps, known.folding  # made once, before the workers
-    items = list(enumerate(listed))
+    _ = known.graph.concrete.steps, known.folding, known.proof and known.graph.symbolic  # before the workers
+    items, left = list(enumerate(listed)), dict.fromkeys(listed, over)
     shares = [items[n :: limits.jobs] for n in range(limits.jobs)]
-    left = {mutant: _undecided(mutant, time_out(limits.timeout)) for mutant in listed}
     workers = [Worker("mutants", _cheap, known, share, gib=limits.memory) for share in shares]
-    for number, fields in _messages(workers, limits):
-        found = MutantFinding(**fields, mutant=listed[number])
-        if found.outcome is MutantOutcome.UNDECIDED or (known.live and _may_matter_in_the_end(found)):
-            left[found.mutant] = found
-        else:
-            del left[found.mutant]
-            yield found
+    for number, found in _messages(workers, limits):
+        left[listed[number]] = found
+        lives = found.outcome is not MutantOutcome.NOTICED and found.why is not Why.IDLE
+        if found.outcome is not MutantOutcome.UNDECIDED and not (known.live and lives):
+            yield listed[number], left.pop(listed[number])
     if left and known.clean and known.proof is None:
         half = replace(limits, gone=0.0, timeout=max(until - time.perf_counter(), 0.0) / 2)
         outcome = check_all(known.instance, known.clean, replace(half, engines=("induction", "ic3")))
@@ -163,68 +174,57 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[MutantFinding]:
             raise KeyboardInterrupt
         known = replace(known, proof=proof_of(outcome.results))
     for number, (mutant, cheap) in enumerate(left.items()):
-        found, over = cheap, _undecided(mutant, time_out(limits.timeout))
         rest = (until - time.perf_counter()) / (len(left) - number)
         own = replace(limits, gone=0.0, timeout=rest / 2 if known.live else rest)
+        found = cheap
         if cheap.outcome is MutantOutcome.UNDECIDED and known.clean:
             found = _checked(known, mutant, known.clean, own) if rest > 0 else over
         if found.outcome is MutantOutcome.UNNOTICED and cheap.why is not None:
             reason = cheap.reason if cheap.why is Why.UNREAD else found.reason
             found = replace(found, why=cheap.why, shown=cheap.shown, reason=reason)
         if known.live and found.outcome is not MutantOutcome.NOTICED:
-            lives = _checked(known, mutant, known.live, own) if rest > 0 else over
-            found = found if lives.outcome is MutantOutcome.UNNOTICED else lives
-        yield found
-
-
-def _may_matter_in_the_end(found: MutantFinding) -> bool:
-    """Return whether a property of liveness may notice the mutant."""
-    return found.outcome is not MutantOutcome.NOTICED and found.why is not Why.IDLE
+            in_the_end = _checked(known, mutant, known.live, own) if rest > 0 else over
+            found = found if in_the_end.outcome is MutantOutcome.UNNOTICED else in_the_end
+        yield mutant, found
 
 
 def _messages(workers: Sequence[Worker], limits: Limits) -> Iterator[Any]:
     """Yield the messages of workers until they end, or the time is over. Raises what they raise."""
-    with Crew(time.perf_counter() + limits.timeout - limits.gone) as crew:
+    with Crew(time.perf_counter() + limits.timeout - limits.gone) as crew, suppress(OutOfTime):
         for worker in workers:
             crew.start(worker)
-        try:
-            for worker, message in crew.heard():
-                if isinstance(message, Ended):
-                    reason_of(message, worker.name, limits.memory)
-                else:
-                    yield message
-        except OutOfTime:
-            return
+        for worker, message in crew.heard():
+            if isinstance(message, Ended):
+                reason_of(message, worker.name, limits.memory)
+            else:
+                yield message
 
 
-def _cheap(known: Unchanged, items: Sequence[tuple[int, Mutant]]) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the number of each of these mutants, with the finding from the cheap questions without it."""
+def _cheap(known: Unchanged, items: Sequence[tuple[int, Mutant]]) -> Iterator[tuple[int, MutantFinding]]:
+    """Yield the number of each of these mutants, with the finding from the cheap questions."""
     for number, mutant in items:
-        fields = vars(finding(known, mutant))
-        yield number, {name: value for name, value in fields.items() if name != "mutant"}
+        yield number, finding(known, mutant)
 
 
 def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
     """Return the finding about one mutant from the cheap questions."""
     if mutant.part == "fairness":
-        reason = "it reaches the same states"
-        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.PROGRESS)
+        return _equivalent("it reaches the same states", Why.PROGRESS)
     if is_idle(known.folding, known.actions[mutant.action], mutant):
-        reason = "it has no effect, as the constants of this instance show"
-        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
+        return _equivalent("it has no effect, as the constants of this instance show")
     if not (known.clean or known.live):
-        return _undecided(mutant, "no property is known to hold without the change")
+        return MutantFinding(MutantOutcome.UNDECIDED, "no property is known to hold without the change")
     try:
         system, shares = changed_system(known, mutant), keeps_constants(known.folding, mutant)
         sent_at_most_once(system)
         if known.graph.states is None:
-            return _proved(known, mutant, system) if shares else _simulated(known, mutant, system)
+            return _simulated(known, mutant, system, shares)
         graph = known.graph if shares else Graph(system, {}, known.graph.states)
         states = MutantStates(graph, system, mutant.action, known.instance.subject)
         states.visit([prop.name for prop in known.clean], known.exercised, MOST_STATES)
         return _judged(known, mutant, system, states)
     except ModelError as error:
-        return _refused(mutant, error)
+        return _refused(error)
 
 
 def changed_system(known: Unchanged, mutant: Mutant) -> System:
@@ -235,76 +235,72 @@ def changed_system(known: Unchanged, mutant: Mutant) -> System:
     return known.instance.protocol.fold(changed(known.instance.written, mutant))
 
 
-def _undecided(mutant: Mutant, reason: str) -> MutantFinding:
-    return MutantFinding(mutant, MutantOutcome.UNDECIDED, reason=reason)
+def _equivalent(reason: str, why: Why = Why.IDLE) -> MutantFinding:
+    return MutantFinding(MutantOutcome.EQUIVALENT, reason, why=why)
 
 
-def _unnoticed(mutant: Mutant, reason: str) -> MutantFinding:
-    return MutantFinding(mutant, MutantOutcome.UNNOTICED, reason=reason)
-
-
-def _refused(mutant: Mutant, error: Exception) -> MutantFinding:
+def _refused(error: Exception) -> MutantFinding:
     brief = re.split(r"[:;] ", str(error))[0]
-    return MutantFinding(mutant, MutantOutcome.NOTICED, reason=f"badly defined: {brief}")
+    return MutantFinding(MutantOutcome.NOTICED, f"badly defined: {brief}")
 
 
-def _noticed(mutant: Mutant, violated: Mapping[str, int], unreached: Sequence[str]) -> MutantFinding:
-    notices = [Notice(name, Verdict.VIOLATED, steps) for name, steps in violated.items()]
-    notices += [Notice(name, Verdict.VACUOUS) for name in unreached if name not in violated]
-    return MutantFinding(mutant, MutantOutcome.NOTICED, tuple(notices))
+def _noticed(violated: Mapping[str, int], unreached: Iterable[str] = ()) -> MutantFinding:
+    return MutantFinding(
+        MutantOutcome.NOTICED, noticed_by={**dict.fromkeys([*violated, *unreached]), **violated}
+    )
 
 
 def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStates) -> MutantFinding:
     """Return the finding from the states of a mutant, undecided if there are too many of them."""
     if states.violated or (states.is_over and states.unreached):
-        return _noticed(mutant, states.violated, list(states.unreached) if states.is_over else [])
+        return _noticed(states.violated, states.unreached if states.is_over else ())
     if not states.is_over:
-        return _undecided(mutant, f"more than {amount(MOST_STATES, 'state')}")
+        return MutantFinding(MutantOutcome.UNDECIDED, f"more than {amount(MOST_STATES, 'state')}")
     before, after = known.graph.states or frozenset(), states.parents.keys()
     number = amount(len(after), "state")
     if before == after:
-        found = MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=f"it reaches the same {number}")
-        return replace(found, why=Why.IDLE if states.changed.other is None else Why.PROGRESS)
-    found = _unnoticed(mutant, f"no property is violated in its {number}")
-    if (unread := known.unread(mutant, system)) is not None:
-        return replace(found, why=Why.UNREAD, reason=unread)
-    if states.new is None:
-        reason = f"it reaches {len(after)} of {len(before)} states and no other"
-        told = "" if known.live else ": only liveness would notice"
-        return replace(found, why=Why.PROGRESS, reason=reason + told)
+        why = Why.IDLE if states.changed.other is None else Why.PROGRESS
+        return _equivalent(f"it reaches the same {number}", why)
+    reason = f"no property is violated in its {number}"
     places = [v.place for v in system.variables if v.family in known.read]
     one, two = ({tuple(s[p] for p in places) for s in states} for states in (before, after))
-    why = Why.SAME_READ if two <= one else Why.DIFFERS
-    return replace(found, why=why, shown=states.new.lines(system))
+    why, shown = Why.SAME_READ if two <= one else Why.DIFFERS, tuple[str, ...]()
+    if states.new is not None:
+        shown = states.new.lines(system)
+    else:
+        told = "" if known.live else ": only liveness would notice"
+        why, reason = Why.PROGRESS, f"it reaches {len(after)} of {len(before)} states and no other{told}"
+    found = MutantFinding(MutantOutcome.UNNOTICED, reason, why=why, shown=shown)
+    return _explained(known, mutant, system, found)
 
 
-def _proved(known: Unchanged, mutant: Mutant, system: System) -> MutantFinding:
-    """Return the finding from the proof of the unchanged system, and from random simulations."""
-    kept = same = False
-    if known.proof is not None:
+def _simulated(known: Unchanged, mutant: Mutant, system: System, shares: bool) -> MutantFinding:
+    """Return the finding from the proof of the unchanged system, if there is one, and from simulations.
+
+    A mutant that keeps the proof lives if witnesses are seen. `shares` says that its constants are the same.
+    """
+    subject, kept = known.instance.subject, False
+    if known.proof is not None and shares:
         slots = known.graph.slots(mutant.action)
-        kept, same = known.proof.question(known.instance.system, system, slots, Limits())
-    if same:
-        reason = "the changed action does the same in every reachable state, by induction"
-        return MutantFinding(mutant, MutantOutcome.EQUIVALENT, reason=reason, why=Why.IDLE)
-    return _simulated(known, mutant, system, kept)
-
-
-def _simulated(known: Unchanged, mutant: Mutant, system: System, kept: bool = False) -> MutantFinding:
-    """Return the finding from random simulations; it lives if the proof is `kept` and witnesses are seen."""
+        kept, same = known.proof.question(known.graph.symbolic, system, slots)
+        if same:
+            return _equivalent("the changed action does the same in every reachable state, by induction")
     names = [prop.name for prop in known.clean]
     properties = [prop for prop in system.properties if prop.name in names]
-    subject = known.instance.subject
     steps = ChangedSteps(known.graph, system, mutant.action, subject)
     found = simulate(system, subject, properties, SIMULATIONS, seed=1, first=True, visit=steps.visit)
     if found.traces:
-        return _noticed(mutant, {name: len(trace.steps) for name, trace in found.traces.items()}, ())
+        return _noticed({name: len(trace.steps) for name, trace in found.traces.items()})
     missing = [p for p in properties if p.name in known.exercised and not found.witnessing[p.name]]
-    if not kept or not all(_reaches(known, steps.replayer, prop) for prop in missing):
-        reason = "the invariants of the unchanged system do not decide it"
-        return replace(_undecided(mutant, reason), **_explained(known, mutant, system, steps.other))
-    alive = _unnoticed(mutant, "the changed action keeps all invariants of the proof")
-    return replace(alive, **_explained(known, mutant, system, steps.other))
+    result = MutantFinding(MutantOutcome.UNDECIDED, "the invariants of the unchanged system do not decide it")
+    if kept and all(_reaches(known, steps.replayer, prop) for prop in missing):
+        result = MutantFinding(
+            MutantOutcome.UNNOTICED, "the changed action keeps all invariants of the proof"
+        )
+    if steps.other is not None:
+        why = Why.PROGRESS if steps.other.after is None else Why.DIFFERS  # as far as simulations go
+        result = replace(result, why=why, shown=steps.other.lines(system))
+    return _explained(known, mutant, system, result)
 
 
 def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
@@ -317,21 +313,16 @@ def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
     return False
 
 
-def _explained(known: Unchanged, mutant: Mutant, system: System, other: Difference | None) -> dict[str, Any]:
-    """Return the explanation if the mutant lives, as fields of its finding."""
-    if (unread := known.unread(mutant, system)) is not None:
-        return {"why": Why.UNREAD, "reason": unread}
-    if other is None:
-        return {}
-    why = Why.PROGRESS if other.after is None else Why.DIFFERS  # as far as simulations go
-    return {"why": why, "shown": other.lines(system)}
+def _explained(known: Unchanged, mutant: Mutant, system: System, found: MutantFinding) -> MutantFinding:
+    """Return the finding, or that no property depends on the change. It counts if the mutant lives."""
+    unread = known.unread(mutant, system)
+    return found if unread is None else replace(found, why=Why.UNREAD, reason=unread, shown=())
 
 
 # The engines of `check`.
 
 
-@dataclass(frozen=True)
-class ChangedInstance:
+class ChangedInstance(NamedTuple):
     """A changed system under the names of the instance that it comes from."""
 
     system: System
@@ -348,7 +339,7 @@ def _checked(known: Unchanged, mutant: Mutant, clean: Sequence[Property], limits
         kept = None if known.proof is None else Kept(known.proof.clauses, {})
         outcome = check_all(ChangedInstance(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
-        return _refused(mutant, error)
+        return _refused(error)
     if outcome.interrupted:
         raise KeyboardInterrupt
     violated = {r.property: r.steps or 0 for r in outcome.results if r.verdict is Verdict.VIOLATED}
@@ -357,11 +348,11 @@ def _checked(known: Unchanged, mutant: Mutant, clean: Sequence[Property], limits
     reached = {r.property for r in known.results if r.witness}
     unreached = [r.property for r in vacuous if r.property in reached]
     if violated or unreached:
-        return _noticed(mutant, violated, unreached)
+        return _noticed(violated, unreached)
     for result in outcome.results:
         if not _is_clean(result):
-            return _undecided(mutant, f"{result.property}: {result.reason or result.verdict.value}")
-    if any(result.verdict is Verdict.HOLDS for result in outcome.results):
-        rounds = amount(max(result.rounds for result in outcome.results), "round")
-        return _unnoticed(mutant, f"no property is violated in {rounds}")
-    return _unnoticed(mutant, "no property is violated")
+            reason = f"{result.property}: {result.reason or result.verdict.value}"
+            return MutantFinding(MutantOutcome.UNDECIDED, reason)
+    held = [result.rounds for result in outcome.results if result.verdict is Verdict.HOLDS]
+    within = f" in {amount(max(held), 'round')}" if held else ""
+    return MutantFinding(MutantOutcome.UNNOTICED, f"no property is violated{within}")

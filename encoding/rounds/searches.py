@@ -74,10 +74,10 @@ def search(
 ) -> Iterator[SearchMessage]:
     """Run these searches in turn, each with a solver of its own. Progress of a question is told at once."""
     purse = Purse(limits.conflicts) if limits.conflicts is not None else None
-    yield from in_turn(_run(template, task, limits, purse, job) for job in jobs)
+    yield from in_turn(_search_task(template, task, limits, purse, job) for job in jobs)
 
 
-def _run(
+def _search_task(
     template: RoundTemplate, task: Task, limits: Limits, purse: Purse | None, job: Job
 ) -> Iterator[SearchMessage]:
     session = RoundSolver(template, limits.solver, limits.seed, tell, job.search.value, purse)

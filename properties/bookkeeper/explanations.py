@@ -51,7 +51,7 @@ def _reasons(s: Ledger, trace: Trace, entry: int) -> Iterator[str]:
         stored = next(
             (step for step in trace.steps if (bookie, entry) in trace.changed(step, s.stored)), None
         )
-        denied = _first(trace, "handle read", bookie=bookie, entry=entry)
+        denied = _first_step(trace, "handle read", bookie=bookie, entry=entry)
         if stored is not None and denied is not None and denied.index < stored.index:
             yield (
                 f"In step {denied.index} {bookie} answered a recovery read with NoSuchEntry, and in step "
@@ -63,7 +63,7 @@ def _reasons(s: Ledger, trace: Trace, entry: int) -> Iterator[str]:
 def _why_not_refused(trace: Trace, bookie: str, entry: int, denied: TraceStep, stored: TraceStep) -> str:
     """Return why the bookie stored an entry of the writer although a recoverer had read there."""
     forgot = [s for s in _went_down(trace) if s.actor == bookie and denied.index < s.index < stored.index]
-    admitted = _first(trace, "admit add", bookie=bookie, entry=entry)
+    admitted = _first_step(trace, "admit add", bookie=bookie, entry=entry)
     if forgot:
         return f"it forgot the fence in the {_going_down(forgot[-1])} of step {forgot[-1].index}"
     if admitted is not None:
@@ -79,7 +79,7 @@ def _going_down(step: TraceStep) -> str:
     return {"stop and start": "restart", "lose power": "loss of power"}.get(step.action, "crash")
 
 
-def _first(trace: Trace, action: str, **arguments: object) -> TraceStep | None:
+def _first_step(trace: Trace, action: str, **arguments: object) -> TraceStep | None:
     """Return the first step of that action with these arguments, or None."""
     return next(
         (s for s in trace.steps if s.action == action and arguments.items() <= s.arguments.items()), None
@@ -188,7 +188,7 @@ def explain_unanswered(s: Ledger, trace: Trace) -> str:
 
 def explain_invalid_fragment(s: Ledger, trace: Trace) -> str:
     """Say which client would start a fragment below its last one, and why."""
-    step = _first(trace, "try invalid fragment")
+    step = _first_step(trace, "try invalid fragment")
     if step is None:
         return "An ensemble names a bookie twice."
     client, fragment = step.arguments["client"], step.arguments["fragment"]

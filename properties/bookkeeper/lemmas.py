@@ -116,7 +116,7 @@ class CoreLemma:
         A failed proof obligation does not say which of two is the case: the invariants are too weak, or the
         claim is false.
         """
-        failing = ", ".join(_short(s) for s in result.obligations if s.answer is LemmaVerdict.REFUTED)
+        failing = ", ".join(_unprefixed(s) for s in result.obligations if s.answer is LemmaVerdict.REFUTED)
         found = self._shortest(job.deadline, lambda p: ~p.holds, some=True)
         if found is None:
             why = f"not inductive ({failing}), but no small execution breaks it"
@@ -187,7 +187,7 @@ def _step_text(action: GroundAction) -> str:
     return f"{who} {action.schema.action.note.format(**given)}"
 
 
-def _short(settled: Settled) -> str:
+def _unprefixed(settled: Settled) -> str:
     return settled.name.split(".", 1)[-1]
 
 

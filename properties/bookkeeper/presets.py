@@ -14,6 +14,7 @@ from fencepost.properties.bookkeeper.ledger import ledger_properties
 from fencepost.properties.catalogue import IN_NO_INSTANCE
 from fencepost.protocols.bookkeeper.core import CoreParameters, core
 from fencepost.protocols.bookkeeper.ledger import ledger
+from fencepost.protocols.bookkeeper.observed import observed
 from fencepost.protocols.bookkeeper.parameters import (
     NO_JOURNAL,
     TODAY,
@@ -138,6 +139,7 @@ _LEDGER = Protocol(
     not_modelled=_NOT_MODELLED,
     unmodelled=_unmodelled,
     exercised={"valid-fragments": _SPARE, "no-dirty-read": _SPARE},
+    observed=observed,
     ships=True,
 )
 

@@ -44,7 +44,7 @@ def taken_by_another(s: Log) -> Term:
     return forall(s.segment, sound) & started
 
 
-def _counted(s: Log, segment: TermLike, count: Term, entry: Term) -> Term:
+def _has_number(s: Log, segment: TermLike, count: Term, entry: Term) -> Term:
     """Return whether the entry is the one with that number in the segment."""
     there = exists_over(
         (s.entry, s.place), lambda e, i: (entry == e) & (count == i) & is_at(s, segment, e, i)
@@ -83,7 +83,7 @@ def suspended_takes_no_more(s: Log) -> Term:
             s.suspend_answer.is_sent(t, n, k) == s.suspend.is_received(t, n, k),
             implies(
                 s.suspend.is_received(t, n, k),
-                _counted(s, t, count, s.suspended_entry[t, n, k])
+                _has_number(s, t, count, s.suspended_entry[t, n, k])
                 & (s.is_followed(t) | _covers(s, t, n, count)),
             ),
         )
@@ -103,7 +103,7 @@ def vouched_is_enough(s: Log) -> Term:
         covered = exists(s.node, lambda n: s.placed[t, n] & _covers(s, t, n, count))
         committed = forall(s.entry, lambda e: implies(entry == e, s.committed_in[e, t] & s.durable[e]))
         return all_of(
-            _counted(s, t, count, entry),
+            _has_number(s, t, count, entry),
             implies(is_taken(s, t), covered & committed),
             implies(~is_taken(s, t), count == 0),
         )

@@ -49,13 +49,13 @@ class PulsarRelease:
         )
 
 
-def _lines() -> dict[str, dict[str, Any]]:
+def _release_lines() -> dict[str, dict[str, Any]]:
     name = "pulsar_releases.toml"
     text = files("fencepost.protocols.bookkeeper").joinpath(name).read_text(encoding="utf-8")
     return parse_toml(text, name, "it is part of this package")
 
 
-LINES: Mapping[str, Mapping[str, Any]] = _lines()
+LINES: Mapping[str, Mapping[str, Any]] = _release_lines()
 """The lines of Pulsar that were read, the newest first."""
 
 

@@ -353,7 +353,7 @@ MEANINGS = {
 """The meanings of actions whose definitions the proposal replaces."""
 
 
-def in_words(meanings: Mapping[str, str], *actions: Schema | Group) -> tuple[Schema | Group, ...]:
+def with_meanings(meanings: Mapping[str, str], *actions: Schema | Group) -> tuple[Schema | Group, ...]:
     """Return the actions with the meanings that a proposal gives them. They stand for no code."""
 
     def said(action: Schema) -> Schema:
@@ -367,7 +367,7 @@ def ledger(parameters: GuaranteedParameters) -> System:
     s = GuaranteedLedger(parameters)
     return System(
         state=s,
-        actions=in_words(
+        actions=with_meanings(
             MEANINGS,
             each(metadata.create_ledger, s),
             in_turn(

@@ -32,7 +32,7 @@ from fencepost.protocols.bookkeeper_tweaks.guaranteed_write_quorum import (
     GuaranteedParameters,
     TweakSizes,
     adds_and_changes,
-    in_words,
+    with_meanings,
 )
 
 _MODULE = "Vanlightly/bookkeeper-tlaplus, tweaks/ProtocolUnboundedLedgersAndGWQ.tla"
@@ -374,7 +374,7 @@ def ledger(parameters: UnboundedParameters) -> System:
     s = UnboundedLedger(parameters)
     return System(
         state=s,
-        actions=in_words(
+        actions=with_meanings(
             MEANINGS,
             each(create_ledger, s),
             in_turn(

@@ -33,7 +33,7 @@ from fencepost.quorums.files.settings import (
 )
 from fencepost.quorums.files.texts import HINT, words_of
 from fencepost.quorums.files.unread import elsewhere, misplaced, of_other_forms
-from fencepost.quorums.files.walk import ConfigFile, read_config
+from fencepost.quorums.files.walk import ConfigFile
 
 OF_BROKERS = frozenset(
     (
@@ -88,12 +88,6 @@ class Source:
         """The name of the bookie whose file of Java properties it is, empty if not said; else None."""
         named = [fact.value for fact in self.file.facts if fact.key in ("bookieId", "advertisedAddress")]
         return None if self.file.is_yaml or not self.of_bookies else str((named or [""])[0])
-
-
-def read_source(path: Path) -> Source:
-    """Return what a file says by itself. Raises BadInput, in one line."""
-    file = read_config(path)
-    return source_of(path, file, runs_alone([file]), frozenset())
 
 
 def runs_alone(files: Sequence[ConfigFile]) -> bool:

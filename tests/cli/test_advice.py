@@ -31,8 +31,8 @@ from fencepost.encoding.language.system import choose
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, as_expected
 from fencepost.protocols.bookkeeper.releases import TAGS
-from fencepost.quorums.files.sources import read_source
 from fencepost.quorums.stripes import Configuration
+from support.config_files import read_source
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

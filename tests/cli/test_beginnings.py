@@ -160,7 +160,7 @@ def test_mutants_are_of_every_beginning() -> None:
     instance = load(Path(RING)).instance([("identities", "different"), ("nodes", "2")])
     limits = Limits(minimize=Minimize.NONE, jobs=1, enumeration_first=True, timeout=600.0)
     known = unchanged(instance, instance.properties(), limits)
-    found = {f.mutant.text: f.outcome for f in weaken(known, limits)}
+    found = {m.text: f.outcome for m, f in weaken(known, limits)}
     (again,) = (outcome for text, outcome in found.items() if "not taken[" in text)
     assert again is MutantOutcome.NOTICED
     assert MutantOutcome.UNDECIDED not in found.values()

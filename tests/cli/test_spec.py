@@ -22,8 +22,7 @@ from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.protocol import load
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE
-from fencepost.encoding.mutation.changed_systems import named_actions
-from fencepost.encoding.mutation.mutants import changed, is_idle, mutants
+from fencepost.encoding.mutation.mutants import changed, is_idle, mutants, named_actions
 from fencepost.properties.catalogue import find
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from fencepost.cli.main import run
 from fencepost.cli.rendering.sweep_matrices import SweepReport, matrices
 from fencepost.cli.rendering.sweep_text import text
 from fencepost.sweeps.rows import VERDICTS, Row
-from fencepost.sweeps.summary import ordered
+from fencepost.sweeps.summary import in_order_of_sizes
 from support.reports import LISTED, fabricated, stored_as
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sweep report")]  # one worker makes the rows
@@ -25,7 +25,7 @@ def rows(rows_of_this_run: list[Row]) -> list[Row]:
 def reported(rows: list[Row]) -> SweepReport:
     """Return the report of a finished sweep with those rows."""
     manifest = {"engine": "0.0+test", "cases": len(rows), "invalid": 7}
-    return SweepReport(manifest, ordered(rows))
+    return SweepReport(manifest, in_order_of_sizes(rows))
 
 
 def test_the_heading_names_each_size_that_was_asked(rows: list[Row]) -> None:

@@ -21,6 +21,7 @@ from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import folded
@@ -33,12 +34,11 @@ from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation import weakening
-from fencepost.encoding.mutation.changed_systems import flattened, named_actions
 from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
-from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants
-from fencepost.encoding.mutation.proposals import proposal
+from fencepost.encoding.mutation.mutants import Mutant, changed, flattened, is_idle, mutants, named_actions
+from fencepost.encoding.mutation.other_settings import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
 from support.exploration import explore
@@ -79,7 +79,7 @@ def test_no_mutant_is_skipped_in_silence(
     assert counted == expected
 
     def forgetful(known: Unchanged, limits: Limits) -> Any:
-        yield from [one for one in weaken(known, limits) if str(one.mutant) != "store, update 2 of 2"]
+        yield from [one for one in weaken(known, limits) if str(one[0]) != "store, update 2 of 2"]
 
     monkeypatch.setattr("fencepost.cli.commands.weaken.weaken", forgetful)
     document = weakened(capsys, LOCK, "--set", "storage=checks", code=1)
@@ -143,8 +143,8 @@ def test_an_engine_decides_what_has_too_many_states() -> None:
     known = unchanged(instance, instance.properties(), QUICK)
     few = replace(known, graph=Graph(instance.system, {}, None))
     by_engines = outcomes(few)
-    for found in weaken(known, QUICK):
-        mutant, outcome = found.mutant, found.outcome
+    for mutant, found in weaken(known, QUICK):
+        outcome = found.outcome
         expected = {outcome}
         if outcome is MutantOutcome.EQUIVALENT:
             expected.add(MutantOutcome.UNNOTICED)
@@ -153,7 +153,7 @@ def test_an_engine_decides_what_has_too_many_states() -> None:
 
 def outcomes(known: Unchanged) -> dict[Mutant, MutantOutcome]:
     """Return the outcome of each mutant."""
-    return {found.mutant: found.outcome for found in weaken(known, QUICK)}
+    return {mutant: found.outcome for mutant, found in weaken(known, QUICK)}
 
 
 @dataclass(frozen=True)
@@ -193,14 +193,14 @@ def test_the_outcomes_on_generated_systems_are_those_of_exploring(seeds: range) 
         instance = instance_of(system)
         known = unchanged(instance, instance.properties(), QUICK)
         states = {visit.state for visit in explore(folded(system))}
-        for found in weaken(known, QUICK):
-            expected, violated = explored(system, found.mutant, states)
-            if is_idle(known.folding, known.actions[found.mutant.action], found.mutant):
-                assert expected is MutantOutcome.EQUIVALENT, f"seed {seed}: {found}"
-            assert found.outcome is expected, f"seed {seed}: {found}"
+        for mutant, found in weaken(known, QUICK):
+            expected, violated = explored(system, mutant, states)
+            if is_idle(known.folding, known.actions[mutant.action], mutant):
+                assert expected is MutantOutcome.EQUIVALENT, f"seed {seed}: {mutant}"
+            assert found.outcome is expected, f"seed {seed}: {mutant}: {found}"
             _named_rightly(found, violated)
             seen[found.outcome] += 1
-            of_parts[found.mutant.part] += 1
+            of_parts[mutant.part] += 1
     assert len(seen) == 3 and len(of_parts) >= 4, (seen, of_parts)
 
 
@@ -226,7 +226,7 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
             fits.add(MutantOutcome.UNNOTICED)
         assert found.outcome in fits, found
         seen[found.outcome] += 1
-        kept, _same = proof.question(instance.system, weakening.changed_system(known, mutant), (), QUICK)
+        kept, _same = proof.question(known.graph.symbolic, weakening.changed_system(known, mutant), ())
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
 
@@ -242,9 +242,7 @@ def test_the_steps_to_a_witness_are_tried_in_a_mutant(
     proof, graph = proof_of(by_induction.results), Graph(instance.system, {}, None)
     known = Unchanged(instance, by_induction.results, graph, proof, paths)
     monkeypatch.setattr(weakening, "SIMULATIONS", 0)
-    found = {
-        (m.mutant.action, m.mutant.part): m for m in (weakening.finding(known, m) for m in _guards(known))
-    }
+    found = {(m.action, m.part): weakening.finding(known, m) for m in _guards(known)}
     expected = MutantOutcome.UNNOTICED if is_known else MutantOutcome.UNDECIDED
     assert found["count", "conjunct"].outcome is expected
     assert found["append", "update"].outcome is MutantOutcome.UNDECIDED
@@ -264,14 +262,14 @@ def test_the_claims_of_a_proof_are_inductive_together(engine: str, tmp_path: Pat
     outcome = check(instance, instance.properties(), replace(QUICK, engines=(engine,)))
     proof, system = proof_of(outcome.results), instance.system
     everything = range(len(system.ground_actions))
-    assert proof.question(system, system, everything, QUICK) == (True, True)
+    assert proof.question(Symbolic(system), system, everything) == (True, True)
     less = replace(proof, claims=frozenset({"told-first"}), clauses=())
-    assert less.question(system, system, everything, QUICK) == (False, True)
+    assert less.question(Symbolic(system), system, everything) == (False, True)
 
 
 def _named_rightly(found: MutantFinding, violated: Mapping[str, bool]) -> None:
     if found.noticed_by:
-        assert {notice.property for notice in found.noticed_by} == {n for n, bad in violated.items() if bad}
+        assert set(found.noticed_by) == {n for n, bad in violated.items() if bad}
 
 
 def with_a_property(system: System) -> System:
@@ -449,13 +447,13 @@ def test_liveness_notices_what_a_search_for_fair_loops_finds(seeds: range) -> No
             continue
         instance = instance_of(system)
         known = unchanged(instance, instance.claims(), QUICK)
-        for found in weaken(known, QUICK):
+        for mutant, found in weaken(known, QUICK):
             if (found.reason or "").startswith("badly defined"):
                 continue
-            after = changed(system, found.mutant)
+            after = changed(system, mutant)
             answers = list(search_lassos(after, after.liveness, {}, None))
             is_noticed = any(isinstance(m, FoundLasso | UnmetFairness) for m in answers)
-            assert (found.outcome is MutantOutcome.NOTICED) is is_noticed, (seed, str(found.mutant))
+            assert (found.outcome is MutantOutcome.NOTICED) is is_noticed, (seed, str(mutant))
             asked += 1
     assert asked
 
@@ -664,7 +662,7 @@ def test_a_message_received_twice_is_badly_defined_whichever_part_allows_it(
     known = unchanged(instance, instance.properties(), QUICK)
     if by_engines:
         known = replace(known, graph=Graph(instance.system, {}, None))
-    found = {str(f.mutant): f for f in weaken(known, QUICK)}
+    found = {str(m): f for m, f in weaken(known, QUICK)}
     for part in ("recv, conjunct 2 of 2", "recv, update 1 of 2"):
         assert found[part].outcome is MutantOutcome.NOTICED, found[part]
         assert (found[part].reason or "").endswith("which has been received before")
@@ -680,5 +678,5 @@ def test_a_lost_message_that_is_received_is_badly_defined(by_engines: bool, tmp_
     known = unchanged(instance, instance.properties(), QUICK)
     if by_engines:
         known = replace(known, graph=Graph(instance.system, {}, None))
-    reasons = [f.reason or "" for f in weaken(known, QUICK) if f.mutant.action == "recv"]
+    reasons = [f.reason or "" for m, f in weaken(known, QUICK) if m.action == "recv"]
     assert any(reason.endswith("which is lost") for reason in reasons), reasons

@@ -693,6 +693,7 @@ IN_PROTOCOL = {
     "summary=3": "summary= is 3; write a text",
     "in_release='4.13'": "in_release= is '4.13'; give a function",
     "newest=4.17": "newest= is a float; write a release as a text",
+    "observed={}": "observed= is a dict; give a function",
     "exercised=('all-quiet',)": "exercised= is a tuple; write a table",
     "exercised={'all-quiet': 4}": "exercised=: all-quiet is 4; write a table",
 }

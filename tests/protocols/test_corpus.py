@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import corpus
 import pytest
 
@@ -9,6 +11,7 @@ from fencepost.encoding.check import check
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.engine.limits import Limits, Minimize
 from fencepost.encoding.enumeration.count import count_states
+from fencepost.encoding.language.protocol import load
 from support.bare import Bare
 from support.exploration import explore
 
@@ -47,6 +50,19 @@ def test_the_number_of_states_up_to_symmetry(row: corpus.Row) -> None:
     system = row.system()
     *_, counted = count_states(system, system.properties, with_symmetry=True, most=None)
     assert (counted.states, counted.orbits) == (row.states, row.orbits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guard", ["& is_first", ""])
+def test_the_specification_of_snapshot_isolation_loses_no_update(guard: str, tmp_path: Path) -> None:
+    """Planted: a specification in which every running transaction may commit."""
+    text = (corpus.FOLDER.parent / "snapshot_isolation.py").read_text(encoding="utf-8")
+    file = tmp_path / "specification.py"
+    file.write_text(text.replace("& is_first", guard), encoding="utf-8")
+    system = load(file).instance().system
+    limits = Limits(jobs=1, minimize=Minimize.STEPS, enumeration_first=True)
+    (result,) = check(Bare(system), system.properties, limits).results
+    assert (result.verdict.value, result.steps) == (("proved", None) if guard else ("violated", 6))
 
 
 def test_each_protocol_has_a_row_that_is_not_long() -> None:

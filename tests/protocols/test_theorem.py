@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.encoding.all_sizes.follower import Follower
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement
 from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_refinement
+from fencepost.encoding.concrete.random_executions import random_execution
 from fencepost.encoding.language.terms import FALSE, TRUE
 from fencepost.encoding.solving.answers import Deadline
 from fencepost.properties.bookkeeper.refinement import ledger_refinement
@@ -52,6 +56,19 @@ SLOW: list[Mapping[str, object]] = [
 )
 def test_the_core_follows_every_action(settings: Mapping[str, object]) -> None:
     assert isinstance(tied(settings), Tied)
+
+
+def test_one_action_is_several_steps_of_the_core() -> None:
+    """So `refines`, which allows one step, is no mechanism for it: an ack may confirm two entries."""
+    follower, chance = Follower(refinement({**SMALL, "entries": 2})), random.Random(0)
+    most: dict[str, int] = {}
+    for _ in range(40):
+        execution = random_execution(follower.whole, chance, False)
+        path = [(list(actions)[-1:], state) for actions, state in execution]
+        for (_, before), ((action,), after) in pairwise(path):
+            taken = follower.follow(before, action, after).steps
+            most[action.schema.name] = max(most.get(action.schema.name, 0), len(taken))
+    assert most["receive ack"] >= 2 and most["begin recovery"] == 2, most
 
 
 def test_with_crashes_it_follows_into_limbo() -> None:

@@ -235,7 +235,7 @@ def said(plant: pytest.MonkeyPatch, output: str, table: str = "", path: str = ""
         return 0, VIOLATED, "", reading
 
     plant.setattr(engine_limits, "abc_program", lambda: Path("abc"))
-    plant.setattr(process, "_run", run_abc)
+    plant.setattr(process, "_run_abc", run_abc)
     (result,) = checked(system, jobs=1)
     return result
 

@@ -220,7 +220,7 @@ def test_a_thousand_generated_logs_are_accepted(name: str, way: str) -> None:
                     for log in logs.by_process
                 )
             )
-        found = follow(of, logs, explains=False, replayer=replayer)
+        found = follow(of, logs, explains=(), replayer=replayer)
         assert found.fit is Fit.EXECUTION, (name, way, seed)
 
 
@@ -247,7 +247,7 @@ def test_a_thousand_changed_logs_are_judged_as_an_enumeration_judges_them() -> N
         # All actions have a line. The actor of a line is known where all processes have a log.
         if not all(changed):
             continue
-        fit = follow(two(), asked(changed), logged=sorted(NAMES), explains=False, replayer=replayer).fit
+        fit = follow(two(), asked(changed), logged=sorted(NAMES), explains=(), replayer=replayer).fit
         assert (fit is Fit.EXECUTION) == (changed in possible), changed
         judged[changed in possible] += 1
     assert min(judged) > 30, judged
@@ -436,7 +436,7 @@ def test_an_action_that_is_logged_each_time_needs_its_line() -> None:
 def test_only_losses_that_are_read_are_decided() -> None:
     """The states are those of `Step.successors`, with other losses left open."""
     of = instance("two_voices")
-    found = LogSearch(Concrete(of.system), (), ())
+    found = LogSearch(Replayer(of.system, of.subject), ())
     concrete = found.concrete
     state = concrete.initial()
     for step in concrete.steps:

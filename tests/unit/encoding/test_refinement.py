@@ -12,15 +12,21 @@ from fencepost.encoding.all_sizes.follower import Follower, Strays
 from fencepost.encoding.all_sizes.refinement import ByValue, CoreStep, Refinement, Some
 from fencepost.encoding.all_sizes.refinement_check import Tied, Untied, check_refinement
 from fencepost.encoding.all_sizes.refinement_formulas import RefinementFormulas
+from fencepost.encoding.check import check
+from fencepost.encoding.engine.limits import Limits, Minimize
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.language.actions import Action, each
+from fencepost.encoding.language.conditional_terms import if_
 from fencepost.encoding.language.quantifiers import exists, forall
 from fencepost.encoding.language.sorts import BOOL, integers, labels, subsets_of_size
 from fencepost.encoding.language.state import StateSpace, family, variable
+from fencepost.encoding.language.step_properties import refines
 from fencepost.encoding.language.system import Axiom, Invariant, Property, System
-from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, lift
+from fencepost.encoding.language.terms import FALSE, TRUE, Parameter, Term, all_of, any_of, lift
 from fencepost.encoding.solving.answers import Deadline, No, SolverGaveUpError, Yes, answered
 from fencepost.encoding.solving.logic import conj, disj
+from support.bare import Bare
 from support.exploration import explore
 
 MOST = 2
@@ -136,6 +142,28 @@ def test_what_follows_is_accepted_by_both_readings() -> None:
     assert strays(Refinement(**right)) == []
     assert strays_on_executions(Refinement(**right)) is None
     assert check_refinement(Refinement(**right), Deadline(600)) == Tied(actions=3, invariants=0)
+
+
+def test_refines_does_not_allow_two_steps_of_the_core_for_one_action() -> None:
+    """The second pump both turns on and fills the tank. With a script that is a refinement."""
+    s, right = pieces()
+    core = replace(right["core"], properties=())
+    claim = refines("is-a-count", "", core, {**pieces_mapping(s), **everywhere_mapped(s, core)})
+    whole = replace(right["whole"], properties=(claim,))
+    (found,) = check(Bare(whole), whole.properties, Limits(jobs=1, minimize=Minimize.STEPS)).results
+    assert (found.verdict, found.steps) == (Verdict.VIOLATED, 2)
+    assert check_refinement(Refinement(**right), Deadline(600)) == Tied(actions=3, invariants=0)
+
+
+def everywhere_mapped(s: Tank, core: System) -> dict[str, Any]:
+    """Return the mapping for `refines`, which wants terms, and one for a variable that never changes."""
+    c = core.state
+    assert isinstance(c, Count)
+
+    def member(pump: Parameter, pair: Parameter) -> Term:
+        return any_of(*((pump == p) & (pair == q) for q, of in c.pair.parts.items() for p in of))
+
+    return {"amount": if_(s.full, MOST, 0), "member": member}
 
 
 def nothing(pump: str) -> list[CoreStep]:

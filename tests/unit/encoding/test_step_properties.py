@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -334,6 +334,44 @@ def test_each_kind_of_variable_has_its_value_after_the_step(case: str) -> None:
     step, steps = OFFICE[case]
     s = Office()
     system = System(s, (each(tell, s, s.clerk),), (always_step("step", "a step", step),))
+    assert fewest(system) == steps
+    assert result(system, "rounds").steps == steps
+
+
+class Desks(StateSpace):
+    """A set of all, and a set, a log and a record for each clerk."""
+
+    def __init__(self) -> None:
+        self.clerk = Sort("clerk", ("c1", "c2"))
+        self.all = variable(subsets(self.clerk))
+        self.seen = family(subsets(self.clerk), self.clerk)
+        self.log = family(sequences(self.clerk, most=2), self.clerk)
+        self.slot = family(records(who=self.clerk, full=BOOL), self.clerk)
+
+
+def work(s: Desks, clerk: Parameter, other: Parameter) -> Action:
+    """Note another clerk in the set, the log and the record of a clerk."""
+    then = [s.all.add(other), s.seen[clerk].add(other), s.log[clerk].append(other)]
+    return Action(when=length(s.log[clerk]) < 2, then=[*then, s.slot[clerk].who.set(other)])
+
+
+DESKS: dict[str, tuple[Callable[[Desks], Mapping[str, Any]], int | None]] = {
+    "the same": (lambda s: {}, None),
+    "another set": (lambda s: {"all": s.seen["c1"]}, 1),
+    "the set of another index": (lambda s: {"seen": lambda c: s.seen["c1"]}, 1),
+    "the log of another index": (lambda s: {"log": lambda c: s.log["c1"]}, 1),
+    "the record of another index": (lambda s: {"slot": lambda c: s.slot["c1"]}, 1),
+}
+
+
+@pytest.mark.parametrize("case", DESKS)
+def test_sets_sequences_and_records_are_mapped_whole(case: str) -> None:
+    spoiled, steps = DESKS[case]
+    t, s = Desks(), Desks()
+    other = System(t, (each(work, t, t.clerk, t.clerk),))
+    same = {"all": s.all, **{name: getattr(s, name).__getitem__ for name in ("seen", "log", "slot")}}
+    claim = refines("same", "the desks are desks", other, {**same, **spoiled(s)})
+    system = System(s, (each(work, s, s.clerk, s.clerk),), (claim,))
     assert fewest(system) == steps
     assert result(system, "rounds").steps == steps
 

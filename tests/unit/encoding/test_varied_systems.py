@@ -17,7 +17,7 @@ from fencepost.encoding.formulas.commutation import Commutation
 from fencepost.encoding.ic3 import finder
 from fencepost.encoding.ic3.core import InductiveCore
 from fencepost.encoding.ic3.frames import Cube, Predecessor
-from fencepost.encoding.ic3.lifting import Lifting
+from fencepost.encoding.ic3.predecessor_cubes import PredecessorCubes
 from fencepost.encoding.ic3.search import Search
 from fencepost.encoding.ic3.transitions import WRONG, Transitions, transitions
 from fencepost.encoding.induction import houdini, orbits
@@ -262,11 +262,11 @@ def no_message_is_ever_lost(plant: pytest.MonkeyPatch) -> None:
 def a_guard_is_taken_for_granted(plant: pytest.MonkeyPatch) -> None:
     """Plant a mistake: a predecessor is made smaller as if its action were enabled everywhere."""
 
-    def predecessor(self: Lifting, found: Predecessor, into: Cube) -> Cube:
+    def predecessor(self: PredecessorCubes, found: Predecessor, into: Cube) -> Cube:
         after = [self._transitions.after(literal) for literal in into]
         return self._smallest(found.state, [self._transitions.selected[found.slot]], after)
 
-    plant.setattr(Lifting, "predecessor", predecessor)
+    plant.setattr(PredecessorCubes, "predecessor", predecessor)
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]

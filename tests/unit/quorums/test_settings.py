@@ -10,7 +10,7 @@ import pytest
 from fencepost.encoding.errors import BadInput
 from fencepost.quorums.files.joined_files import read_files
 from fencepost.quorums.files.settings import Settings
-from fencepost.quorums.files.sources import read_source
+from support.config_files import read_source
 
 BROKER = """\
 ### --- Managed Ledger --- ###

@@ -18,13 +18,18 @@ import pytest
 
 from fencepost.encoding.concrete.replay import NotAnExecution
 from fencepost.encoding.language.terms import TRUE
+from fencepost.encoding.language.traces import plain
+from fencepost.encoding.logs.events import Event, Logs
+from fencepost.encoding.logs.following import Fit, follow
 from fencepost.properties.catalogue import find
+from fencepost.protocols.bookkeeper.observed import OWN_LAC
 from fencepost.protocols.bookkeeper.today import Today
-from fencepost.realcode import observations
+from fencepost.realcode import conformance, observations
 from fencepost.realcode.conformance import Conformance, Departure, action_of, drive, shorter, spelled
 from fencepost.realcode.drive.actions import DRIVEN
 from fencepost.realcode.harness_session import HarnessSession, OutOfStep, Playback
 from fencepost.realcode.left_out import AT_ONCE, ELSEWHERE
+from fencepost.realcode.observations import Observations
 from fencepost.realcode.run_files import RecordedRun, RunFile, begins_run, read_run_file
 from fencepost.realcode.run_instances import BROAD
 from fencepost.realcode.runs import ConformanceRun, Ground, random_runs
@@ -126,6 +131,63 @@ def test_a_real_run_agrees(path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert run(["conform", "--playback", str(path)]) == 0
     out = capsys.readouterr().out
     assert f"{taken_runs} agree after each step, 0 depart." in out
+
+
+Change = Callable[[Observations], Observations]
+
+# A run of the code is a log in one known order: the comparison and the search for executions judge alike.
+
+
+def judged(taken: RecordedRun, monkeypatch: pytest.MonkeyPatch, planted: Change = dict) -> tuple[bool, Fit]:
+    """Return whether the run agrees, and the answer of `follow` to its log, with a planted last step."""
+    seen: list[Observations] = []
+
+    def noting(model: Observations, code: Observations) -> Any:
+        seen.append(planted(code) if len(seen) == len(taken.run.actions) - 1 else code)
+        return observations.differences(model, seen[-1])
+
+    monkeypatch.setattr(conformance, "differences", noting)
+    agrees = drive(taken.playback(), taken.ground, taken.run)[1] is None
+    instance = taken.ground.instance
+    names = set(instance.observed) - {OWN_LAC}  # the code has a LAC where the model knows none
+    events = [
+        Event(
+            f"step {number}",
+            "",
+            action.schema.name,
+            {p.symbol: plain(v) for p, v in zip(action.schema.parameters, action.arguments, strict=True)},
+            after={name: value for name, value in code.items() if name in names},
+        )
+        for number, (action, code) in enumerate(zip(taken.run.actions, seen, strict=True), 1)
+    ]
+    every = [schema.name for schema in instance.system.schemas]
+    log = Logs((tuple(events),))
+    return agrees, follow(instance, log, logged=every, explains=(), replayer=taken.ground.replayer).fit
+
+
+def test_a_run_that_agrees_is_an_execution_of_the_search(
+    taken: tuple[RecordedRun, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in taken[:1]:
+        assert judged(one, monkeypatch) == (True, Fit.EXECUTION)
+
+
+@pytest.mark.parametrize(
+    ("planted", "fit"),
+    [
+        (lambda seen: {**seen, "last entry": seen["last entry"] + 1}, Fit.NONE),
+        (lambda seen: {name: own for name, own in seen.items() if name != "closed at[r1]"}, Fit.EXECUTION),
+    ],
+    ids=["another value", "a value that is missing"],
+)
+def test_what_the_code_does_not_do_is_no_line_of_a_log(
+    planted: Change, fit: Fit, taken: tuple[RecordedRun, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recoverer that never reports departs from the model. As a log the run has an execution."""
+    one = next(one for one in taken if "finish recovery" in one.run.names)
+    end = [action.schema.name for action in one.run.actions].index("finish recovery") + 1
+    short = replace(one, run=replace(one.run, actions=one.run.actions[:end]))
+    assert judged(short, monkeypatch, planted) == (False, fit)
 
 
 def test_an_action_that_no_run_took_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:

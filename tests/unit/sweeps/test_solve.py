@@ -34,7 +34,7 @@ from fencepost.sweeps.rows import (
     unanswered,
 )
 from fencepost.sweeps.solve import Allowance, decide, solve, solve_all
-from fencepost.sweeps.summary import finding
+from fencepost.sweeps.summary import how_decided
 from fencepost.sweeps.sweep_cases import SweepCase
 from support.instances import TWO_BOOKIES
 from support.processes import gone
@@ -73,7 +73,7 @@ def test_a_loop_is_a_row_and_a_proof_by_states_has_no_certificate(tmp_path: Path
     violated, proved, certified = row("weak", None), row("strong", None), row("strong", tmp_path)
     assert (violated["verdict"], violated["steps"], violated["faults"]) == ("violated", 6, {"lost": 2})
     assert "loop" in json.loads(violated["trace"])
-    assert finding(proved) == "proved: all reachable states were visited"
+    assert how_decided(proved) == "proved: all reachable states were visited"
     assert certified["basis"] == "induction" and (tmp_path / certified["id"]).exists()
 
 

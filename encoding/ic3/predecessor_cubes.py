@@ -1,4 +1,4 @@
-"""Lifting: a state that leads somewhere is made smaller, to a cube of states that all lead there."""
+"""Predecessor cubes: a state that leads somewhere becomes a cube of states that all lead there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RENEWED = 3000
 """Questions after which the solver is made anew."""
 
 
-class Lifting:
+class PredecessorCubes:
     """A solver that holds the transition relation without the guards: a guard has to follow from the cube."""
 
     def __init__(self, transitions: Transitions, solver: str = "minisat22") -> None:
