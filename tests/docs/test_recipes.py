@@ -28,13 +28,16 @@ class Copy:
     folder: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run Python in the folder, with the copy in the place of the package."""
+        """Run Python in the folder, with the copy in the place of the package.
+
+        No bytecode is kept: a planted mistake may have the length and the second of the text before it.
+        """
         paths = os.pathsep.join((str(self.folder), str(ROOT / "tests")))
         return subprocess.run(
             [sys.executable, *command],
             check=False,
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
         )

@@ -199,7 +199,7 @@ def test_invariants_are_taken_for_granted_with_the_properties_that_they_rest_on(
     results = check(Bare(system), properties, limits).results
     assert [(result.invariants, len(result.found)) for result in results] == [
         (("of-b",), 0),
-        (("of-b", "a"), 3),
+        (("of-b", "a"), 2),
     ]
 
 
