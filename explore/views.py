@@ -140,7 +140,7 @@ def view(here: Here, undone: Sequence[Move] = ()) -> View:
         no_longer=tuple(here.explorer.calls[action] for action in here.no_longer),
         violated=here.violated.name if here.violated else None,
         explanation=counterexample.explanation if here.violated else "",
-        repeats=here.states.index(here.state) if here.state in here.states[:-1] else None,
+        repeats=first if (first := here.states.index(here.state)) < len(here.states) - 1 else None,
         families=tuple(_families(here, counterexample)),
     )
 

@@ -79,7 +79,7 @@ def repair(bugs: Sequence[Expectation], limits: Limits, form: str, output: str |
 def _repaired(
     known: Expectation, limits: Limits, progress: CheckProgress, hand: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Return the repairs of one bug as a part of the document. What is known so far goes to `hand`."""
+    """Return the repairs of one bug as a part of the document. The part so far goes to `hand`."""
     run, begun = known.runs()[0], elapsed()
     rules = difference_of_rules(known).splitlines()[1:] if known.switch else []
     progress.begin(known.name)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.encoding.language.actions import Schema
-from fencepost.encoding.language.patterns import families_read, key, rebuilt, replaced, same, subterms
+from fencepost.encoding.language.patterns import families_read, key, mapped, replaced, same, subterms
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import Broken
 from fencepost.encoding.language.system import System
@@ -71,9 +71,7 @@ class Strengthening:
         if depth == len(parameters) > 0:
             return all_of(term, self.added)
         is_next = parameters and isinstance(term, Quantified) and term.bound is parameters[depth]
-        parts = children(term)
-        after = tuple(self._in_guards(part, depth + 1 if is_next else 0) for part in parts)
-        return term if all(a is b for a, b in zip(parts, after, strict=True)) else rebuilt(term, after)
+        return mapped(term, lambda part: self._in_guards(part, depth + 1 if is_next else 0))
 
 
 class Strengthenings:
