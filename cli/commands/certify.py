@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import argument, grouped_command
-from fencepost.cli.options.protocols import saved_instance, source_option
-from fencepost.cli.options.search import verbose_option
+from fencepost.cli.options.protocols import saved_instance
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
@@ -101,9 +101,9 @@ class CertifyOptions(ResultOptions):
     """The options of `fencepost certify`."""
 
     folder: str = argument("DIR", type=click.Path())
-    source: str | None = source_option
+    source: str | None = shared.source
     timeout: float = timeout_option()
-    verbose: bool = verbose_option
+    verbose: bool = shared.verbose
 
 
 @grouped_command(example="fencepost certify evidence")

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import InstanceOptions, find_protocol
-from fencepost.cli.options.search import drop_declared_option
-from fencepost.cli.options.settings import properties_option, settings_of
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
@@ -78,14 +77,14 @@ class InvariantsReport:
 class InvariantsOptions(InstanceOptions):
     """The options of `fencepost invariants`."""
 
-    names: tuple[str, ...] = properties_option
+    names: tuple[str, ...] = shared.properties
     rounds: int | None = option(
         "--rounds R",
         f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
         SEARCH,
         ROUNDS,
     )
-    drop_declared: bool = drop_declared_option
+    drop_declared: bool = shared.drop_declared
     find: bool = option("--find", "Look for invariants that prove the properties, by IC3 at a small size.")
     grow: tuple[str, ...] = option(
         "--grow NAME=A..B",
@@ -166,12 +165,11 @@ JUDGE = "cadical"
 def find_invariants(asked: InvariantsOptions) -> int:
     """Look for invariants, print what is found or how far it came, and return the exit code."""
     protocol = find_protocol(asked.protocol)
-    made = settings_of(asked.settings)
-    chosen = sizes(protocol, made, asked.grow, asked.release)
+    chosen = sizes(protocol, asked.settings, asked.grow, asked.release)
     chosen[0].instance.properties(*asked.names)
     heard = _Heard()
     with CheckProgress() as progress:
-        last = joint(protocol, made, chosen, asked.release)
+        last = joint(protocol, asked.settings, chosen, asked.release)
         arguments = chosen, last, asked.names, asked.drop_declared, JUDGE
         worker = Worker("invariants", discover, *arguments, gib=None)
         cut_short = listen(worker, asked.timeout, lambda event: heard.hear(event, progress))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import OUTPUT, SEARCH, argument, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import elapsed, say, timeout_option
@@ -34,10 +35,8 @@ class ProveOptions(ResultOptions):
         SEARCH,
         SIZE,
     )
-    settings: tuple[str, ...] = option(
-        "--set NAME=VALUE",
-        "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
-        multiple=True,
+    settings: shared.Settings = shared.settings_option(
+        "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone."
     )
     timeout: float = timeout_option(of_cpu=True)
     smt2: str | None = option("--smt2 DIR", "Write each proof obligation to a file in SMT-LIB 2.", OUTPUT)
@@ -51,7 +50,6 @@ def command(asked: ProveOptions) -> int:
     tempting claims. For a lemma that is named its proof obligations are listed too. Exits with 0 if all
     come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    from fencepost.cli.options.settings import settings_of
     from fencepost.cli.process.listener import INTERRUPTED, listen
     from fencepost.cli.rendering.progress import CheckProgress
     from fencepost.encoding.engine.events import PreparationPhase
@@ -67,7 +65,7 @@ def command(asked: ProveOptions) -> int:
         emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), asked.output)
         return ExitCode.SUCCESS
 
-    instances = catalogue.tied_on(lemmas, asked.bookies, settings_of(asked.settings))
+    instances = catalogue.tied_on(lemmas, asked.bookies, asked.settings)
     job = LemmaJob(arithmetic.BP46, asked.up_to, Deadline(asked.timeout - elapsed()), *instances)
     if asked.smt2 is not None:
         count = catalogue.write_files(Path(asked.smt2), catalogue.files(lemmas, job.formulas))

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import LIMITS, OUTPUT, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
-from fencepost.cli.options.protocols import own_protocol, source_option
-from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
+from fencepost.cli.options.protocols import own_protocol
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import StatusLine
@@ -28,7 +28,7 @@ class SweepOptions(Options):
 
     grid: str = argument("GRID.toml", type=click.Path())
     out: str = argument("DIR", type=click.Path())
-    source: str | None = source_option
+    source: str | None = shared.source
     resume: bool = option("--resume", "Go on from what an earlier run left in DIR.")
     master: str = option(
         "--master URL", "Master of Spark: local[N], or that of a cluster.", default="local[*]"
@@ -39,11 +39,11 @@ class SweepOptions(Options):
     conflicts: int | None = option(
         "--conflicts-per-case N", "Conflicts of the solvers for each case.", LIMITS, LIMIT
     )
-    drop_declared: bool = drop_declared_option
-    memory: float | None = memory_option
+    drop_declared: bool = shared.drop_declared
+    memory: float | None = shared.memory
     timeout: float = timeout_option(default=None)
     certify: bool = option("--certify", "Keep a certificate of each proof in DIR/certificates.", OUTPUT)
-    verbose: bool = verbose_option
+    verbose: bool = shared.verbose
 
 
 @grouped_command(example="fencepost sweep grids/bookkeeper-4.13-up-to-3.toml found/up-to-3")
