@@ -54,7 +54,7 @@ def command(asked: ProveOptions) -> int:
     from fencepost.cli.rendering.progress import CheckProgress
     from fencepost.encoding.engine.events import PreparationPhase
     from fencepost.encoding.solving.answers import Deadline
-    from fencepost.encoding.solving.workers import Ended, Worker, failure
+    from fencepost.encoding.solving.workers import Worker
     from fencepost.properties import lemmas as catalogue
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import LemmaJob
@@ -76,11 +76,8 @@ def command(asked: ProveOptions) -> int:
     detailed = bool(asked.lemma)
     results: list[LemmaResult] = []
 
-    def hear(said: Ended | str | LemmaResult) -> None:
-        if isinstance(said, Ended):
-            if (failed := failure(said, "deciding lemmas")) is not None:
-                raise failed
-        elif isinstance(said, str):
+    def hear(said: str | LemmaResult) -> None:
+        if isinstance(said, str):
             progress.hear(PreparationPhase(said))
         else:
             results.append(said)
@@ -89,7 +86,7 @@ def command(asked: ProveOptions) -> int:
 
     with CheckProgress() as progress:
         worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
-        cut_short = listen(worker, asked.timeout, hear, spare=SLOW, of_cpu=True)
+        cut_short = listen(worker, "deciding lemmas", asked.timeout, hear, spare=SLOW, of_cpu=True)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results).value
     if len(results) < len(lemmas) and verdict == "proved":

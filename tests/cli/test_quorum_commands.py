@@ -226,10 +226,13 @@ def spinning() -> Iterator[str]:
 def test_the_clock_of_the_wall_takes_no_lemma() -> None:
     """Planted: the seconds of `prove` pass while other programs have the machine."""
     heard: list[object] = []
-    assert listen(Worker("w", sleeping, gib=None), 0.2, heard.append, of_cpu=True) is None
+    assert listen(Worker("w", sleeping, gib=None), "it", 0.2, heard.append, of_cpu=True) is None
     assert heard[0] == "proved"
-    assert listen(Worker("w", sleeping, gib=None), 0.2, heard.append) == "time-out after 0.2 s"
-    assert listen(Worker("w", spinning, gib=None), 0.2, heard.append, of_cpu=True) == "time-out after 0.2 s"
+    assert listen(Worker("w", sleeping, gib=None), "it", 0.2, heard.append) == "time-out after 0.2 s"
+    assert (
+        listen(Worker("w", spinning, gib=None), "it", 0.2, heard.append, of_cpu=True)
+        == "time-out after 0.2 s"
+    )
 
 
 def test_a_deadline_in_cpu_seconds_passes_with_work_alone() -> None:
