@@ -28,7 +28,6 @@ class ProveOptions(ResultOptions):
 
     lemma: tuple[str, ...] = argument("[LEMMA]...", nargs=-1)
     only_list: bool = option("--list", "List the lemmas and decide none.")
-    up_to: int = option("--up-to E", "Largest ensemble in enumerations.", SEARCH, SIZE, default=10)
     bookies: int | None = option(
         "--most-bookies N",
         "Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
@@ -59,14 +58,13 @@ def command(asked: ProveOptions) -> int:
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import LemmaJob
 
-    catalogue.check_up_to(asked.up_to)
     lemmas = catalogue.chosen(asked.lemma)
     if asked.only_list:
         emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), asked.output)
         return ExitCode.SUCCESS
 
     instances = catalogue.tied_on(lemmas, asked.bookies, asked.settings)
-    job = LemmaJob(arithmetic.BP46, asked.up_to, Deadline(asked.timeout - elapsed()), *instances)
+    job = LemmaJob(arithmetic.BP46, catalogue.UP_TO, Deadline(asked.timeout - elapsed()), *instances)
     if asked.smt2 is not None:
         count = catalogue.write_files(Path(asked.smt2), catalogue.files(lemmas, job.formulas))
         click.echo(f"{count} proof obligations written to {asked.smt2}", err=True)
@@ -93,7 +91,7 @@ def command(asked: ProveOptions) -> int:
         verdict = "undecided"
     last = summary(results, seconds, len(lemmas), cut_short)
     if asked.form == "json":
-        emit(object_of(results, verdict, asked.up_to, seconds, cut_short), asked.output)
+        emit(object_of(results, verdict, catalogue.UP_TO, seconds, cut_short), asked.output)
     elif streams:
         say(last + "\n")
     else:

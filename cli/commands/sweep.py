@@ -84,10 +84,6 @@ def command(asked: SweepOptions) -> int:
     return ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS
 
 
-EVERY = 10.0
-"""The seconds between two lines of progress if stderr is no terminal."""
-
-
 class SweepProgress(StatusLine):
     """The progress of a sweep on stderr: a status line on a terminal, else lines with `verbose`."""
 
@@ -99,8 +95,8 @@ class SweepProgress(StatusLine):
         self._before = 0
         self._committed: dict[str, str] = {}
         self._seen: dict[str, str] = {}
-        self._told = 0.0
         self._left = False
+        self._said = 0.0  # the first answer is told at once
 
     def hear(self, rows: Sequence[Row]) -> None:
         """Count committed rows; the first call has the rows of earlier runs."""
@@ -108,14 +104,14 @@ class SweepProgress(StatusLine):
         if self._begun is None:
             self._begun, self._before = time.perf_counter(), len(self._committed)
             return
-        self._show()
+        self.show(self.line(), self._verbose)
 
     def see(self, verdicts: Mapping[str, str]) -> None:
         """Count cases that are answered, also those whose wave is not committed yet."""
         news = len(verdicts) > len(self._seen)
         self._seen = dict(verdicts)
-        if self._status is not None or (news and time.perf_counter() > self._told + EVERY):
-            self._show()
+        if self._status is not None or (news and self._verbose):
+            self.show(self.line())
 
     def leave(self) -> None:
         """Print once how far an interrupted sweep came; answers that are not committed are lost."""
@@ -123,10 +119,6 @@ class SweepProgress(StatusLine):
             self._left = True
             self._seen.clear()
             emit(f"Interrupted: {self.line()}. Answered cases are kept; --resume goes on.", None)
-
-    def _show(self) -> None:
-        self._told = time.perf_counter()
-        self.show(self.line(), self._verbose)
 
     def line(self, seconds: float | None = None) -> str:
         """Return the progress after so many seconds of this run, by default until now."""
