@@ -34,7 +34,7 @@ class AdviseOptions(ResultOptions, SizesOptions):
 
     release: str | None = option(
         "--release R",
-        f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
+        f"Release of BookKeeper.  [default: {NEWEST}; with Pulsar's files that of the newest Pulsar]",
         CONFIGURATION,
         shell_complete=release_names,
     )
