@@ -454,12 +454,12 @@ def test_only_losses_that_are_read_are_decided() -> None:
 
 
 def test_a_search_that_forgets_the_order_of_a_process_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = search.LogSearch._taken
+    whole = search.LogSearch._steps
 
-    def any_order(self: search.LogSearch, logs, times, node):  # type: ignore[no-untyped-def]
-        yield from whole(self, [tuple(reversed(log)) for log in logs], times, node)
+    def any_order(self: search.LogSearch, logs, *others):  # type: ignore[no-untyped-def]
+        yield from whole(self, [tuple(reversed(log)) for log in logs], *others)
 
-    monkeypatch.setattr(search.LogSearch, "_taken", any_order)
+    monkeypatch.setattr(search.LogSearch, "_steps", any_order)
     with pytest.raises(AssertionError):
         test_every_log_is_judged_as_an_enumeration_of_all_executions_judges_it(())
 
