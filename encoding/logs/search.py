@@ -17,6 +17,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from fencepost.encoding.concrete.badly_defined import BadlyDefined
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
@@ -58,13 +59,15 @@ class LogSearchEnd:
     """The execution; None if there is none, or if a limit was reached."""
     nodes: int
     is_complete: bool
-    """Whether all nodes were visited, or an execution was found."""
+    """Whether an execution was found, or all nodes were visited and each step of them was taken."""
     positions: tuple[int, ...]
     """The positions of the node that was nearest to the end."""
     lost: tuple[str, ...] = ()
     """The choices that are true in the execution."""
     beginning: Beginning = ()
     names: Names = ()
+    left_out: str | None = None
+    """A step that was not taken because it leaves a domain of the instance, in words."""
 
 
 class LogSearch:
@@ -107,6 +110,7 @@ class LogSearch:
         for event in events:
             self._validate(event)
         self._candidates: dict[Event, list[tuple[Step, Names]]] = {}
+        self._left_out: str | None = None
         self._hidden = [step for step in concrete.steps if self._is_silent(step, loud)]
 
     def find(
@@ -130,6 +134,7 @@ class LogSearch:
         parents: dict[Node, tuple[Node | None, Move | None]] = {}
         heap: list[tuple[int, int, int, Node]] = []
         best = (0,) * len(logs)
+        self._left_out = None
 
         def enter(node: Node, parent: Node | None, move: Move | None, depth: int) -> None:
             if node in parents:
@@ -154,7 +159,15 @@ class LogSearch:
                 return LogSearchEnd(None, len(parents), False, best)
             for move, after in self._steps(logs, times, hidden, node) if node[0] != end else ():
                 enter(after, node, move, depth + 1)
-        return LogSearchEnd(None, len(parents), True, best)
+        left_out = self._left_out
+        return LogSearchEnd(None, len(parents), left_out is None, best, left_out=left_out)
+
+    def _after(self, step: Step, state: State) -> Iterator[State]:
+        """Yield the states after the action. A step that leaves a domain of the instance is noted."""
+        try:
+            yield from self.successors(step, state)
+        except BadlyDefined as error:
+            self._left_out = str(error)
 
     def successors(self, step: Step, state: State) -> Iterator[State]:
         """Yield the states after the action. Only losses that it reads there are decided.
@@ -209,7 +222,7 @@ class LogSearch:
             for move, after, known in self._ways(event, state, names):
                 yield move, (further, after, known, violates)
         for step in hidden:
-            for after in self.successors(step, state):
+            for after in self._after(step, state):
                 if after != state:
                     yield Move(step.action, None), (positions, after, names, violates)
 
@@ -223,7 +236,7 @@ class LogSearch:
             known = united(names, own)
             if known is None or not self._is_actor(step.action, event.process, state):
                 continue
-            for after in self.successors(step, state):
+            for after in self._after(step, state):
                 if self._has(event.after, after):
                     yield Move(step.action, event), after, known
 
