@@ -214,8 +214,8 @@ def _changes(schema: Schema) -> _Changes:
     roots = [lift(action.when), *(t for u in action.then for t in (*u.target.index, u.value, u.when))]
     for terms in _groups((term for term in subterms(*roots) if term.origin is not None), 1):
         for part, change, of_term in _of_expression([*terms.values()]):
-            made = _rewritten(action, terms, of_term)
-            yield part, _first(terms), change, replace(schema, action=made)
+            new = _rewritten(action, terms, of_term)
+            yield part, _first(terms), change, replace(schema, action=new)
 
 
 def _first(group: Mapping[int, _Item]) -> _Item:
@@ -261,7 +261,7 @@ def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting
         name = getattr(tree.func, "id", "").removesuffix("_over")
     if name in _OTHER:
         found.append(("quantifier", f"{name} becomes {_OTHER[name]}", partial(_other_quantifier, name)))
-    if isinstance(tree, ast.Compare | ast.BinOp) or name == "at_least":
+    if isinstance(tree, ast.Compare | ast.BinOp) or (tree is not None and name == "at_least"):
         parts = [c.value for c in ast.iter_child_nodes(tree) if isinstance(c, ast.Constant)]
         numbers = {value for value in parts if type(value) is int}
     for number in sorted(numbers):
@@ -278,8 +278,9 @@ def _other_number(number: int, other: int, term: Term) -> Term:
 
 
 def _other_quantifier(kind: str, term: Term) -> Term:
-    is_such = isinstance(term, Quantified) and term.quantifier == kind
-    return replace(term, quantifier=_OTHER[kind]) if is_such else term
+    if isinstance(term, Quantified) and term.quantifier == kind:
+        return replace(term, quantifier=_OTHER[kind])
+    return term
 
 
 def _other_bound(term: Term) -> Term:

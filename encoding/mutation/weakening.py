@@ -163,6 +163,12 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFin
         lives = found.outcome is not MutantOutcome.NOTICED and found.why is not Why.IDLE
         if found.outcome is not MutantOutcome.UNDECIDED and not (known.live and lives):
             yield listed[number], left.pop(listed[number])
+    if left and known.clean and known.proof is None:
+        half = replace(limits, gone=0.0, timeout=max(until - time.perf_counter(), 0.0) / 2)
+        outcome = check_all(known.instance, known.clean, replace(half, engines=("induction", "ic3")))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        known = replace(known, proof=proof_of(outcome.results))
     for number, (mutant, cheap) in enumerate(left.items()):
         rest = (until - time.perf_counter()) / (len(left) - number)
         is_open = cheap.outcome is MutantOutcome.UNDECIDED
