@@ -16,10 +16,8 @@ from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import true_choices
 from fencepost.encoding.concrete.steps import UNDECIDED, State, Step, decided
 from fencepost.encoding.language.actions import GroundAction
-from fencepost.encoding.language.patterns import key
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import System
-from fencepost.encoding.language.terms import lift
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.mutation.mutants import named_actions
 
@@ -108,28 +106,23 @@ class ChangedSteps:
         self.replayer = Replayer(system, subject)
         self.old = {n: graph.concrete.steps[n] for n in graph.slots(action)}
         self.new = {n: self.replayer.concrete.step(self._actions[n]) for n in self.old}
-        steps = (*self.old.values(), *self.new.values())
         receipts = [n for n in self.old if self._actions[n].schema.action.received is not None]
         self._unjudged = {(n, times) for n in receipts for times in (1, 2)}
-        self._has_same_guard = len({key(lift(step.action.schema.action.when)) for step in steps}) <= 1
         self.other: Difference | None = None
 
     def visit(self, path: Sequence[GroundAction], first: State, state: State) -> None:
         """Compare the steps in a state of a simulation from `first`. Raises ModelError."""
-        before = {n for n, step in self.old.items() if step.possible(state)}
-        self.compare(state, before, lambda: (tuple(path), first))
+        self.compare(state, lambda: (tuple(path), first))
 
-    def compare(self, state: State, before: Collection[int], way: Callable[[], Way]) -> Collection[int]:
-        """Compare the steps in a state and return the possible ones; `before` has those without the change.
+    def compare(self, state: State, way: Callable[[], Way]) -> set[int]:
+        """Compare the steps in a state and return those that are possible with the change.
 
         Raises ModelError if the mutant receives a message that is not under way.
         """
-        now = before
-        if not self._has_same_guard:
-            now = [n for n, step in self.new.items() if step.possible(state)]
+        before, now = ({n for n, s in steps.items() if s.possible(state)} for steps in (self.old, self.new))
         is_settled = self.other is not None and self.other.after is not None
-        numbers = {*before, *now} & {n for n, _ in self._unjudged} if is_settled else {*before, *now}
-        for number in sorted(numbers):
+        unsettled = {n for n, _ in self._unjudged} if is_settled else self.old.keys()
+        for number in sorted((before | now) & unsettled):
             old, new = self.old[number], self.new[number]
             places = {place for place in (*old.choices, *new.choices) if state[place] == UNDECIDED}
             for chosen in decided(state, sorted(places)):
@@ -204,9 +197,9 @@ class MutantStates:
 
     def _after(self, state: State) -> Iterator[tuple[int, State]]:
         own, new = self._graph.after(state), self.changed.new
-        now = self.changed.compare(state, [n for n in dict(own) if n in new], lambda: self._way(state))
+        now = self.changed.compare(state, lambda: self._way(state))
         yield from (pair for pair in own if pair[0] not in new)
-        yield from ((n, after) for n in now for after in new[n].successors(state))
+        yield from ((n, after) for n in sorted(now) for after in new[n].successors(state))
 
     def _way(self, state: State) -> Way:
         """Return the actions to a state, and the first state."""
