@@ -16,9 +16,10 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.terms import lift
+from fencepost.encoding.language.terms import any_of, lift
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.layers.readers import Opening
+from fencepost.protocols.bookkeeper.layers.entry_log import Place
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 from fencepost.realcode.aims import aims
@@ -187,6 +188,11 @@ class Ground:
         if name == "hear lac":
             reader, bookie = action.arguments
             return not self._asks_for_lac(reader, bookie, state)
+        if name in ("crash", "restart") and self.ledger.parameters.full_disks:
+            return bool(evaluate(self.ledger.fenced[action.arguments[0]], {}, state))
+        if name == "fill disk" and self.ledger.parameters.storage == "sorted":
+            buffered = [self.ledger.is_in(action.arguments[0], e, Place.BUFFER) for e in self.ledger.entry]
+            return not evaluate(any_of(*buffered), {}, state)
         if name == "lose power":
             return self._may_lose_fence(action.arguments[0], state)
         if name in BY_WORKER and _is_of_writer(action) and evaluate(self.ledger.idle[WRITER], {}, state):
