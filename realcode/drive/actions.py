@@ -229,8 +229,8 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.crash_in_first_add,
     ),
     "crash": Drive(
-        "the bookie's folders are as a killed process leaves them. With the journal's mark or full disks it is "
-        "then booted",
+        "the bookie's folders are as a killed process leaves them. With the journal's mark or full disks it "
+        "is then booted",
         f"{DOWN}; if it is booted, {BOOTED}, or, with the mark, that it does not boot",
         _crash,
     ),
