@@ -66,10 +66,7 @@ def asked_pulsar(written: str) -> AskedRelease:
     found = WRITTEN.fullmatch(text.lower())
     number, rest = (found["number"], found["rest"]) if found else (text, "")
     if number.lower() in ("latest", "newest"):
-        read = pulsar_release(LINES[next(iter(LINES))]["read"])
-        return AskedRelease(
-            read.bookkeeper, f"Pulsar {text} is answered as {read.name}, the newest{READ}", read
-        )
+        return newest_pulsar(text)
     if number in LINES:
         read = pulsar_release(LINES[number]["read"])
         note = f"Pulsar {number} is answered as {read.name}, the newest of that line{READ}"
@@ -86,6 +83,13 @@ def asked_pulsar(written: str) -> AskedRelease:
     )
 
 
+def newest_pulsar(text: str = "newest") -> AskedRelease:
+    """Return the BookKeeper of the newest release of Pulsar that was read, with a note."""
+    read = pulsar_release(LINES[next(iter(LINES))]["read"])
+    note = f"Pulsar {text} is answered as {read.name}, the newest{READ}"
+    return AskedRelease(read.bookkeeper, note, read)
+
+
 def _is_pulsars(image: str) -> bool:
     """Return whether the words before a number name Pulsar, or an image that runs it."""
     found = REPOSITORY.search(image.strip(" :=-"))
@@ -93,7 +97,7 @@ def _is_pulsars(image: str) -> bool:
 
 
 def _of_build(written: str, answered: str) -> str:
-    return f"{written} is answered as {answered}. Such a build may lack fixes of it, or have others."
+    return f"{written} is answered as {answered}. A build may have other fixes than its release."
 
 
 def _not_read(release: str, answered: str) -> str:

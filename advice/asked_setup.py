@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from fencepost.advice.advice import Advice, Ignored
-from fencepost.advice.asked_release import AskedRelease, asked_pulsar, asked_release
+from fencepost.advice.asked_release import AskedRelease, asked_pulsar, asked_release, newest_pulsar
 from fencepost.advice.known import full_names
 from fencepost.advice.losses import FEATURES, LOSSES
 from fencepost.advice.setups import Setup
@@ -64,10 +64,10 @@ def asked_setup(
     if number is None:
         raise BadInput(f"no -n: give {SIZES}, or --from FILE that has them (a broker.conf has no -n)")
     flag = "--release" if pulsar is None else "--pulsar"
-    value("release", flag, None if given is None else given.bookkeeper, NEWEST)
+    asked = given or (replace(newest_pulsar(), note="") if said.pulsar else AskedRelease(NEWEST))
+    value("release", flag, None if given is None else given.bookkeeper, asked.bookkeeper)
     if image and set_by["release"] != DEFAULT:
         set_by["release"] = of_image
-    asked = given or AskedRelease(NEWEST)
     values.said = said = said.known_to(asked.bookkeeper)
     of_pulsar = said.pulsar or asked.pulsar is not None
     setup = Setup(

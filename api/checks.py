@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fencepost.arguments import number, texts
 from fencepost.cli.options.numbers import COUNT, LIMIT, ROUNDS, SECONDS, STEPS
-from fencepost.cli.options.settings import budgets as read_budgets
+from fencepost.cli.options.shared import budgets as read_budgets
 from fencepost.cli.rendering.check_report import CheckReport
 from fencepost.cli.requests import (
     AskedRequests,

@@ -19,8 +19,8 @@ from fencepost.quorums.smt import ProofObligation
 
 AnyLemma: TypeAlias = Lemma | CoreLemma
 
-LARGEST = 16
-"""The largest E that may be enumerated. Every set of bookies is tried, and E bookies have 2 ** E sets."""
+UP_TO = 10
+"""The largest E that is enumerated. Every set of bookies is tried, and E bookies have 2 ** E sets."""
 
 
 def all_lemmas() -> list[AnyLemma]:
@@ -35,12 +35,6 @@ def chosen(names: Sequence[str]) -> list[AnyLemma]:
         if name not in known:
             raise unknown_name(name, "lemma", known, "fencepost prove --list")
     return [lemma for lemma in known.values() if not names or lemma.name in names]
-
-
-def check_up_to(up_to: int) -> None:
-    """Raise BadInput unless sizes up to this one can be enumerated."""
-    if not 1 <= up_to <= LARGEST:
-        raise BadInput(f"--up-to {up_to}: sizes from 1 to {LARGEST} can be enumerated")
 
 
 MOST_BOOKIES = 3

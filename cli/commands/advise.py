@@ -34,7 +34,7 @@ class AdviseOptions(ResultOptions, SizesOptions):
 
     release: str | None = option(
         "--release R",
-        f"Release of BookKeeper.  [default: {NEWEST}, the newest that was read]",
+        f"Release of BookKeeper.  [default: {NEWEST}; with Pulsar's files that of the newest Pulsar]",
         CONFIGURATION,
         shell_complete=release_names,
     )
@@ -44,7 +44,6 @@ class AdviseOptions(ResultOptions, SizesOptions):
     files: tuple[str, ...] = files_option(".conf files, Helm values, compose or Kubernetes files")
     journal: str | None = option("--journal", "journalWriteData.  [default: on]", CONFIGURATION, ON_OFF)
     sync: str | None = option("--sync", "journalSyncData.  [default: on]", CONFIGURATION, ON_OFF)
-    checks: str | None = option("--checks", "dataIntegrityChecking.  [default: off]", CONFIGURATION, ON_OFF)
     storage: str | None = option(
         "--storage",
         "How bookies store entries (ledgerStorageClass).  [default: db with Pulsar's files, else sorted]",
@@ -73,7 +72,7 @@ def command(asked: AdviseOptions) -> int:
     if asked.whole and asked.form != "text":
         raise BadInput(f"--all: --format {asked.form} has all of it anyway; leave it out")
     given = asked.given("ensemble", "write_quorum", "ack_quorum", "bookies", "release", "pulsar", "files")
-    for name, word in asked.given("journal", "sync", "checks").items():
+    for name, word in asked.given("journal", "sync").items():
         given[name] = None if word is None else word == "on"
     advice = asked_setup(**given, **asked.given("storage", "ignore"))
     width = text_width() if asked.output is None else WIDTH

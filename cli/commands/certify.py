@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import argument, grouped_command
-from fencepost.cli.options.protocols import saved_instance, source_option
-from fencepost.cli.options.search import verbose_option
+from fencepost.cli.options.protocols import saved_instance
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import heading, sentence
@@ -47,7 +47,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import System
 from fencepost.encoding.safe_text import one_line
-from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+from fencepost.encoding.solving.workers import Worker
 
 
 @dataclass
@@ -62,10 +62,8 @@ class CertifyReport:
     """The reason why neither is known."""
     seconds: float = 0.0
 
-    def hear(
-        self, event: PreparationPhase | RecheckedProof | Rejected | Ended, progress: CheckProgress
-    ) -> None:
-        """Note an event of the checking process; raises BadInput for a file that it could not read."""
+    def hear(self, event: PreparationPhase | RecheckedProof | Rejected, progress: CheckProgress) -> None:
+        """Note an event of the checking process."""
         match event:
             case PreparationPhase():
                 progress.hear(event)
@@ -73,14 +71,13 @@ class CertifyReport:
                 self.checked.append(event)
             case Rejected(why):
                 self.rejected = why
-            case Ended():
-                self.undecided = reason_of(event, "checking the certificate")
-                if self.undecided is None and self.rejected is None and (left := self._unchecked()):
-                    raise InternalError(f"the process ended without checking {', '.join(left)}")
 
-    def _unchecked(self) -> list[str]:
+    def refuse_unchecked(self) -> None:
+        """Raise InternalError if the process ended without an answer about a part."""
         checked = {part.part for part in self.checked}
-        return [part for part in self.parts if part not in checked]
+        left = [part for part in self.parts if part not in checked]
+        if left and self.undecided is None and self.rejected is None:
+            raise InternalError(f"the process ended without checking {', '.join(left)}")
 
     @property
     def parts(self) -> list[str]:
@@ -92,6 +89,8 @@ class CertifyReport:
     @property
     def code(self) -> ExitCode:
         """The exit code."""
+        if self.undecided == INTERRUPTED:
+            return ExitCode.INTERRUPTED
         if self.rejected is not None:
             return ExitCode.VIOLATED
         return ExitCode.SUCCESS if self.undecided is None else ExitCode.UNDECIDED
@@ -101,9 +100,9 @@ class CertifyOptions(ResultOptions):
     """The options of `fencepost certify`."""
 
     folder: str = argument("DIR", type=click.Path())
-    source: str | None = source_option
+    source: str | None = shared.source
     timeout: float = timeout_option()
-    verbose: bool = verbose_option
+    verbose: bool = shared.verbose
 
 
 @grouped_command(example="fencepost certify evidence")
@@ -121,11 +120,12 @@ def command(asked: CertifyOptions) -> int:
     begun = time.perf_counter()
     with CheckProgress(asked.verbose) as progress:
         worker = Worker("certifying", certify_or_reject, *given, gib=None)
-        cut_short = listen(worker, asked.timeout, lambda event: report.hear(event, progress))
-    report.undecided = cut_short or report.undecided
+        doing = "checking the certificate"
+        report.undecided = listen(worker, doing, asked.timeout, lambda event: report.hear(event, progress))
+    report.refuse_unchecked()
     report.seconds = time.perf_counter() - begun
     asked.show(report, _text, _json)
-    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code
+    return report.code
 
 
 def _instance(folder: Path, found: Manifest, source: str | None) -> Instance:

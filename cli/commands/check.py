@@ -16,23 +16,10 @@ from fencepost.cli.commands.check_certificates import (
     with_certificates,
 )
 from fencepost.cli.commands.check_count import count
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
-from fencepost.cli.options.numbers import COUNT, ROUNDS, STEPS
+from fencepost.cli.options.numbers import COUNT, ROUNDS, SEED, STEPS
 from fencepost.cli.options.protocols import find_protocol
-from fencepost.cli.options.search import (
-    drop_declared_option,
-    jobs_option,
-    memory_option,
-    seed_option,
-    solver_option,
-    verbose_option,
-)
-from fencepost.cli.options.settings import (
-    budget_option,
-    budgets,
-    properties_option,
-    settings_of,
-)
 from fencepost.cli.process.conclusion import conclude, keeping
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_report import CheckReport, Wanted
@@ -59,6 +46,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.ic3.kept_proof import Kept
 from fencepost.encoding.language.state import show_all
 from fencepost.encoding.liveness.live_check import check_all
+from fencepost.encoding.solving.solvers import SOLVERS
 
 RUNS = 1000
 """The simulations, unless the command has a number."""
@@ -68,7 +56,7 @@ ALONE = (SIMULATION, STATES)
 """The engines that decide nothing or prove nothing, so no other one is asked beside them."""
 
 FOR_VERDICTS = (
-    *("budget", "bound", "minimize", "count", "drop_declared", "solver", "jobs"),
+    *("budgets", "bound", "minimize", "count", "drop_declared", "solver", "jobs"),
     *("certificates", "since"),
 )
 NOT_OF = {
@@ -93,8 +81,8 @@ PATIENCE: Patience | None = Patience()
 class CheckOptions(Wanted):
     """The options of `fencepost check`."""
 
-    names: tuple[str, ...] = properties_option
-    budget: tuple[str, ...] = budget_option
+    names: tuple[str, ...] = shared.properties
+    budgets: dict[str, int] = shared.budget
     bound: dict[str, Any] = option(
         "--bound K|rounds=R",
         "Search executions of at most K steps, or at most R rounds.  [default: until decided]",
@@ -125,14 +113,20 @@ class CheckOptions(Wanted):
     symmetry: bool = option(
         "--symmetry", "With --engine states: visit one of the states that differ in a renaming only."
     )
-    drop_declared: bool = drop_declared_option
-    solver: str = solver_option
-    jobs: int = jobs_option
-    seed: int | None = seed_option
+    drop_declared: bool = shared.drop_declared
+    solver: str = option(
+        "--solver NAME",
+        f"Solver: {', '.join(SOLVERS)}; cadical leaves induction to glucose.",
+        SEARCH,
+        SOLVERS,
+        default="cadical",
+    )
+    jobs: int = shared.jobs
+    seed: int | None = option("--seed N", "Shuffle the clauses that the solver gets.", SEARCH, SEED)
     timeout: float = timeout_option()
-    memory: float | None = memory_option
+    memory: float | None = shared.memory
     since: str | None = option("--since DIR", "Ask the clauses of this earlier certificate first.")
-    verbose: bool = verbose_option
+    verbose: bool = shared.verbose
 
 
 @grouped_command(
@@ -154,23 +148,21 @@ def command(asked: CheckOptions) -> int:
     alone = _alone(asked.engines)
     if alone == STATES:
         return count(asked, asked.names, asked.symmetry, asked.timeout, asked.memory)
-    made = settings_of(asked.settings)
     without_clauses = asked.certificates is None and asked.since is None
     limits = Limits(
-        budgets=budgets(asked.budget),
         engines=() if alone else asked.engines,
         enumeration_first=without_clauses,  # it gives no certificate, and needs no clauses
         **_minimizing(asked.minimize),
         **asked.bound,
-        **asked.given("count", "solver", "jobs", "seed", "timeout", "memory"),
+        **asked.given("budgets", "count", "solver", "jobs", "seed", "timeout", "memory"),
     )
     if asked.sarif is not None:
         refuse_sarif(asked.sarif, asked.protocol, asked.output)
     family = find_protocol(asked.protocol)
-    request = request_of(family, made, asked.names, asked.release, limits, asked.drop_declared)
+    request = request_of(family, asked.settings, asked.names, asked.release, limits, asked.drop_declared)
     if alone == SIMULATION:
         request = replace(request, properties=request.instance.properties(*asked.names))
-    small = small_instances(family, made, request)
+    small = small_instances(family, asked.settings, request)
     if asked.traces is not None:
         prepare_folder(Path(asked.traces))
     if asked.certificates is not None:

@@ -22,7 +22,7 @@ from fencepost.encoding.errors import BadInput
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
-from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+from fencepost.encoding.solving.workers import Worker
 
 Counted = tuple[Instance, StateCount, str | None]
 """An instance, what was counted, and why not all was, if it was not."""
@@ -52,11 +52,8 @@ def count(asked: Wanted, names: Sequence[str], symmetry: bool, timeout: float, m
     sent_at_most_once(instance.system)
     given = instance.system, properties, symmetry, None
     worker = Worker("count", count_states, *given, gib=memory)
-    progress = CountProgress()
-    with progress:
-        reason = listen(worker, timeout, progress.hear)
-    if reason is None and progress.ended is not None:
-        reason = reason_of(progress.ended, "count", memory)
+    with CountProgress() as progress:
+        reason = listen(worker, "count", timeout, progress.hear, gib=memory)
     asked.show((instance, progress.counted, reason), _text, _json)
     code = ExitCode.SUCCESS if reason is None else ExitCode.UNDECIDED
     return ExitCode.INTERRUPTED if reason == INTERRUPTED else code
@@ -69,13 +66,9 @@ class CountProgress(StatusLine):
         """Begin without a count."""
         super().__init__("building")
         self.counted = StateCount(0, None, 1, 0, False, {}, {})
-        self.ended: Ended | None = None
 
-    def hear(self, message: StateCount | Ended) -> None:
-        """Keep a count, or the end of the worker."""
-        if isinstance(message, Ended):
-            self.ended = message
-            return
+    def hear(self, message: StateCount) -> None:
+        """Keep a count."""
         self.counted = message
         self.show(str(Visiting(message.states, message.steps)))
 

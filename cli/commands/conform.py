@@ -12,19 +12,10 @@ import click
 
 from fencepost.cli.commands.follow import refusal_text
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.completion import protocol_names
-from fencepost.cli.options.grouped import SEARCH, argument, grouped_command, option, refuse
+from fencepost.cli.options.grouped import CODE, SEARCH, argument, grouped_command, option, refuse
 from fencepost.cli.options.numbers import COUNT, SEED
-from fencepost.cli.options.realcode import (
-    PLAYBACK,
-    TRANSCRIPT,
-    file_of,
-    library_option,
-    log_option,
-    release_option,
-    storage_option,
-)
-from fencepost.cli.options.settings import setting, settings_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.conformance import as_json, as_text
 from fencepost.cli.rendering.output import ResultOptions, write_whole
@@ -36,6 +27,7 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.logs.following import Fit, Refusal
 from fencepost.encoding.safe_text import one_line
 from fencepost.protocols.bookkeeper.releases import NEWEST, listed
+from fencepost.quorums.storages import DEFAULT, STORAGES
 from fencepost.realcode.conformance import (
     Conformance,
     conform,
@@ -62,11 +54,13 @@ class ConformOptions(ResultOptions):
     """The options of `fencepost conform`."""
 
     protocol: str | None = argument("PROTOCOL", required=False, shell_complete=protocol_names)
-    settings: tuple[str, ...] = settings_option
-    folder: Path | None = library_option
-    release: str | None = release_option
-    storage: str = storage_option
-    log: Path | None = log_option
+    settings: shared.Settings = shared.settings
+    folder: Path | None = option(
+        "--bookkeeper LIB", "The lib folder of a BookKeeper distribution.", CODE, click.Path(path_type=Path)
+    )
+    release: str | None = shared.rules
+    storage: str = option("--storage", "How bookies store entries.", CODE, STORAGES, default=DEFAULT)
+    log: Path | None = shared.log
     runs: int = option("--runs N", "Number of conformance runs.", SEARCH, COUNT, default=RUNS)
     seed: int = option("--seed N", "Seed of the random choices.", SEARCH, SEED, default=1)
     free: bool = option("--free", "Let the code run by chance, and ask whether the model has each execution.")
@@ -89,10 +83,10 @@ def command(asked: ConformOptions) -> int:
     """
     if asked.logs is not None and not asked.free:
         raise BadInput("--logs: is for --free; leave it out")
-    given = dict(setting(text, "NAME=VALUE, such as bookies=3") for text in asked.settings)
-    if (playback := file_of(PLAYBACK)) is not None:
+    given = dict(asked.settings)
+    if (playback := shared.file_of(shared.PLAYBACK)) is not None:
         others = "protocol", "folder", "release", "runs", "seed", "storage", "settings", "log", "free"
-        refuse(PLAYBACK, *others)
+        refuse(shared.PLAYBACK, *others)
         found = _checked_again(playback)
     elif asked.free:
         if asked.protocol is None:
@@ -118,7 +112,7 @@ def command(asked: ConformOptions) -> int:
 def _collect_runs(found: Conformance, ground: Sequence[Ground], lib: Library, asked: ConformOptions) -> None:
     """Note the runs in `found`; after Ctrl-C, a time-out or a failure, those that were made count."""
     kept: list[RecordedRun] = []
-    transcript = file_of(TRANSCRIPT)
+    transcript = shared.file_of(shared.TRANSCRIPT)
 
     def keep(ground: Ground, run: ConformanceRun, lines: Sequence[tuple[str, str]]) -> None:
         if transcript is not None:

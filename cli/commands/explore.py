@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import LIMITS, grouped_command, option
 from fencepost.cli.options.numbers import PORT, SECONDS, STEPS
 from fencepost.cli.options.protocols import InstanceOptions, find_protocol
-from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.handover import say
 from fencepost.encoding.documents import read_json
 from fencepost.encoding.engine.limits import Limits
@@ -65,14 +65,13 @@ def command(asked: ExploreOptions) -> int:
     )
 
 
-def _instance(protocol: str, settings: tuple[str, ...], release: str | None, saved: object) -> Instance:
+def _instance(protocol: str, settings: shared.Settings, release: str | None, saved: object) -> Instance:
     """Return the instance of a saved trace, with the settings given on the command line; raises BadInput."""
-    given = dict(settings_of(settings))
     theirs: dict[str, object] = {}
     if isinstance(saved, dict):
         for kind in ("parameters", "switches"):
             theirs |= saved[kind] if isinstance(saved.get(kind), dict) else {}
-    return find_protocol(protocol).instance({**theirs, **given}.items(), release)
+    return find_protocol(protocol).instance({**theirs, **dict(settings)}.items(), release)
 
 
 def _serve(explorer: Explorer, asker: SolverDesk, path: ExplorerPath, port: int, no_browser: bool) -> int:

@@ -11,12 +11,12 @@ import click
 
 from fencepost.cli.commands.export_trace import TRACE_FORMS, replays_in, write_replays
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.completion import property_names, protocol_names
 from fencepost.cli.options.grouped import OUTPUT, argument, grouped_command, option, refuse
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.old_names import new_option
-from fencepost.cli.options.protocols import asked_instance, source_option
-from fencepost.cli.options.settings import budget_option, budgets, release_option, settings_option
+from fencepost.cli.options.protocols import asked_instance
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import FORMATS, ResultOptions, emit, write_whole
 from fencepost.cli.rendering.spec_text import instance_spec, spec_document
@@ -56,7 +56,7 @@ SWEEP_FORMS = ("text", "csv", "markdown")
 
 FORMS = tuple(dict.fromkeys((*TRACE_FORMS, *SWEEP_FORMS, *QUERY_FORMS)))
 
-OF_QUERIES = ("budget", "what", "rounds", "folder")
+OF_QUERIES = ("budgets", "what", "rounds", "folder")
 """The parameters that mean something for a query alone."""
 
 OF_PROTOCOLS = ("settings", "release", *OF_QUERIES)
@@ -80,11 +80,11 @@ class ExportOptions(ResultOptions):
         shell_complete=property_names,
     )
     timeout: float = timeout_option()
-    source: str | None = source_option
+    source: str | None = shared.source
     row: str | None = option("--row ID", "Write the counterexample of this row, as a saved trace.", SWEEP)
-    settings: tuple[str, ...] = settings_option
-    release: str | None = release_option
-    budget: tuple[str, ...] = budget_option
+    settings: shared.Settings = shared.settings
+    release: str | None = shared.release
+    budgets: dict[str, int] = shared.budget
     what: str = option(
         "--what QUERY", f"{', '.join(QUERIES)}, or the name of an action.", QUERY, default=Kind.PROPERTY.value
     )
@@ -192,17 +192,17 @@ def _store(folder: str) -> Store | ObjectStore:
 
 def write_query(instance: Instance, asked: ExportOptions) -> None:
     """Write a query about an instance as SMT-LIB, or the whole instance as a circuit; raises BadInput."""
-    limits, names, what = budgets(asked.budget), asked.names, asked.what
+    limits, names, what = asked.budgets, asked.names, asked.what
     system = instance.system
     known_faults(system, limits)
     if asked.form == CIRCUIT:
         if what != Kind.PROPERTY.value:
             raise BadInput(f"--what {what}: --format {CIRCUIT} has no queries; leave it out")
-        refuse(f"--format {CIRCUIT}", "rounds", "budget", "folder")
+        refuse(f"--format {CIRCUIT}", "rounds", "budgets", "folder")
         _write_circuit(instance, names, asked.output)
         return
     if what not in KINDS:
-        refuse(f"--what {what}", "rounds", "budget")
+        refuse(f"--what {what}", "rounds", "budgets")
         if asked.folder is not None:
             refuse("--certificate", "names")
             system, claims = _certified(Path(asked.folder), instance)

@@ -10,9 +10,9 @@ import click
 
 from fencepost.cli.commands.follow_ledgers import answer, is_own_log, json_of, text_of
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
 from fencepost.cli.options.protocols import InstanceOptions
-from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_text import heading
 from fencepost.cli.rendering.columns import columns
@@ -70,7 +70,7 @@ class FollowOptions(ResultOptions, InstanceOptions):
     """The options of `fencepost follow`."""
 
     files: tuple[str, ...] = argument("LOG...", nargs=-1, required=True, type=click.Path())
-    names: tuple[str, ...] = properties_option
+    names: tuple[str, ...] = shared.properties
     silent: tuple[str, ...] = option(
         "--silent ACTION",
         "An action that may leave no line (repeatable).  [default: those that no line names]",

@@ -10,7 +10,7 @@ from typing import Any
 from fencepost.advice.known import KNOWN, chosen
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.protocols import asked_instance
-from fencepost.cli.options.settings import settings_of
+from fencepost.cli.options.shared import Settings
 from fencepost.cli.process.handover import elapsed
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import SUBJECT
@@ -86,7 +86,7 @@ def is_own_log(protocol: str, files: Sequence[Path]) -> bool:
 
 
 def answer(
-    files: Sequence[Path], settings: Sequence[str], release: str | None, acked: str | None, timeout: float
+    files: Sequence[Path], settings: Settings, release: str | None, acked: str | None, timeout: float
 ) -> LedgerAnswers:
     """Return the findings of each ledger in these logs. Raises BadInput."""
     log = read_log(files)
@@ -155,12 +155,14 @@ def _finding_text(found: Finding) -> Iterator[str]:
         yield f"    fits {names}: fencepost known {' '.join(name.lstrip('#') for name in found.fits)}"
 
 
-def _instance(kind: FindingKind, settings: Sequence[str], release: str | None) -> Instance:
+def _instance(kind: FindingKind, settings: Settings, release: str | None) -> Instance:
     """Return the instance that is asked about a finding: small, unless the settings say a size."""
-    named = {name for name, _ in settings_of(settings)}
+    named = {name for name, _ in settings}
     sizes = SMALLEST if kind is FindingKind.TWO_OWNERS else SMALL
-    given = () if named & set(sizes) else tuple(f"{name}={size}" for name, size in sizes.items())
-    return asked_instance("bookkeeper", (*given, *settings), release)
+    given = {} if named & set(sizes) else sizes
+    return asked_instance(
+        "bookkeeper", [*((name, str(size)) for name, size in given.items()), *settings], release
+    )
 
 
 def _in_release(found: Finding, instance: Instance) -> Finding:

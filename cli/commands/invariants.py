@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import SEARCH, grouped_command, option, refuse
 from fencepost.cli.options.numbers import ROUNDS
 from fencepost.cli.options.protocols import InstanceOptions, find_protocol
-from fencepost.cli.options.search import drop_declared_option
-from fencepost.cli.options.settings import properties_option, settings_of
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.process.listener import INTERRUPTED, listen
 from fencepost.cli.rendering.check_text import counterexample_text, heading, sentence, trace_text
 from fencepost.cli.rendering.output import emit, output_option
 from fencepost.cli.rendering.progress import CheckProgress
+from fencepost.encoding.engine.events import Event
 from fencepost.encoding.engine.limits import Limits
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
@@ -33,7 +33,7 @@ from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.state import amount
 from fencepost.encoding.lifting.report import Discovered, LiftedInvariant, discover
 from fencepost.encoding.lifting.sizes import joint, sizes
-from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+from fencepost.encoding.solving.workers import Worker
 
 ENOUGH = 6
 """The rounds, unless the protocol or the command has a number. Three or four refute most false invariants."""
@@ -50,8 +50,8 @@ class InvariantsReport:
     never: dict[str, NeverFalse] = field(default_factory=dict)
     undecided: str | None = None
 
-    def hear(self, event: Examined | Ended, progress: CheckProgress) -> None:
-        """Note an event of the process; raises the error that ended it."""
+    def hear(self, event: Examined, progress: CheckProgress) -> None:
+        """Note an event of the process."""
         match event:
             case InductiveInvariant(name=name):
                 self.kept.add(name)
@@ -61,14 +61,14 @@ class InvariantsReport:
                 self.false[name] = event
             case NeverFalse(name=name):
                 self.never[name] = event
-            case Ended():
-                self.undecided = reason_of(event, "examining the invariants")
             case _:
                 progress.hear(event)
 
     @property
     def code(self) -> ExitCode:
         """The exit code: all is inductive, something is false, or neither."""
+        if self.undecided == INTERRUPTED:
+            return ExitCode.INTERRUPTED
         if self.false:
             return ExitCode.VIOLATED
         done = set(self.names) <= self.kept and not self.breaks and self.undecided is None
@@ -78,14 +78,14 @@ class InvariantsReport:
 class InvariantsOptions(InstanceOptions):
     """The options of `fencepost invariants`."""
 
-    names: tuple[str, ...] = properties_option
+    names: tuple[str, ...] = shared.properties
     rounds: int | None = option(
         "--rounds R",
         f"Rounds in which a false invariant is searched for.  [default: the protocol's, or {ENOUGH}]",
         SEARCH,
         ROUNDS,
     )
-    drop_declared: bool = drop_declared_option
+    drop_declared: bool = shared.drop_declared
     find: bool = option("--find", "Look for invariants that prove the properties, by IC3 at a small size.")
     grow: tuple[str, ...] = option(
         "--grow NAME=A..B",
@@ -125,8 +125,8 @@ def command(asked: InvariantsOptions) -> int:
     report = InvariantsReport(tuple(claims))
     with CheckProgress() as progress:
         worker = Worker("invariants", examine, system, instance.subject, properties, most, gib=None)
-        cut_short = listen(worker, asked.timeout, lambda event: report.hear(event, progress))
-    report.undecided = cut_short or report.undecided
+        doing = "examining the invariants"
+        report.undecided = listen(worker, doing, asked.timeout, lambda event: report.hear(event, progress))
     shown = [*report.names, *([WELL_DEFINED] if WELL_DEFINED in report.breaks else [])]
     parts = [heading(instance, Limits()), *(_text(report, name, instance) for name in shown)]
     if report.undecided is not None:
@@ -134,7 +134,7 @@ def command(asked: InvariantsOptions) -> int:
     if instance.unmodelled:
         parts.append(sentence(instance.unmodelled))
     emit("\n".join(parts), asked.output)
-    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else report.code
+    return report.code
 
 
 def _text(report: InvariantsReport, name: str, instance: Instance) -> str:
@@ -166,46 +166,31 @@ JUDGE = "cadical"
 def find_invariants(asked: InvariantsOptions) -> int:
     """Look for invariants, print what is found or how far it came, and return the exit code."""
     protocol = find_protocol(asked.protocol)
-    made = settings_of(asked.settings)
-    chosen = sizes(protocol, made, asked.grow, asked.release)
+    chosen = sizes(protocol, asked.settings, asked.grow, asked.release)
     chosen[0].instance.properties(*asked.names)
-    heard = _Heard()
+    found = Discovered()
     with CheckProgress() as progress:
-        last = joint(protocol, made, chosen, asked.release)
+
+        def hear(event: Discovered | Event) -> None:
+            nonlocal found
+            if isinstance(event, Discovered):
+                found = event
+            else:
+                progress.hear(event)
+
+        last = joint(protocol, asked.settings, chosen, asked.release)
         arguments = chosen, last, asked.names, asked.drop_declared, JUDGE
         worker = Worker("invariants", discover, *arguments, gib=None)
-        cut_short = listen(worker, asked.timeout, lambda event: heard.hear(event, progress))
-    stopped = cut_short or heard.gave_up
-    parts = [heading(chosen[0].instance, Limits()), discovered_text(heard.found, stopped)]
+        stopped = listen(worker, "looking for invariants", asked.timeout, hear)
+    parts = [heading(chosen[0].instance, Limits()), discovered_text(found, stopped)]
     if left_out := chosen[0].instance.unmodelled:
         parts.append(sentence(left_out))
     emit("\n\n".join(parts), asked.output)
-    return ExitCode.INTERRUPTED if cut_short == INTERRUPTED else heard.code
-
-
-@dataclass
-class _Heard:
-    """The newest findings of the process."""
-
-    found: Discovered = field(default_factory=Discovered)
-    gave_up: str | None = None
-
-    def hear(self, event: object, progress: CheckProgress) -> None:
-        """Note an event of the process; raises the error that ended it."""
-        match event:
-            case Discovered():
-                self.found = event
-            case Ended():
-                self.gave_up = reason_of(event, "looking for invariants")
-            case _:
-                progress.hear(event)  # type: ignore[arg-type]
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit code: found, violated, or neither."""
-        if self.found.violated:
-            return ExitCode.VIOLATED
-        return ExitCode.SUCCESS if self.found.complete else ExitCode.UNDECIDED
+    if stopped == INTERRUPTED:
+        return ExitCode.INTERRUPTED
+    if found.violated:
+        return ExitCode.VIOLATED
+    return ExitCode.SUCCESS if found.complete else ExitCode.UNDECIDED
 
 
 def discovered_text(found: Discovered, stopped: str | None) -> str:

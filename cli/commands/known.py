@@ -14,10 +14,9 @@ from fencepost.advice.checked import at_sizes
 from fencepost.advice.known import KNOWN, chosen, decide
 from fencepost.advice.outside import explained
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.completion import bug_names, release_names
 from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
-from fencepost.cli.options.search import jobs_option, memory_option, verbose_option
-from fencepost.cli.options.settings import settings_of
 from fencepost.cli.process.conclusion import Conclusion, conclude, hand_over, placed
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.check_documents import KNOWN_BUGS
@@ -53,15 +52,13 @@ class KnownOptions(ResultOptions):
     )
     mend: bool = option("--mend", "Show how the mend changes the rules, and check it.")
     repairs: bool = option("--repairs", "Show stronger guards that rule the bug out.")
-    settings: tuple[str, ...] = option(
-        "--set NAME=VALUE",
-        "Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample.",
-        multiple=True,
+    settings: shared.Settings = shared.settings_option(
+        "Look for the bugs named on an instance of other sizes (repeatable), and show the counterexample."
     )
-    jobs: int = jobs_option
+    jobs: int = shared.jobs
     timeout: float = timeout_option(default=None)
-    memory: float | None = memory_option
-    verbose: bool = verbose_option
+    memory: float | None = shared.memory
+    verbose: bool = shared.verbose
 
 
 @grouped_command(example="fencepost known 2614 4701")
@@ -106,7 +103,7 @@ def command(asked: KnownOptions) -> int:
         raise BadInput("--set: needs the name of a bug; fencepost known --list lists them")
     if asked.settings and asked.mend:
         raise BadInput("--mend: shows the rules on the bug's own instance; leave --set out")
-    given = dict(settings_of(asked.settings))
+    given = dict(asked.settings)
     table = [at_sizes(known, given) if given else known for known in chosen(KNOWN, bugs)]
     limits = Limits(gone=elapsed(), **asked.given("timeout", "jobs", "memory"))
     if asked.repairs:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import OUTPUT, SEARCH, argument, grouped_command, option
 from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.process.handover import elapsed, say, timeout_option
@@ -27,17 +28,14 @@ class ProveOptions(ResultOptions):
 
     lemma: tuple[str, ...] = argument("[LEMMA]...", nargs=-1)
     only_list: bool = option("--list", "List the lemmas and decide none.")
-    up_to: int = option("--up-to E", "Largest ensemble in enumerations.", SEARCH, SIZE, default=10)
     bookies: int | None = option(
         "--most-bookies N",
         "Most bookies of the instances that tie a theorem to its protocol.  [default: 3]",
         SEARCH,
         SIZE,
     )
-    settings: tuple[str, ...] = option(
-        "--set NAME=VALUE",
-        "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone.",
-        multiple=True,
+    settings: shared.Settings = shared.settings_option(
+        "Set a parameter or a switch (repeatable): tie a theorem to its protocol on this instance alone."
     )
     timeout: float = timeout_option(of_cpu=True)
     smt2: str | None = option("--smt2 DIR", "Write each proof obligation to a file in SMT-LIB 2.", OUTPUT)
@@ -51,24 +49,22 @@ def command(asked: ProveOptions) -> int:
     tempting claims. For a lemma that is named its proof obligations are listed too. Exits with 0 if all
     come out as expected, 1 if one does not, 3 if one is undecided.
     """
-    from fencepost.cli.options.settings import settings_of
     from fencepost.cli.process.listener import INTERRUPTED, listen
     from fencepost.cli.rendering.progress import CheckProgress
     from fencepost.encoding.engine.events import PreparationPhase
     from fencepost.encoding.solving.answers import Deadline
-    from fencepost.encoding.solving.workers import Ended, Worker, failure
+    from fencepost.encoding.solving.workers import Worker
     from fencepost.properties import lemmas as catalogue
     from fencepost.quorums import arithmetic
     from fencepost.quorums.lemmas import LemmaJob
 
-    catalogue.check_up_to(asked.up_to)
     lemmas = catalogue.chosen(asked.lemma)
     if asked.only_list:
         emit("\n".join(f"{found.name:<32} {found.sentence}" for found in lemmas), asked.output)
         return ExitCode.SUCCESS
 
-    instances = catalogue.tied_on(lemmas, asked.bookies, settings_of(asked.settings))
-    job = LemmaJob(arithmetic.BP46, asked.up_to, Deadline(asked.timeout - elapsed()), *instances)
+    instances = catalogue.tied_on(lemmas, asked.bookies, asked.settings)
+    job = LemmaJob(arithmetic.BP46, catalogue.UP_TO, Deadline(asked.timeout - elapsed()), *instances)
     if asked.smt2 is not None:
         count = catalogue.write_files(Path(asked.smt2), catalogue.files(lemmas, job.formulas))
         click.echo(f"{count} proof obligations written to {asked.smt2}", err=True)
@@ -78,11 +74,8 @@ def command(asked: ProveOptions) -> int:
     detailed = bool(asked.lemma)
     results: list[LemmaResult] = []
 
-    def hear(said: Ended | str | LemmaResult) -> None:
-        if isinstance(said, Ended):
-            if (failed := failure(said, "deciding lemmas")) is not None:
-                raise failed
-        elif isinstance(said, str):
+    def hear(said: str | LemmaResult) -> None:
+        if isinstance(said, str):
             progress.hear(PreparationPhase(said))
         else:
             results.append(said)
@@ -91,14 +84,14 @@ def command(asked: ProveOptions) -> int:
 
     with CheckProgress() as progress:
         worker = Worker("proving", catalogue.deciding, lemmas, job, gib=None, with_children=True)
-        cut_short = listen(worker, asked.timeout, hear, spare=SLOW, of_cpu=True)
+        cut_short = listen(worker, "deciding lemmas", asked.timeout, hear, spare=SLOW, of_cpu=True)
     seconds = time.monotonic() - started
     verdict = catalogue.overall(results).value
     if len(results) < len(lemmas) and verdict == "proved":
         verdict = "undecided"
     last = summary(results, seconds, len(lemmas), cut_short)
     if asked.form == "json":
-        emit(object_of(results, verdict, asked.up_to, seconds, cut_short), asked.output)
+        emit(object_of(results, verdict, catalogue.UP_TO, seconds, cut_short), asked.output)
     elif streams:
         say(last + "\n")
     else:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.options.grouped import PLACEMENT, grouped_command, option
-from fencepost.cli.options.numbers import SIZE
 from fencepost.cli.options.sizes import SizesOptions, files_option
 from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
@@ -26,15 +25,8 @@ class QuorumOptions(ResultOptions, SizesOptions):
     racks: str | None = option(
         "--racks RACKS", "Bookies in each rack (2,1,1), or the rack of each position (a,b,a).", PLACEMENT
     )
-    min_racks: int | None = option("--min-racks N", "minNumRacksPerWriteQuorum.", PLACEMENT, SIZE)
     enforce_min_racks: bool | None = option(
         "--enforce-min-racks", "enforceMinNumRacksPerWriteQuorum is on.", PLACEMENT, default=None
-    )
-    delay_ensemble_change: bool | None = option(
-        "--delay-ensemble-change", "delayEnsembleChange is on.", PLACEMENT, default=None
-    )
-    opportunistic_striping: bool | None = option(
-        "--opportunistic-striping", "opportunisticStriping is on.", PLACEMENT, default=None
     )
 
 
@@ -50,16 +42,12 @@ def command(asked: QuorumOptions) -> int:
     from fencepost.quorums.files.setters import DEFAULT, Setter
     from fencepost.quorums.placement import read_racks
 
-    if asked.min_racks is not None and asked.racks is None:
-        raise BadInput(
-            f"--min-racks {asked.min_racks}: says nothing without --racks; give the rack of each bookie"
-        )
     said = read_files(asked.files)
     found = AskedValues(said)
     configuration = found.sizes(asked.ensemble, asked.write_quorum, asked.ack_quorum, "-e, -w and -a")
     bookies, set_by = found.value("bookies", "-n", asked.bookies), found.set_by
     values = {
-        name: found.value(name, f"--{name.replace('_', '-')}", getattr(asked, name), usual)
+        name: found.value(name, f"--{name.replace('_', '-')}", getattr(asked, name, None), usual)
         for name, usual in asdict(Client()).items()
     }
     policy_off = said.enforcing_policy

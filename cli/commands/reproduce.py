@@ -12,9 +12,9 @@ import click
 
 from fencepost.cli.commands.export_trace import replays_in
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.completion import bug_names
 from fencepost.cli.options.grouped import CODE, argument, grouped_command, option, refuse
-from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT, file_of, log_option, release_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.rendering.output import Result, ResultOptions, emit, form_option_of, write_whole
 from fencepost.cli.rendering.progress import StatusLine
@@ -70,7 +70,7 @@ class ReproduceOptions(ResultOptions):
         click.Path(path_type=Path),
         multiple=True,
     )
-    release: str | None = release_option
+    release: str | None = shared.rules
     storages: tuple[str, ...] = option(
         "--storage",
         "How bookies store entries (repeatable for bugs).",
@@ -80,7 +80,7 @@ class ReproduceOptions(ResultOptions):
         default=[DEFAULT],
     )
     name: str | None = option("--property NAME", "The property of the trace, if the file has several.", CODE)
-    log: Path | None = log_option
+    log: Path | None = shared.log
     timeout: float = timeout_option(default=None)
     form: str = form_option_of(("text", "json", "html"))
 
@@ -102,8 +102,8 @@ def command(asked: ReproduceOptions) -> int:
     counterexample = _counterexample(Path(asked.names[0]), asked.name)
     if asked.form == "html" and counterexample.prop is OF_PATH:
         raise BadInput(f"--format html: {asked.names[0]} violates nothing; valid: text, json")
-    if (played := file_of(PLAYBACK)) is not None:
-        refuse(PLAYBACK, "folders", "release", "storages", "log")
+    if (played := shared.file_of(shared.PLAYBACK)) is not None:
+        refuse(shared.PLAYBACK, "folders", "release", "storages", "log")
         run = _played(counterexample, played)
     elif len(asked.folders) != 1 or len(asked.storages) > 1:
         raise BadInput("--bookkeeper: give one lib folder of a BookKeeper distribution, and one --storage")
@@ -150,7 +150,7 @@ def _driven(counterexample: Counterexample, lib: Library, storage: str, log: Pat
         try:
             run = _on_code(counterexample.trace, setting, recording)
         finally:
-            if (transcript := file_of(TRANSCRIPT)) is not None:
+            if (transcript := shared.file_of(shared.TRANSCRIPT)) is not None:
                 file = recorded(counterexample.trace, run, recording.lines)
                 write_whole(transcript, file.to_json_lines())
     return run

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import LIMITS, OUTPUT, Options, argument, grouped_command, option
 from fencepost.cli.options.numbers import LIMIT, SECONDS
-from fencepost.cli.options.protocols import own_protocol, source_option
-from fencepost.cli.options.search import drop_declared_option, memory_option, verbose_option
+from fencepost.cli.options.protocols import own_protocol
 from fencepost.cli.process.handover import timeout_option
 from fencepost.cli.rendering.output import emit
 from fencepost.cli.rendering.progress import StatusLine
@@ -28,7 +28,7 @@ class SweepOptions(Options):
 
     grid: str = argument("GRID.toml", type=click.Path())
     out: str = argument("DIR", type=click.Path())
-    source: str | None = source_option
+    source: str | None = shared.source
     resume: bool = option("--resume", "Go on from what an earlier run left in DIR.")
     master: str = option(
         "--master URL", "Master of Spark: local[N], or that of a cluster.", default="local[*]"
@@ -39,11 +39,11 @@ class SweepOptions(Options):
     conflicts: int | None = option(
         "--conflicts-per-case N", "Conflicts of the solvers for each case.", LIMITS, LIMIT
     )
-    drop_declared: bool = drop_declared_option
-    memory: float | None = memory_option
+    drop_declared: bool = shared.drop_declared
+    memory: float | None = shared.memory
     timeout: float = timeout_option(default=None)
     certify: bool = option("--certify", "Keep a certificate of each proof in DIR/certificates.", OUTPUT)
-    verbose: bool = verbose_option
+    verbose: bool = shared.verbose
 
 
 @grouped_command(example="fencepost sweep grids/bookkeeper-4.13-up-to-3.toml found/up-to-3")
@@ -84,10 +84,6 @@ def command(asked: SweepOptions) -> int:
     return ExitCode.INTERNAL if any(row["verdict"] == ERROR for row in rows) else ExitCode.SUCCESS
 
 
-EVERY = 10.0
-"""The seconds between two lines of progress if stderr is no terminal."""
-
-
 class SweepProgress(StatusLine):
     """The progress of a sweep on stderr: a status line on a terminal, else lines with `verbose`."""
 
@@ -99,8 +95,8 @@ class SweepProgress(StatusLine):
         self._before = 0
         self._committed: dict[str, str] = {}
         self._seen: dict[str, str] = {}
-        self._told = 0.0
         self._left = False
+        self._said = 0.0  # the first answer is told at once
 
     def hear(self, rows: Sequence[Row]) -> None:
         """Count committed rows; the first call has the rows of earlier runs."""
@@ -108,14 +104,14 @@ class SweepProgress(StatusLine):
         if self._begun is None:
             self._begun, self._before = time.perf_counter(), len(self._committed)
             return
-        self._show()
+        self.show(self.line(), self._verbose)
 
     def see(self, verdicts: Mapping[str, str]) -> None:
         """Count cases that are answered, also those whose wave is not committed yet."""
         news = len(verdicts) > len(self._seen)
         self._seen = dict(verdicts)
-        if self._status is not None or (news and time.perf_counter() > self._told + EVERY):
-            self._show()
+        if self._status is not None or (news and self._verbose):
+            self.show(self.line())
 
     def leave(self) -> None:
         """Print once how far an interrupted sweep came; answers that are not committed are lost."""
@@ -123,10 +119,6 @@ class SweepProgress(StatusLine):
             self._left = True
             self._seen.clear()
             emit(f"Interrupted: {self.line()}. Answered cases are kept; --resume goes on.", None)
-
-    def _show(self) -> None:
-        self._told = time.perf_counter()
-        self.show(self.line(), self._verbose)
 
     def line(self, seconds: float | None = None) -> str:
         """Return the progress after so many seconds of this run, by default until now."""

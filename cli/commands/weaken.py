@@ -11,10 +11,9 @@ from itertools import groupby
 import click
 
 from fencepost.cli.exits import ExitCode
+from fencepost.cli.options import shared
 from fencepost.cli.options.grouped import OUTPUT, grouped_command, option
 from fencepost.cli.options.protocols import InstanceOptions
-from fencepost.cli.options.search import jobs_option, memory_option
-from fencepost.cli.options.settings import properties_option
 from fencepost.cli.process.handover import elapsed, timeout_option
 from fencepost.cli.process.listener import INTERRUPTED
 from fencepost.cli.rendering.check_text import heading
@@ -78,10 +77,10 @@ WEAKENED = k.document(
 class WeakenOptions(ResultOptions, InstanceOptions):
     """The options of `fencepost weaken`."""
 
-    names: tuple[str, ...] = properties_option
-    jobs: int = jobs_option
+    names: tuple[str, ...] = shared.properties
+    jobs: int = shared.jobs
     timeout: float = timeout_option()
-    memory: float | None = memory_option
+    memory: float | None = shared.memory
     require: int | None = option(
         "--require PERCENT",
         "Exit with 1 if fewer of the mutants that can matter are noticed.",

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+from fencepost.cli.options import shared
 from fencepost.cli.options.completion import protocol_names
-from fencepost.cli.options.grouped import INSTANCE, Options, argument, option
-from fencepost.cli.options.settings import release_option, settings_of, settings_option
+from fencepost.cli.options.grouped import Options, argument
 from fencepost.cli.process.handover import runs
 from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.protocol import Instance, Protocol, load
-
-source_option = option(
-    "--protocol FILE.py", "The Python file that holds the protocol, if it is one of your own.", INSTANCE
-)
 
 
 def own_protocol(path: Path) -> Protocol:
@@ -59,8 +55,8 @@ class InstanceOptions(Options):
     """The protocol of a command, and the options that choose one of its instances."""
 
     protocol: str = argument("PROTOCOL|FILE.py", shell_complete=protocol_names)
-    settings: tuple[str, ...] = settings_option
-    release: str | None = release_option
+    settings: shared.Settings = shared.settings
+    release: str | None = shared.release
 
     def instance(self, drop_declared: bool = False) -> Instance:
         """Return the instance that the options choose; raises BadInput and ModelError."""
@@ -68,7 +64,7 @@ class InstanceOptions(Options):
 
 
 def asked_instance(
-    protocol: str, settings: Sequence[str], release: str | None, drop_declared: bool = False
+    protocol: str, settings: shared.Settings, release: str | None, drop_declared: bool = False
 ) -> Instance:
     """Return the instance that the options of a command choose; raises BadInput and ModelError."""
-    return find_protocol(protocol).instance(settings_of(settings), release, drop_declared)
+    return find_protocol(protocol).instance(settings, release, drop_declared)

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.process.handover import report, say
+from fencepost.cli.process.handover import report, say, supervised_by
 from fencepost.cli.rendering.output import Result, renamed_into_place, whole_text, write_whole
 from fencepost.encoding.errors import BadInput
 
@@ -64,11 +64,14 @@ def conclude(conclusion: Conclusion) -> int:
     return conclusion.code
 
 
-def conclude_for_another(known: Mapping[str, Any]) -> int:
+def conclude_for_another(known: Mapping[str, Any], begun: float) -> int:
     """Carry out the conclusion of a process that was killed, and return the exit code.
+
+    The supervisor of the command, which began at that time, does so.
 
     A text that is meant for a pipe or a device is printed, because nobody may read it there.
     """
+    supervised_by(None, begun)
     conclusion = Conclusion(**known)
     files = {path: text for path, text in conclusion.files.items() if renamed_into_place(Path(path))}
     others = "".join(text for path, text in conclusion.files.items() if path not in files)

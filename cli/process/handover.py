@@ -63,9 +63,10 @@ def _text_stream(before: TextIO | None, file: int, forgiven: type[OSError]) -> T
 
 
 def _write_all(file: int, data: bytes) -> None:
-    """Write all of the data. An interrupt that comes meanwhile is raised afterwards."""
+    """Write all of the data. An interrupt of a working process that comes meanwhile is raised afterwards."""
     left = memoryview(data)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGALRM))
+    late = () if _supervised.pipe is None else (signal.SIGTERM, signal.SIGALRM)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, late)
     try:
         while left:
             try:
@@ -76,8 +77,8 @@ def _write_all(file: int, data: bytes) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def supervised_by(pipe: int, begun: float) -> None:
-    """Send the messages of a command that began at that time to a supervisor on that pipe.
+def supervised_by(pipe: int | None, begun: float) -> None:
+    """Send the messages of a command that began at that time to a supervisor on that pipe, if there is one.
 
     From now on only results go to standard output. Everything else that this process or a child prints goes
     to standard error.

@@ -10,7 +10,7 @@ from typing import Any
 from fencepost.cli.process.handover import elapsed
 from fencepost.encoding.errors import time_out
 from fencepost.encoding.solving.crew import Crew, OutOfTime
-from fencepost.encoding.solving.workers import Worker
+from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 INTERRUPTED = "interrupted"
 """The reason if a signal cut a command short."""
@@ -18,16 +18,19 @@ INTERRUPTED = "interrupted"
 
 def listen(
     worker: Worker,
+    doing: str,
     timeout: float,
     hear: Callable[[Any], None],
     spare: float = 0.0,
     of_cpu: bool = False,
+    gib: float | None = None,
 ) -> str | None:
-    """Pass on the messages of a worker. Return why that was cut short, or None if the worker finished.
+    """Pass on the messages of a worker. Return why it did not finish, or None if it did.
 
-    `timeout` bounds the whole command, in seconds. During `spare` more seconds the worker may report itself
-    that time is up. With `of_cpu` the seconds are CPU seconds of the worker, if the system counts them.
-    Raises whatever `hear` raises. The worker is stopped in any case.
+    `doing` names its work, and `gib` is its memory limit, for the reason why it gave up. `timeout` bounds the
+    whole command, in seconds. During `spare` more seconds the worker may report itself that time is up. With
+    `of_cpu` the seconds are CPU seconds of the worker, if the system counts them.
+    Raises the failure of the worker, and whatever `hear` raises. The worker is stopped in any case.
     """
     counted = of_cpu and worker.cpu_seconds is not None
 
@@ -38,6 +41,8 @@ def listen(
         crew.start(worker)
         try:
             for _, event in crew.heard(spent):
+                if isinstance(event, Ended):
+                    return reason_of(event, doing, gib)
                 hear(event)
             if crew.workers:
                 return time_out(timeout)

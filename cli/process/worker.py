@@ -7,18 +7,17 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any
 
 from fencepost.cli.exits import ExitCode
+from fencepost.encoding.solving.process_end import die_with
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a command in good order; one that is ignored when the command starts stays ignored."""
 
 
-def work(supervisor: int, pipe: int, begun: float, job: Callable[[], int]) -> int:
-    """Run a job, report its exit code to the supervisor on the pipe, and return it.
+def work(supervisor: int, pipe: int, begun: float) -> int:
+    """Run the command line, report its exit code to the supervisor on the pipe, and return it.
 
     The signals in `ENDING` are blocked at first.
     """
@@ -26,37 +25,23 @@ def work(supervisor: int, pipe: int, begun: float, job: Callable[[], int]) -> in
         os.setpgid(0, 0)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTTOU, signal.SIGTTIN):
         signal.signal(number, signal.SIG_IGN)
-    from fencepost.encoding.solving.process_end import die_with
-
     die_with(supervisor)
     from fencepost.cli.process import handover
 
     handover.supervised_by(pipe, begun)
+    interruptible()
+    gc.set_threshold(50_000)  # imports and formulas make many objects that stay
     try:
-        code = job()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        from fencepost.cli.main import run
+
+        code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = int(ExitCode.INTERRUPTED)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     handover.report(code=code)
     gc.freeze()  # the end of Python would look through all that was made, to free it
     return code
-
-
-def command() -> int:
-    """Run the command line and return its exit code."""
-    interruptible()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-    gc.set_threshold(50_000)  # imports and formulas make many objects that stay
-    from fencepost.cli.main import run
-
-    return run(sys.argv[1:])
-
-
-def carry_out(known: Mapping[str, Any]) -> int:
-    """Carry out the conclusion of a process that was killed. The signals in `ENDING` stay blocked."""
-    from fencepost.cli.process.conclusion import conclude_for_another
-
-    return conclude_for_another(known)
 
 
 AGAIN = 0.01

@@ -60,7 +60,8 @@ SHOWN = "Log lines have their values as attributes, named behind the class: %X i
 def asked(advice: Advice) -> str:
     """Return the setup in words."""
     setup = advice.setup
-    newest = " (the newest that was read)" if advice.set_by.get("release") == DEFAULT else ""
+    of = f"in Pulsar {advice.pulsar.name}, " if advice.pulsar else ""
+    newest = f" ({of}the newest that was read)" if advice.set_by.get("release") == DEFAULT else ""
     checks = ", dataIntegrityChecking on" if setup.checks else ""
     journal = "on" if setup.journal else "off"
     return (

@@ -32,6 +32,12 @@ def text_width() -> int:
     return max(NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
 
 
+def paragraph(text: str, indent: str = "", hanging: str | None = None) -> list[str]:
+    """Return a text as lines of running text; `hanging` is the indent of all lines but the first."""
+    others = indent if hanging is None else hanging
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=others)
+
+
 def heading(instance: Instance, limits: Limits) -> str:
     """Return the lines about what was checked: the instance, its changed switches, and the caps in force."""
     parameters = instance.subject.parameters
@@ -134,7 +140,7 @@ def counterexample_text(counterexample: Counterexample) -> str:
     """Return the steps of a counterexample, its explanation, and the values that make the property false."""
     meaning = f"Violated: {counterexample.prop.meaning}."
     parts = (meaning, counterexample.explanation, counterexample.false_because.sentence)
-    lines = [line for part in parts for line in textwrap.wrap(part, WIDTH)]
+    lines = [line for part in parts for line in paragraph(part)]
     return "\n".join([trace_text(counterexample.trace), *lines])
 
 

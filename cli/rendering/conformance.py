@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
-from fencepost.cli.rendering.check_text import WIDTH
-from fencepost.cli.rendering.reproduction import SETTING, beside, spoken
+from fencepost.cli.rendering.check_text import paragraph
+from fencepost.cli.rendering.reproduction import SETTING, code_lines, spoken
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.state import amount, show_all
@@ -19,49 +18,35 @@ def as_text(found: Conformance) -> str:
     """Return the setting, how often each action fired, and each kind of departure with its shortest run."""
     lines = [f"{found.protocol} on {spoken(found.setting)}", ""]
     lengths = found.lengths or [0]
-    lines += textwrap.wrap(
+    lines += paragraph(
         f"{amount(found.runs, 'run')} of {min(lengths)} to {max(lengths)} steps, {sum(lengths)} in all, "
         f"with seed {found.seed}: {found.runs - found.departed} agree after each step, "
         f"{found.departed} depart"
-        f"{f', of {found.asked} asked for' if found.runs < found.asked else ''}.",
-        WIDTH,
+        f"{f', of {found.asked} asked for' if found.runs < found.asked else ''}."
     )
     counts = sorted(found.fired.items(), key=lambda item: (item[1], item[0]))
     lines += ["", "runs in which each action was taken on the code:"]
-    lines += textwrap.wrap(
-        ", ".join(f"{name} {runs}" for name, runs in counts),
-        WIDTH,
-        initial_indent="  ",
-        subsequent_indent="  ",
-    )
+    lines += paragraph(", ".join(f"{name} {runs}" for name, runs in counts), "  ")
     if rare(found):
-        few = f"in fewer than {ENOUGH}: {', '.join(sorted(rare(found)))}"
-        lines += textwrap.wrap(few, WIDTH, initial_indent="  ", subsequent_indent="  ")
-    lines += [
-        "",
-        f"In {found.wider} of them the model allows a step later than the code takes it.",
-    ]
+        lines += paragraph(f"in fewer than {ENOUGH}: {', '.join(sorted(rare(found)))}", "  ")
+    lines += ["", f"In {found.wider} of them the model allows a step later than the code takes it."]
     for number, one in enumerate(found.found.values(), 1):
         lines += ["", *_departure(number, one), *_own_switches(found, one)]
     if found.failed is not None:
-        failure = f"The harness failed, which says nothing about the code: {found.failed}"
-        lines += ["", *textwrap.wrap(failure, WIDTH)]
+        lines += ["", *paragraph(f"The harness failed, which says nothing about the code: {found.failed}")]
     return "\n".join(lines)
 
 
 def _departure(number: int, found: Found) -> Iterator[str]:
     departure = found.departure
     where = f"{amount(found.runs, 'run')}; the shortest has {amount(len(departure.steps), 'step')}"
-    yield from textwrap.wrap(f"departure {number}: {departure.reason}. In {where}, with", WIDTH)
-    yield from textwrap.wrap(
-        show_all(_settings(found)) or "the defaults", WIDTH, initial_indent="  ", subsequent_indent="  "
-    )
+    yield from paragraph(f"departure {number}: {departure.reason}. In {where}, with")
+    yield from paragraph(show_all(_settings(found)) or "the defaults", "  ")
     if departure.run.lost:
         yield f"  lost: {', '.join(departure.run.lost)}"
     for step, code in zip(departure.steps, departure.code, strict=False):
         yield f"{step.index:3}  {show(step.actor)} {step.name}"
-        for part in beside(code):
-            yield from textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
+        yield from code_lines(code)
 
 
 def _own_switches(found: Conformance, one: Found) -> list[str]:
@@ -72,11 +57,11 @@ def _own_switches(found: Conformance, one: Found) -> list[str]:
     switches = mending(setting.release, setting.storage, parameters_of(one.ground.instance))
     if not switches:
         return []
-    remark = (
+    return paragraph(
         f"By its own switches {setting.release} has {show_all(switches)}. With --set the model takes "
-        "them too, and runs show what else departs."
+        "them too, and runs show what else departs.",
+        "  ",
     )
-    return textwrap.wrap(remark, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _settings(found: Found) -> dict[str, object]:

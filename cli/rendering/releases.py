@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fencepost.advice.affected import Bug, affected, bugs_of_releases, mended, set_up_since, span, unless
 from fencepost.advice.losses import LEVELS, PUBLIC_LOSSES, Loss, needed_setup
 from fencepost.advice.steps import action_of
-from fencepost.cli.rendering.check_text import WIDTH
+from fencepost.cli.rendering.check_text import WIDTH, paragraph
 from fencepost.cli.rendering.columns import columns
 from fencepost.encoding import keys as k
 from fencepost.encoding.language.parameters import options
@@ -29,6 +29,10 @@ def on_real_code(bug: Bug) -> dict[str, str]:
 def needs(bug: Bug) -> list[str]:
     """Return the setups that the bug needs, in words; none if any setup has it."""
     return needed_setup(bug[0].name)
+
+
+INDENT = " " * 6
+"""The indent of what is told below a name."""
 
 
 # All releases.
@@ -56,7 +60,7 @@ def all_releases() -> str:
         "nothing above it."
     )
     told = "Losses that public sources name and that no model has: they are not searched for."
-    ways = [*textwrap.wrap(given, WIDTH), "", *columns(_ways()), ""]
+    ways = [*paragraph(given), "", *columns(_ways()), ""]
     parts = [head, "", *columns(rows), "", *ways, told, "", *columns(public), ""]
     return "\n".join([*parts, *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 
@@ -183,24 +187,17 @@ def _losses(release: str) -> list[Loss]:
 
 def _told_publicly(loss: Loss, release: str) -> list[str]:
     condition = f" Needs {', '.join(loss.conditions)}." if loss.conditions else ""
-    wrong = _paragraph(f"{loss.name}: {loss.loses}{condition}")
-    return [*wrong, *_paragraph(action_of(loss, release), "      "), f"      {loss.source}"]
-
-
-def _paragraph(text: str, indent: str = "  ") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent="      ")
+    wrong = paragraph(f"{loss.name}: {loss.loses}{condition}", "  ", INDENT)
+    return [*wrong, *paragraph(action_of(loss, release), INDENT), f"{INDENT}{loss.source}"]
 
 
 def _bug_lines(bug: Bug, release: str) -> list[str]:
     known = bug[0]
     condition = f"; needs {', '.join(needs(bug))}" if needs(bug) else ""
     condition += f"; not with {said}" if (said := unless(known, release)) else ""
-    lines = _paragraph(f"{known.name}: {known.wrong} ({known.source}){condition}")
-    real = on_real_code(bug).get(release)
-    return [
-        *lines,
-        f"      fencepost known {known.name.removeprefix('#')}{f'; real bookies: {real}' if real else ''}",
-    ]
+    lines = paragraph(f"{known.name}: {known.wrong} ({known.source}){condition}", "  ", INDENT)
+    seen = f"; real bookies: {real}" if (real := on_real_code(bug).get(release)) else ""
+    return [*lines, f"{INDENT}fencepost known {known.name.removeprefix('#')}{seen}"]
 
 
 def _since(rule: Rule, release: str) -> str:

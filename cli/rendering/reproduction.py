@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fencepost.cli.rendering.check_text import WIDTH
+from fencepost.cli.rendering.check_text import WIDTH, paragraph
 from fencepost.encoding import keys as k
 from fencepost.encoding.concrete.saved_traces import PATH, TRACE
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample, action_line
@@ -24,9 +24,8 @@ def as_text(run: Reproduction, counterexample: Counterexample) -> str:
     lines = [heading(run), ""]
     for step, code in zip(run.trace.steps, run.steps, strict=False):
         lines.append(f"{step.index:3}  {show(step.actor)} {action_line(step)}")
-        for part in beside(code):
-            lines += textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
-    return "\n".join([*lines, "", *textwrap.wrap(ending(run, counterexample), WIDTH)])
+        lines += code_lines(code)
+    return "\n".join([*lines, "", *paragraph(ending(run, counterexample))])
 
 
 def heading(run: Reproduction) -> str:
@@ -53,6 +52,12 @@ def beside(code: CodeStep) -> Iterator[str]:
         yield f"≠ {name}: {_side(found)} in the code, {_side(model)} in the model"
 
 
+def code_lines(code: CodeStep) -> Iterator[str]:
+    """Yield the observations of a step on the code as lines below it."""
+    for part in beside(code):
+        yield from textwrap.wrap(part, WIDTH - 9, initial_indent=" " * 7, subsequent_indent=" " * 9)
+
+
 def _side(value: object) -> str:
     return "not there" if value is None else show(value)
 
@@ -64,9 +69,7 @@ def ending(run: Reproduction, counterexample: Counterexample) -> str:
         case Ending.REPRODUCED:
             differs = sum(bool(step.differs) for step in run.steps)
             agree = (
-                "model and code agree after each step"
-                if not differs
-                else f"they differ after {differs} steps"
+                f"they differ after {differs} steps" if differs else "model and code agree after each step"
             )
             reproduced = f"Reproduced on {release}: {run.trace.property} is violated; {agree}."
             at_end = f"{run.reason[0].upper()}{run.reason[1:]}. " if run.reason else ""

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from fencepost.advice.asked_release import newest_pulsar
 from fencepost.cli.exits import ExitCode
 from fencepost.cli.main import run
+from fencepost.cli.rendering.advice_text import asked
 from fencepost.quorums.files import facts, walk
 from fencepost.quorums.files.joined_files import read_files
 from fencepost.quorums.files.places import component_of
@@ -487,15 +489,24 @@ def test_a_build_of_pulsar_is_answered_as_its_release_and_said_to_be_one(image: 
     answer = asking.advise({"f.yaml": text}, *SIZES)
     assert answer.setup.release == "4.14.7"
     assert answer.warning.startswith(
-        "Note: 2.10.5.1 is answered as Pulsar 2.10.5. Such a build may lack fixes"
+        "Note: 2.10.5.1 is answered as Pulsar 2.10.5. A build may have other fixes"
     )
 
 
 @pytest.mark.parametrize("tag", ["latest", "5.0.0-M1", "2.10_1.5", "main"])
 def test_a_tag_that_names_no_release_is_told(tag: str, asking: Asking) -> None:
     answer = asking.advise({"f.yaml": f"images: {{bookie: {{tag: {tag}}}}}"}, *SIZES)
-    assert answer.setup.release == "4.18.0"
+    assert answer.setup.release == newest_pulsar().bookkeeper, "Planted: the newest of BookKeeper's releases"
     assert f"f.yaml: images.bookie.tag is {tag}, which names no release that was read." in answer.warning
+
+
+def test_pulsars_files_without_a_release_are_answered_as_the_newest_pulsar(asking: Asking) -> None:
+    """No release of Pulsar has the newest BookKeeper that was read, so the files cannot run on it."""
+    answer = asking.advise({"broker.conf": BROKER}, "-n", "4")
+    newest = newest_pulsar()
+    assert newest.pulsar is not None
+    assert (answer.setup.release, answer.pulsar) == (newest.bookkeeper, newest.pulsar)
+    assert f"(in Pulsar {newest.pulsar.name}, the newest that was read)" in asked(answer)
 
 
 # Folders, the standard input, and files without a known key.

@@ -330,6 +330,7 @@ def test_progress_says_what_is_done_and_how_long_the_rest_takes(plan: Plan) -> N
 def test_progress_is_told_while_waves_are_under_way_but_not_all_the_time(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("fencepost.cli.rendering.progress.PAUSE", 10.0)
     moments = (
         (103.0, {"a": "proved"}),
         (104.0, {"a": "proved", "b": "proved"}),

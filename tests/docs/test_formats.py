@@ -440,7 +440,7 @@ def _quorums() -> Found:
     sizes = ["quorum", "-e", "3", "-w", "3", "-a", "2", "-n", "4"]
     return [
         output("quorum", "--from", str(ROOT / "examples" / "broker.conf")),
-        output(*sizes, "--racks", "2,1,1", "--min-racks", "2"),
+        output(*sizes, "--racks", "2,1,1", "--enforce-min-racks"),
         output(*sizes, "--racks", "a,b,a"),
         output("prove", "windows-need-the-count", "slack"),
         output("prove", "stripes-enumerated", "slack", "--timeout", "0.001"),

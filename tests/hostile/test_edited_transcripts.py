@@ -16,7 +16,7 @@ import pytest
 
 from fencepost.cli.commands.reproduce import _counterexample, _played
 from fencepost.cli.main import run
-from fencepost.cli.options.realcode import PLAYBACK
+from fencepost.cli.options.shared import PLAYBACK
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import Counterexample
 from fencepost.realcode.course import Ending

@@ -98,7 +98,6 @@ def test_sizes_and_limits_are_plain_numbers(
             ("quorum", "-e", "100000", "-w", "3", "-a", "2"),
             "ensemble (E) is 100000: it must be at most 1,000",
         ),
-        (("quorum", "-e3", "-w3", "-a2", "--min-racks", "2"), "--min-racks 2: says nothing without --racks"),
         (("quorum", "-e3", "-w3", "-a2", "--racks", "0,1"), "a rack of 0"),
         (("check", "bookkeeper", "--set", "bookies=100000"), "bookies=100000: must be 500 or less"),
         (("check", "bookkeeper", "--set", "bookies"), "bookies: must have the form NAME=VALUE"),

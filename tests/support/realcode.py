@@ -15,7 +15,7 @@ from pytest import MonkeyPatch
 
 from fencepost.advice.known import KNOWN, chosen
 from fencepost.cli.main import run
-from fencepost.cli.options.realcode import PLAYBACK, TRANSCRIPT
+from fencepost.cli.options.shared import PLAYBACK, TRANSCRIPT
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.language.traces import Trace
 from fencepost.explore.scripts import run_script, script_in

@@ -7,7 +7,7 @@ import pytest
 from fencepost.advice.asked_release import asked_pulsar, asked_release
 from fencepost.encoding.errors import BadInput
 
-BUILD = "Such a build may lack fixes of it, or have others."
+BUILD = "A build may have other fixes than its release."
 
 MEANT = [
     ("4.16.3", "4.16.3", ""),

@@ -414,7 +414,7 @@ HOSTILE = {
     "valid: fencepost.runs/4": ["--playback", "OTHER"],
     "1_0: must be a whole number": ["bookkeeper", "--bookkeeper", "LIB", "--runs", "1_0"],
     "nan: must be a number above 0": ["bookkeeper", "--bookkeeper", "LIB", "--timeout", "nan"],
-    "such as bookies=3": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],
+    "must have the form NAME=VALUE": ["bookkeeper", "--bookkeeper", "LIB", "--set", "bookies"],
 }
 
 
