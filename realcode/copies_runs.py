@@ -112,14 +112,18 @@ def _brings_none_back(s: Copies, replicator: Value, fragment: Value) -> Term:
 def _shows_no_other(s: Copies, replicator: Value, entry: Value) -> Term:
     """Return whether no other entry comes back with the copy.
 
-    Up to the clean-up after a deletion the target has the ledger's old entries on disk, and shows them once
-    it knows the ledger again. The model has this with `reuse` only.
+    Up to the clean-up after a deletion the target has the ledger's old entries on disk or in the write cache,
+    and shows them once it knows the ledger again. The model has this with `reuse` only.
     """
     if s.parameters.storage != "write-cache" or s.reuses:
         return TRUE
+
+    def is_there(b: Term, e: Term) -> Term:
+        return (s.cleaning[b] & s.flushed[b, e]) | (s.dropping[b] & s.cached[b, e])
+
     return forall_over(
         (s.bookie, s.entry),
-        lambda b, e: (b != s.target[replicator]) | (e == entry) | ~s.cleaning[b] | ~s.flushed[b, e],
+        lambda b, e: (b != s.target[replicator]) | (e == entry) | s.copy[b, e] | ~is_there(b, e),
     )
 
 
