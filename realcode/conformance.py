@@ -212,9 +212,10 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
     parameters = parameters_of(ground.instance)
     if parameters.storage != "any":
         for number in range(1, parameters.bookies + 1):
-            session.ask(
-                "flush", bookie=f"b{number}"
-            )  # entries of earlier ledgers are no work for a checkpoint
+            bookie = f"b{number}"
+            session.ask("flush", bookie=bookie)  # entries of earlier ledgers are no work for a checkpoint
+            if parameters.full_disks:
+                session.ask("begin-log", bookie=bookie)
     return _driven(run, steps, Course(Code(session, parameters, steps), observations, take, differences))
 
 

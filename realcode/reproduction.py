@@ -88,8 +88,6 @@ def storage_of(parameters: BookKeeperParameters) -> str:
 
 def needs(parameters: BookKeeperParameters, setting: Setting) -> dict[str, str]:
     """Return the settings that the bookies need; raise NoSeam if release or storage has no such setting."""
-    if parameters.full_disks:
-        raise NoSeam("the harness has no disk that is full for a moment")
     if storage_of(parameters) not in ("any", setting.storage):
         raise NoSeam(f"its trace is of {storage_of(parameters)} storage")
     if parameters.journals:

@@ -35,7 +35,8 @@ def _metadata(code: Code, step: TraceStep) -> None:
 
 
 def _crash(code: Code, step: TraceStep) -> None:
-    (marks.crash if code.parameters.journals else bookies.crash)(code, step)
+    boots = code.parameters.journals or code.parameters.full_disks
+    (marks.crash if boots else bookies.crash)(code, step)
 
 
 def _nothing(code: Code, step: TraceStep) -> None:
@@ -228,8 +229,9 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.crash_in_first_add,
     ),
     "crash": Drive(
-        "the bookie's folders are as a killed process leaves them. With the journal's mark it is then booted",
-        f"{DOWN}; with the mark, {BOOTED}, or that it does not boot",
+        "the bookie's folders are as a killed process leaves them. With the journal's mark or full disks it "
+        "is then booted",
+        f"{DOWN}; if it is booted, {BOOTED}, or, with the mark, that it does not boot",
         _crash,
     ),
     "lose disk": Drive("the folder of that disk is emptied", DOWN, bookies.lose_disk),
@@ -291,6 +293,25 @@ DRIVEN: Mapping[str, Drive] = {
         "the same flush; KeyValueStorage.Batch.flush of the locations throws an IOException",
         OF_MARK,
         marks.fail_flush,
+    ),
+    "write memory table": Drive("EntryMemTable.flush", NOTHING_NEW, bookies.write_memory_table),
+    "fill disk": Drive(
+        "a flush of the entry log, whose writes all fail, with the error of a disk without room; then the "
+        "first byte of its buffer is written to the file. With DbLedgerStorage its directory is flushed, so "
+        "another ledger stores an entry before",
+        NOTHING_NEW,
+        bookies.fill_disk,
+    ),
+    "flush log": Drive(
+        "EntryLogger.flush; with DbLedgerStorage SingleDirectoryDbLedgerStorage.flush, with an entry of "
+        "another ledger",
+        "the entries, as they can be read",
+        bookies.flush_log,
+    ),
+    "begin log": Drive(
+        "EntryLogManagerBase.createNewLog; with the other storages than db also SyncThread.checkpoint",
+        "the entries, as they can be read",
+        bookies.begin_log,
     ),
     "open for reading": Drive(
         "BookKeeper.asyncOpenLedgerNoRecovery; its read of the metadata is delivered",
