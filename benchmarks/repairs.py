@@ -14,6 +14,7 @@ import math
 import resource
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,14 @@ from fencepost.encoding.mutation.repairs import Tried
 HEAD = """\
 # Repairs
 
-This page is for committers of BookKeeper, and for those who change Fencepost. After it you know for which known bugs a single stronger guard rules the bug out.
+This page is for committers of BookKeeper, and for those who change Fencepost. After it you know for which
+known bugs a single stronger guard rules the bug out.
 
-Written by `python benchmarks/repairs.py`. [known.md](../known.md#repairs) says which changes are tried, and how a repair is to be read. *Lines* are those that the mend of [mends.md](mends.md) changes in the rules; a repair has one.
-*All* means that each change was decided, or agrees in all states seen with one that was. *In part* means that the time ended before. The smallest repair is shown; `fencepost known NAME --repairs` lists the others.
+Written by `python benchmarks/repairs.py`. [known.md](../known.md#repairs) says which changes are tried, and
+how a repair is to be read. *Lines* are those that the mend of [mends.md](mends.md) changes in the rules; a
+repair has one. *All* means that each change was decided, or agrees in all states seen with one that was. *In
+part* means that the time ended before. The smallest repair is shown; `fencepost known NAME --repairs` lists
+the others.
 
 """
 COLUMNS = ("bug", "changes", "decided", "repairs", "the smallest repair", "lines of the mend", "a repair is")
@@ -56,8 +61,6 @@ def kind(result: Result) -> str:
     """Return how the repairs compare with the mend of the table."""
     if not result["repairs"]:
         return "not found" if result["tried"] else "not tried: no counterexample in time"
-    if not result["mend"]:
-        return "without a mend to compare"
     if any(one["is_mend"] for one in result["repairs"]):
         return "the mend"
     return "smaller" if result["mend_lines"] > 1 else "as small"
@@ -78,35 +81,34 @@ def row(bug: str, result: Result | None) -> tuple[str, ...]:
     return (bug, f"{sum(tried.values()):,}", decided, str(len(found)), first, lines, kind(result))
 
 
-def summary(results: Iterable[Result | None]) -> str:
+def summary(documents: Iterable[Mapping[str, Any] | None]) -> str:
     """Return the sentences that count the bugs."""
-    every = list(results)
-    tried = [one for one in every if one and one["tried"]]
-    kinds = [kind(one) for one in tried]
-    own, smaller, same, other = map(
-        kinds.count, ("the mend", "smaller", "as small", "without a mend to compare")
-    )
-    said = f"{len(tried)} of {len(every)} bugs were tried, and {len(every) - len(tried)} were not. "
-    said += f"{len(tried) - kinds.count('not found')} of those tried have a repair. For {own} a repair is the "
-    return (
-        said + f"mend of the table line for line, for {smaller} it is smaller, for {same} as small. "
-        f"{other} have no mend in the table.\n"
-    )
+    every = list(documents)
+    tried = [one for one in every if one and one["results"][0]["tried"]]
+    kinds = Counter(kind(one["results"][0]) for one in tried)
+    seconds = [one["seconds"] for one in tried]
+    found = len(tried) - kinds["not found"]
+    return f"""\
+{len(tried)} of {len(every)} bugs were tried, and {len(every) - len(tried)} were not. The runs took
+{sum(seconds):,.0f} s together and at most {max(seconds):.0f} s each, beside other work of the machine.
+{found} of the bugs tried have a repair. For {kinds["the mend"]} it is the mend line for line, for
+{kinds["smaller"]} it is smaller, for {kinds["as small"]} as small.
+
+"""
 
 
 def page(folder: Path) -> Iterator[str]:
     """Yield the parts of the page."""
-    results: dict[str, Result | None] = {}
+    documents: dict[str, Mapping[str, Any] | None] = {}
     for known in KNOWN:
         file = file_of(known.name, folder)
-        results[known.name] = json.loads(file.read_text("utf-8"))["results"][0] if file.exists() else None
-    yield HEAD + summary(results.values())
-    yield ""
-    yield "| " + " | ".join(COLUMNS) + " |"
-    yield "|---" * len(COLUMNS) + "|"
-    for bug, result in results.items():
-        yield "| " + " | ".join(row(bug, result)) + " |"
-    yield ""
+        documents[known.name] = json.loads(file.read_text("utf-8")) if file.exists() else None
+    yield HEAD + summary(documents.values())
+    yield "| " + " | ".join(COLUMNS) + " |\n"
+    yield "|---" * len(COLUMNS) + "|\n"
+    for bug, document in documents.items():
+        cells = row(bug, document["results"][0] if document else None)
+        yield "| " + " | ".join(cells) + " |\n"
 
 
 def main() -> None:
@@ -119,7 +121,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.most:
         run(given.folder, given.seconds, given.most)
-    given.output.write_text("\n".join(page(given.folder)), encoding="utf-8")
+    given.output.write_text("".join(page(given.folder)), encoding="utf-8")
 
 
 if __name__ == "__main__":
