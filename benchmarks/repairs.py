@@ -45,22 +45,33 @@ def file_of(bug: str, folder: Path) -> Path:
     return folder / f"{bug.replace('/', '-')}.json"
 
 
+def document(bug: str, folder: Path) -> Mapping[str, Any] | None:
+    """Return the document about a bug, None if there is none or its run was interrupted."""
+    file = file_of(bug, folder)
+    found: Mapping[str, Any] | None = json.loads(file.read_text("utf-8")) if file.exists() else None
+    return None if found is None or found["interrupted"] else found
+
+
 def run(folder: Path, seconds: float, most: float) -> None:
     """Try repairs for those seconds each, until the processes have used the most processor seconds."""
     for known in sorted(KNOWN, key=lambda one: one.steps or math.inf):
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        file = file_of(known.name, folder)
-        if file.exists() or used.ru_utime + used.ru_stime > most:
+        if document(known.name, folder) or used.ru_utime + used.ru_stime > most:
             continue
         asked = [known.name, "--repairs", "--jobs=1", f"--timeout={seconds:g}", "--format=json"]
-        command = [str(Path(sys.executable).with_name("fencepost")), "known", *asked, f"--output={file}"]
+        command = [
+            str(Path(sys.executable).with_name("fencepost")),
+            "known",
+            *asked,
+            f"--output={file_of(known.name, folder)}",
+        ]
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
 
 
 def kind(result: Result) -> str:
     """Return how the repairs compare with the mend of the table."""
     if not result["repairs"]:
-        return "not found" if result["tried"] else "not tried: no counterexample in time"
+        return "not found" if result["tried"] else "not tried, no counterexample in time"
     if any(one["is_mend"] for one in result["repairs"]):
         return "the mend"
     return "smaller" if result["mend_lines"] > 1 else "as small"
@@ -99,15 +110,12 @@ def summary(documents: Iterable[Mapping[str, Any] | None]) -> str:
 
 def page(folder: Path) -> Iterator[str]:
     """Yield the parts of the page."""
-    documents: dict[str, Mapping[str, Any] | None] = {}
-    for known in KNOWN:
-        file = file_of(known.name, folder)
-        documents[known.name] = json.loads(file.read_text("utf-8")) if file.exists() else None
+    documents = {known.name: document(known.name, folder) for known in KNOWN}
     yield HEAD + summary(documents.values())
     yield "| " + " | ".join(COLUMNS) + " |\n"
     yield "|---" * len(COLUMNS) + "|\n"
-    for bug, document in documents.items():
-        cells = row(bug, document["results"][0] if document else None)
+    for bug, found in documents.items():
+        cells = row(bug, found["results"][0] if found else None)
         yield "| " + " | ".join(cells) + " |\n"
 
 
