@@ -57,6 +57,12 @@ def result(preset: str, settings: tuple[str, ...], folder: Path, seconds: float)
     return document
 
 
+def brief(text: str) -> str:
+    """Return the text of a mutant as the page has it."""
+    text = " ".join(text.split()).replace("|", "\\|")
+    return text if len(text) <= 90 else f"{text[:88]} …"
+
+
 def section(preset: str, settings: tuple[str, ...], document: dict[str, Any] | None) -> Iterator[str]:
     """Yield the lines about one preset."""
     given = "".join(f" --set {setting}" for setting in settings)
@@ -74,15 +80,13 @@ def section(preset: str, settings: tuple[str, ...], document: dict[str, Any] | N
     yield "|---|---|---|---|"
     for mutant in document["mutants"]:
         if mutant["outcome"] in ("not noticed", "undecided"):
-            text = " ".join(mutant["text"].split()).replace("|", "\\|")
-            text = text if len(text) <= 90 else f"{text[:88]} …"
             why = mutant["why"] or mutant["reason"]
             if mutant["outcome"] == "undecided":
                 why = f"undecided: {why}"
             if mutant["reason"].startswith("no property depends on"):
                 why = mutant["reason"]
             last = f": {mutant['shown'][-1]}" if mutant["shown"] else ""
-            yield f"| {mutant['action']} | {mutant['change']} | `{text}` | {why}{last} |"
+            yield f"| {mutant['action']} | {mutant['change']} | `{brief(mutant['text'])}` | {why}{last} |"
 
 
 def main() -> None:

@@ -4,7 +4,7 @@
 begins. A commit tells each open transaction which keys it has missed, and one that has missed a key that it
 writes aborts. Departures: a transaction reads and writes key by key, its writes stay apart from its copy, and
 it is not open any more after an abort. The original looks for an order of all transactions that explains the
-values read.
+values read. `Termination` is its property of liveness.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from fencepost.encoding.language import (
     System,
     at_least,
     each,
+    eventually,
     family,
+    forall,
     full,
     if_,
     is_in,
@@ -35,6 +37,9 @@ from fencepost.encoding.language import (
     subsets,
     switch,
 )
+
+STEPS = "weak, any of steps by tx"
+"""The fairness of each transaction: some step of it is taken if one is enabled all the time."""
 
 
 @dataclass(frozen=True)
@@ -119,15 +124,20 @@ def build(p: Parameters) -> System:
         witness=at_least(2, s.tx, lambda t: (s.phase[t] == Phase.COMMITTED) & (s.writes[t] == full(s.key))),
         witness_meaning="two transactions commit, and write all keys",
     )
+    ends = eventually(
+        "all-end",
+        "each transaction commits or aborts (Termination)",
+        forall(s.tx, lambda t: (s.phase[t] == Phase.COMMITTED) | (s.phase[t] == Phase.ABORTED)),
+    )
     return System(
         s,
         (
-            each(open_transaction, s, s.tx),
-            each(get, s, s.tx, s.key),
-            each(put, s, s.tx, s.key),
-            each(close_transaction, s, s.tx),
+            each(open_transaction, s, s.tx, fair=STEPS),
+            each(get, s, s.tx, s.key, fair=STEPS),
+            each(put, s, s.tx, s.key, fair=STEPS),
+            each(close_transaction, s, s.tx, fair=STEPS),
         ),
-        (refinement,),
+        (refinement, ends),
     )
 
 

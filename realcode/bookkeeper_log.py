@@ -6,12 +6,12 @@ attributes behind it (`%X` in the layout), or in the object `Attributes` of Open
 
 from __future__ import annotations
 
-import datetime
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from datetime import datetime
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from fencepost.encoding.language.state import amount
 
 HINT = "give a log of a broker or of a bookie"
 NUMBERS = ("ledger", "entry", "own", "recorded", "journal", "log")
-TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)?\s?(Z|[+-]\d\d:?\d\d)?")
+TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)\s?(Z|[+-]\d\d:?\d\d)?")
 ATTRIBUTE = re.compile(r"([\w.]+)=(\[[^\]]*\]|\{[^}]*\}|[^,{}]*)")
 
 Value = int | str | tuple[str, ...]
@@ -43,10 +43,11 @@ class LineForm:
         """The text before its first value."""
         return re.split(r"\{|…", self.text)[0]
 
-    @property
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         """The line as a regular expression with a group for each value."""
-        return _pattern(self.text, bool(self.attributes))
+        found = "".join(map(_piece, re.split(r"(\{\w+\}|…)", self.text)))
+        return re.compile(found + (r"\s*(?P<attributes>\{.*\})?\s*$" if self.attributes else ""))
 
 
 @dataclass(frozen=True)
@@ -174,27 +175,12 @@ def _parts(text: str) -> tuple[str, Mapping[str, object], float | None]:
 
 
 def _time(text: str) -> float | None:
+    """Return the time in a text, in seconds. A time without a zone counts as UTC."""
     match = TIME.search(text)
-    if match is None:
-        return None
-    day, hour, part, zone = match.groups()
     try:
-        of = datetime.datetime.fromisoformat(f"{day}T{hour}.{(part or '0'):0<6}{_zone(zone)}")
+        return datetime.fromisoformat(match[1] + (match[2] or "Z")).timestamp() if match else None
     except ValueError:
         return None
-    return of.timestamp()
-
-
-def _zone(zone: str | None) -> str:
-    """Return the zone as ISO writes it. A line without one counts as UTC."""
-    return "+00:00" if zone in (None, "Z") else f"{zone[:3]}:{zone[-2:]}"
-
-
-@cache
-def _pattern(text: str, has_attributes: bool) -> re.Pattern[str]:
-    pieces = re.split(r"(\{\w+\}|…)", text)
-    found = "".join(_piece(piece) for piece in pieces)
-    return re.compile(found + (r"\s*(?P<attributes>\{.*\})?\s*$" if has_attributes else ""))
 
 
 def _piece(piece: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.encoding.errors import BadInput
-from fencepost.encoding.logs.events import Logs, read_logs
-from fencepost.encoding.logs.following import Fit, LogAnswer, Refusal, follow
-from fencepost.protocols.bookkeeper.values import WRITER
+from fencepost.encoding.logs.events import read_logs
+from fencepost.encoding.logs.following import Fit, LogAnswer, follow
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.realcode.conformance import grounds, parameters_of
 from fencepost.realcode.harness_session import HarnessSession
@@ -48,15 +47,6 @@ def written(lines: Sequence[Line]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-TOLD_END = f"closed at[{WRITER}]"
-"""The end of the ledger that the writer's application was told when it closed."""
-
-KNOWN_GAP = (
-    "known: the writer closes a ledger that another client has closed at its LAC, and is told that it is "
-    "closed; the model has no such step"
-)
-"""The one kind of departure that is known: without TOLD_END the log is an execution."""
-
 EXPLAINED = 3
 """The departures whose contradicting lines are searched for. Each search takes some seconds."""
 
@@ -77,22 +67,13 @@ class FreeRuns:
         return [name for name, answer in self.answers.items() if answer.fit is fit]
 
     def judge(self, log: Path) -> None:
-        """Judge a log. A departure is the known one if only the end that the writer was told contradicts."""
-        logs = read_logs([log], self.ground.instance.system, {})
-        found, few = self._followed(logs), len(self.named(Fit.NONE)) < EXPLAINED
-        if found.fit is Fit.NONE:
-            untold = [tuple(e.changed("after", TOLD_END, None) for e in own) for own in logs.by_process]
-            if self._followed(Logs(tuple(untold))).fit is Fit.EXECUTION:
-                found = replace(found, refusal=Refusal(needed=KNOWN_GAP))
-            elif few:
-                found = self._followed(logs, [Fit.NONE])
-        self.answers[log.name] = found
-
-    def _followed(self, logs: Logs, explains: Sequence[Fit] = ()) -> LogAnswer:
-        instance = self.ground.instance
+        """Judge a log. The lines of the first departures that contradict each other are searched for."""
+        instance, replayer = self.ground.instance, self.ground.replayer
+        explains = [Fit.NONE] if len(self.named(Fit.NONE)) < EXPLAINED else []
         logged = [schema.name for schema in instance.system.schemas if schema.name not in INSIDE]
-        replayer = self.ground.replayer
-        return follow(instance, logs, timeout=SECONDS, logged=logged, explains=explains, replayer=replayer)
+        logs = read_logs([log], instance.system, {})
+        found = follow(instance, logs, (), (), SECONDS, logged, explains, replayer)
+        self.answers[log.name] = found
 
 
 def free_ground(protocol: str, settings: Settings, storage: str, release: str) -> Ground:

@@ -33,6 +33,7 @@ ONE_RECOVERY: tuple[tuple[str, dict[str, str]], ...] = (
     ("finish recovery", {}),
 )
 CHANGE_AFTER_RECOVERY = (*ONE_RECOVERY[:2], ("commit change", {"client": "w"}))
+OTHERWISE = "So the clocks differ, the metadata went back, or the number was used again"
 
 
 class FindingKind(StrEnum):
@@ -238,15 +239,13 @@ def _said(kind: FindingKind, found: LogAnswer) -> str:
     if Fit.UNDECIDED is found.fit or any(one.share is Share.UNDECIDED for one in found.violations):
         return "not decided in time; the finding follows from the rules alone"
     if kind is FindingKind.TWO_OWNERS:
-        if found.fit is Fit.EXECUTION:
-            return "some execution has a writer that changes the ensemble after a recovery has begun"
-        return (
-            "no execution has a writer that changes the ensemble after a recovery has begun. "
-            "So the clocks differ, the metadata went back, or the number was used again"
-        )
-    if all(one.share is Share.NONE for one in found.violations):
-        return "no execution without a crash acknowledges an entry behind a recovery's end"
-    return "some execution without a crash acknowledges an entry behind a recovery's end"
+        there = found.fit is Fit.EXECUTION
+        what = "has a writer that changes the ensemble after a recovery has begun"
+        what += "" if there else f". {OTHERWISE}"
+    else:
+        there = any(one.share is not Share.NONE for one in found.violations)
+        what = "without a crash acknowledges an entry behind a recovery's end"
+    return f"{'some' if there else 'no'} execution {what}"
 
 
 def _number(line: LedgerLine) -> int:

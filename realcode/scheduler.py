@@ -267,7 +267,7 @@ class FreeRun:
             self._store_call(reads[0])
         now = self.code.seen["metadata"]
         if one["content"] == "CLOSED":
-            if before["state"] != "CLOSED" and now["state"] == "CLOSED":
+            if before["state"] != now["state"] or self._told(f"{WRITER}: closed: OK"):
                 self._say("close ledger")
             elif self._told(f"{WRITER}: closed: "):
                 self._say("withdraw", True)

@@ -234,9 +234,8 @@ def _free_text(found: FreeRuns) -> Iterator[str]:
         yield ""
         yield f"{name}: no execution of the model has these lines"
         answer = found.answers[name]
-        needed = [answer.refusal.needed] if answer.refusal is not None else ["fencepost follow shows why"]
-        reasons = refusal_text(answer) if answer.refusal is not None and answer.refusal.core else ()
-        yield from (f"  {line}" for line in (*needed, *reasons) if line)
+        reasons = refusal_text(answer) if answer.refusal is not None else ["fencepost follow shows why"]
+        yield from (f"  {line}" for line in reasons)
     if undecided:
         yield f"undecided: {', '.join(undecided)}"
     if found.failed is not None:

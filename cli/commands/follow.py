@@ -155,7 +155,6 @@ def _lines(found: LogAnswer) -> Iterator[str]:
             yield from _execution_text(found)
         case Fit.NONE:
             yield from refusal_text(found)
-            yield from [found.refusal.needed] if found.refusal and found.refusal.needed else []
         case Fit.UNDECIDED:
             yield f"undecided: {found.reason}; {found.nodes:,} nodes visited"
             yield from (f"  the search came as far as {event}" for event in found.reached)
@@ -200,6 +199,8 @@ def refusal_text(found: LogAnswer) -> Iterator[str]:
     if not refusal.is_smallest:
         yield "Fewer lines may do: not every line was left out in turn within the bounds of the search."
     yield f"The shortest prefixes without an execution end with {', '.join(e.where for e in refusal.ends)}."
+    if refusal.needed is not None:
+        yield refusal.needed
 
 
 def _violations_text(violations: Violations) -> Iterator[str]:

@@ -126,7 +126,7 @@ def command(asked: WeakenOptions) -> int:
                 report.findings[mutant] = found
                 progress.show(f"{len(report.findings)} of {len(made)} mutants: {report.counts}")
             until = time.perf_counter() + asked.timeout - elapsed()
-            report.findings |= dict(at_larger_sizes(instance, report.findings, until))
+            report.findings |= at_larger_sizes(instance, report.findings, until)
         except KeyboardInterrupt:
             report.interrupted = True
     report.complete(INTERRUPTED if report.interrupted else time_out(asked.timeout))
@@ -193,7 +193,7 @@ class WeakenReport:
     @property
     def notices(self) -> int:
         """The number of mutants that can matter and are noticed."""
-        return sum(outcome is MutantOutcome.NOTICED for outcome in self.matter.values())
+        return [*self.matter.values()].count(MutantOutcome.NOTICED)
 
     @property
     def score(self) -> int:
@@ -201,12 +201,11 @@ class WeakenReport:
         return 100 * self.notices // len(self.matter) if self.matter else 100
 
     @property
-    def noticed(self) -> Counter[str]:
+    def noticed(self) -> dict[str, int]:
         """The number of mutants that each property notices, if it holds without a change."""
-        known = self.known
-        clean = [prop.name for prop in (*known.clean, *known.live)] if known is not None else []
-        counts = Counter(name for found in self.findings.values() for name in found.noticed_by)
-        return Counter({name: counts[name] for name in clean})
+        clean = (*self.known.clean, *self.known.live) if self.known is not None else ()
+        found = [found.noticed_by for found in self.findings.values()]
+        return {prop.name: sum(prop.name in names for names in found) for prop in clean}
 
     @property
     def unheard(self) -> list[str]:
@@ -215,34 +214,31 @@ class WeakenReport:
 
     def as_text(self) -> str:
         """Return the report for people."""
-        total = amount(len(self.made), "mutant")
-        parts = [heading(self.instance, Limits()), f"{total}: {self.counts}"]
+        return "\n\n".join("\n".join(lines) for lines in self._parts() if lines)
+
+    def _parts(self) -> Iterator[list[str]]:
+        """Yield the parts of the report. The last one has three mutants whose change nobody would see."""
+        yield [heading(self.instance, Limits())]
+        yield [f"{amount(len(self.made), 'mutant')}: {self.counts}"]
         if self.proposal is not None:
-            parts.append(f"Violated without a change; try --set {self.proposal}, with which this is proved")
+            yield [f"Violated without a change; try --set {self.proposal}, with which this is proved"]
         if self.instance.written.within:
-            parts.append(
-                "The constraint is part of each guard. Each change of it is made in one guard at a time."
-            )
+            yield ["The constraint is part of each guard. Each change of it is made in one guard at a time."]
         for outcome in MutantOutcome:
             own = [item for item in self.findings.items() if item[1].outcome is outcome]
-            if own:
-                parts.append(
-                    "\n".join([outcome.value, *(line for item in own for line in self._lines(*item))])
-                )
-        if self.with_table:
-            parts.append("\n".join(self._rests_on()))
-        parts.append("\n".join(["A property notices so many mutants", *self._table()]))
+            yield [outcome.value, *(line for item in own for line in self._lines(*item))] if own else []
+        yield [*self._rests_on()] if self.with_table else []
+        yield ["A property notices so many mutants", *self._table()]
         if self.unheard and not self.interrupted:
-            parts.append(f"No mutant is noticed by {', '.join(self.unheard)}: is it always true by its text?")
-        return "\n\n".join([*parts, "\n".join(self._closing())])
-
-    def _closing(self) -> Iterator[str]:
-        """Yield the last line, with the first three mutants whose change nobody would see."""
-        yield f"Noticed: {self.notices} of {len(self.matter)} mutants that can matter"
+            yield [f"No mutant is noticed by {', '.join(self.unheard)}: is it always true by its text?"]
         lost = [mutant for mutant, outcome in self.matter.items() if outcome is MutantOutcome.UNNOTICED]
-        for mutant in sorted(lost, key=lambda mutant: mutant.part not in WHOLE)[:3]:
-            where = mutant.place or mutant.action
-            yield f"  nobody would see: {mutant.change}: {brief(mutant.text)} ({where})"
+        yield [
+            f"Noticed: {self.notices} of {len(self.matter)} mutants that can matter",
+            *(
+                f"  nobody would see: {m.change}: {brief(m.text)} ({m.place or m.action})"
+                for m in sorted(lost, key=lambda mutant: mutant.part not in WHOLE)[:3]
+            ),
+        ]
 
     def _rests_on(self) -> Iterator[str]:
         """Yield the guards and updates of each action, those marked that the properties rest on."""
@@ -256,12 +252,10 @@ class WeakenReport:
 
     def _table(self) -> Iterator[str]:
         noticed = [f for f in self.findings.values() if f.outcome is MutantOutcome.NOTICED]
-        by_engine = sum(not found.noticed_by for found in noticed)
-        rows = {**self.noticed, "(the engine: badly defined)": by_engine}
+        rows = {**self.noticed, "(the engine: badly defined)": sum(not f.noticed_by for f in noticed)}
         width, digits = max(map(len, rows)), len(str(max(rows.values())))
         yield from (f"  {name:{width}}  {number:{digits}}" for name, number in rows.items())
-        results = self.known.results if self.known is not None else ()
-        for result in results:
+        for result in self.known.results if self.known is not None else ():
             if result.property not in rows:
                 yield f"  {result.property:{width}}  {result.verdict.value} without a change: notices nothing"
 
@@ -269,12 +263,11 @@ class WeakenReport:
         """Yield the lines about a mutant."""
         place = f"{mutant.place}: " if mutant.place else ""
         yield f"  {place}{mutant}, {mutant.change}: {brief(mutant.text)}"
-        notices = [
-            f"{name} ({amount(steps, 'step') if steps is not None else Verdict.VACUOUS.value})"
-            for name, steps in found.noticed_by.items()
-        ]
-        told = [found.why.value] if found.why is not None else []
-        yield f"    {', '.join(notices) or '; '.join([*told, found.reason or ''])}"
+        told = {
+            n: Verdict.VACUOUS.value if s is None else amount(s, "step") for n, s in found.noticed_by.items()
+        }
+        why = filter(None, [found.why and found.why.value, found.reason or ""])
+        yield f"    {', '.join(f'{n} ({s})' for n, s in told.items()) or '; '.join(why)}"
         if mutant in self.accepted:
             yield f"    accepted: {self.accepted[mutant]}"
         yield from (f"      {line}" for line in found.shown)

@@ -133,7 +133,7 @@ def follow(
     if not found.is_complete:
         ahead = zip(logs.by_process, found.positions, strict=True)
         reached = tuple(log[at] for log, at in ahead if at < len(log))
-        return replace(known, reason=time_out(timeout), reached=reached)
+        return replace(known, reason=found.left_out or time_out(timeout), reached=reached)
     if found.moves is None:
         refusal = question.refusal(found.nodes) if Fit.NONE in explains else None
         return replace(known, fit=Fit.NONE, refusal=refusal)

@@ -17,6 +17,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from fencepost.encoding.concrete.badly_defined import BadlyDefined
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
@@ -58,13 +59,15 @@ class LogSearchEnd:
     """The execution; None if there is none, or if a limit was reached."""
     nodes: int
     is_complete: bool
-    """Whether all nodes were visited, or an execution was found."""
+    """Whether an execution was found, or all nodes were visited and each step of them was taken."""
     positions: tuple[int, ...]
     """The positions of the node that was nearest to the end."""
     lost: tuple[str, ...] = ()
     """The choices that are true in the execution."""
     beginning: Beginning = ()
     names: Names = ()
+    left_out: str | None = None
+    """A step that was not taken because it leaves a domain of the instance, in words."""
 
 
 class LogSearch:
@@ -107,6 +110,7 @@ class LogSearch:
         for event in events:
             self._validate(event)
         self._candidates: dict[Event, list[tuple[Step, Names]]] = {}
+        self._left_out: str | None = None
         self._hidden = [step for step in concrete.steps if self._is_silent(step, loud)]
 
     def find(
@@ -130,6 +134,7 @@ class LogSearch:
         parents: dict[Node, tuple[Node | None, Move | None]] = {}
         heap: list[tuple[int, int, int, Node]] = []
         best = (0,) * len(logs)
+        self._left_out = None
 
         def enter(node: Node, parent: Node | None, move: Move | None, depth: int) -> None:
             if node in parents:
@@ -152,20 +157,17 @@ class LogSearch:
                 return self._found(node, parents, best)
             if len(parents) >= most or (not len(parents) % OFTEN and time.monotonic() > self._until):
                 return LogSearchEnd(None, len(parents), False, best)
-            if node[0] == end:
-                continue
-            for event, move, positions, after, names in self._taken(logs, times, node):
-                enter(
-                    (positions, after, names, node[3]),
-                    node,
-                    Move(move, event) if move is not None else None,
-                    depth + 1,
-                )
-            for step in hidden:
-                for after in self.successors(step, node[1]):
-                    if after != node[1]:
-                        enter((node[0], after, *node[2:]), node, Move(step.action, None), depth + 1)
-        return LogSearchEnd(None, len(parents), True, best)
+            for move, after in self._steps(logs, times, hidden, node) if node[0] != end else ():
+                enter(after, node, move, depth + 1)
+        left_out = self._left_out
+        return LogSearchEnd(None, len(parents), left_out is None, best, left_out=left_out)
+
+    def _after(self, step: Step, state: State) -> Iterator[State]:
+        """Yield the states after the action. A step that leaves a domain of the instance is noted."""
+        try:
+            yield from self.successors(step, state)
+        except BadlyDefined as error:
+            self._left_out = str(error)
 
     def successors(self, step: Step, state: State) -> Iterator[State]:
         """Yield the states after the action. Only losses that it reads there are decided.
@@ -202,37 +204,41 @@ class LogSearch:
 
         return Watched
 
-    def _taken(
-        self, logs: Sequence[Log], times: Sequence[Sequence[float]], node: Node
-    ) -> Iterator[tuple[Event, GroundAction | None, tuple[int, ...], State, Names]]:
-        """Yield each way in which the next event of a process may happen, or may not have happened."""
-        positions, state, names, _ = node
+    def _steps(
+        self, logs: Sequence[Log], times: Sequence[Sequence[float]], hidden: Sequence[Step], node: Node
+    ) -> Iterator[tuple[Move | None, Node]]:
+        """Yield each step from a node: the next event of a process, or a silent action."""
+        positions, state, names, violates = node
         for number, log in enumerate(logs):
             if positions[number] == len(log):
                 continue
             event = log[positions[number]]
-            if any(
-                times[other][positions[other]] < event.earliest
-                for other in range(len(logs))
-                if other != number
-            ):
+            others = (
+                own[at] for i, (own, at) in enumerate(zip(times, positions, strict=True)) if i != number
+            )
+            if any(latest < event.earliest for latest in others):
                 continue
             further = (*positions[:number], positions[number] + 1, *positions[number + 1 :])
-            if event.maybe:
-                yield event, None, further, state, names
-            if not self._has(event.before, state):
+            for move, after, known in self._ways(event, state, names):
+                yield move, (further, after, known, violates)
+        for step in hidden:
+            for after in self._after(step, state):
+                if after != state:
+                    yield Move(step.action, None), (positions, after, names, violates)
+
+    def _ways(self, event: Event, state: State, names: Names) -> Iterator[tuple[Move | None, State, Names]]:
+        """Yield each way in which the event may happen, or may not have happened."""
+        if event.maybe or (not event.action and self._has(event.after, state)):
+            yield None, state, names
+        if not event.action or not self._has(event.before, state):
+            return
+        for step, own in self._of(event):
+            known = united(names, own)
+            if known is None or not self._is_actor(step.action, event.process, state):
                 continue
-            if not event.action:
-                if self._has(event.after, state):
-                    yield event, None, further, state, names
-                continue
-            for step, own in self._of(event):
-                known = united(names, own)
-                if known is None or not self._is_actor(step.action, event.process, state):
-                    continue
-                for after in self.successors(step, state):
-                    if self._has(event.after, after):
-                        yield event, step.action, further, after, known
+            for after in self._after(step, state):
+                if self._has(event.after, after):
+                    yield Move(step.action, event), after, known
 
     def _found(
         self, node: Node, parents: Mapping[Node, tuple[Node | None, Move | None]], best: tuple[int, ...]

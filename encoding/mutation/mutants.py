@@ -9,7 +9,7 @@ because only these say which terms the author wrote.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import is_
@@ -22,14 +22,13 @@ from fencepost.encoding.language.actions import changed as each_changed
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
-from fencepost.encoding.language.patterns import mapped, same, subterms
+from fencepost.encoding.language.patterns import flattened, mapped, same, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.step_properties import judged
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
-    AllOf,
     AtLeast,
     Constant,
     Less,
@@ -75,16 +74,6 @@ class Mutant:
         return f"{self.action}, {self.part} {self.position} of {self.of}"
 
 
-def flattened(guard: Term) -> tuple[Term, ...]:
-    """Return the conjuncts of a guard, those of nested conjunctions included.
-
-    Quantifiers and disjunctions are not opened.
-    """
-    if isinstance(guard, AllOf):
-        return tuple(part for operand in guard.operands for part in flattened(operand))
-    return (guard,)
-
-
 def exchanged(system: System, old: Schema, new: Schema) -> System:
     """Return the system with the new action in place of the old one."""
     actions = (each_changed(item, lambda s: new if s is old else s) for item in system.actions)
@@ -117,16 +106,16 @@ def mutants(system: System) -> list[Mutant]:
     """Return all mutants of a system as its author wrote it, in the order of the actions."""
     found = []
     for name, schema in named_actions(system).items():
-        guard = flattened(lift(schema.unjudged.action.when))
+        guard = [id(conjunct) for conjunct in flattened(lift(schema.unjudged.action.when))]
         changes = [*_changes(schema.unjudged), *(_less_fair(schema) if system.liveness else ())]
         for part in PARTS:
             own = [change for change in changes if change[0] == part]
-            for number, (_, item, change, made) in enumerate(own, 1):
-                position, of = number, len(own)
-                if part == "conjunct":
-                    position, of = next(n for n, c in enumerate(guard, 1) if c is item), len(guard)
+            places = guard if part == "conjunct" else [id(item) for _, item, _, _ in own]
+            for number, (_, item, change, made) in enumerate(own):
+                position = places.index(id(item)) if part == "conjunct" else number
                 text, place = _wording(item)
-                found.append(Mutant(name, part, position, of, text, change, place, judged(system, made)))
+                new = judged(system, made)
+                found.append(Mutant(name, part, position + 1, len(places), text, change, place, new))
     return found
 
 
@@ -149,13 +138,10 @@ def changed(system: System, mutant: Mutant) -> System:
 
 def is_idle(folding: Folding, old: Schema, mutant: Mutant) -> bool:
     """Return whether constants alone say that the change has no effect."""
-    if not keeps_constants(folding, mutant):
-        return False
     before, after = folding.action(old.action), folding.action(mutant.schema.action)
-    if before.when is FALSE and after.when is FALSE:
-        return True
     one, two = ([a.when, *(t for u in a.then for t in (u.target, u.value, u.when))] for a in (before, after))
-    return len(one) == len(two) and all(map(same, one, two))
+    is_same = before.when is FALSE is after.when or (len(one) == len(two) and all(map(same, one, two)))
+    return is_same and keeps_constants(folding, mutant)
 
 
 def keeps_constants(folding: Folding, mutant: Mutant) -> bool:
@@ -185,106 +171,92 @@ def _wording(item: Term | Update | str) -> tuple[str, str]:
     return f"{line(item.target, 60)} := {line(item.value, 60)}{condition}", place
 
 
-def _groups(items: Iterable[_Item], calls: int | None = None) -> list[list[_Item]]:
-    """Return the items that one expression made in one group each, in order; calls beyond do not count."""
-    found: dict[Hashable, list[_Item]] = {}
+def _groups(items: Iterable[_Item], calls: int | None = None) -> Iterator[dict[int, _Item]]:
+    """Yield the items that an author's expression made, by identity, in order; calls beyond do not count.
+
+    The room in a queue, or an undefined step, comes with a message: nobody wrote it.
+    """
+    found: dict[Hashable, dict[int, _Item]] = {}
     for item in items:
         origin = item.origin
-        found.setdefault(id(item) if origin is None else origin.way[:calls], []).append(item)
-    return list(found.values())
-
-
-def _is_among(item: Term | Update, group: Sequence[Term | Update]) -> bool:
-    return any(item is other for other in group)
-
-
-def _is_written(group: Sequence[Term | Update]) -> bool:
-    """Return whether an author wrote it: the room in a queue, or an undefined step, comes with a message."""
-    if all(isinstance(item, Update) and item.target.family is UNDEFINED for item in group):
-        return False
-    origin = group[0].origin
-    return origin is None or not origin.text.startswith("Action(")
+        found.setdefault(id(item) if origin is None else origin.way[:calls], {})[id(item)] = item
+    for group in found.values():
+        origin = next(iter(group.values())).origin
+        is_of_message = origin is not None and origin.text.startswith("Action(")
+        undefined = (isinstance(item, Update) and item.target.family is UNDEFINED for item in group.values())
+        if not is_of_message and not all(undefined):
+            yield group
 
 
 def _changes(schema: Schema) -> _Changes:
     """Yield the changes of the guard and of the updates of an action."""
     action = schema.action
     parts = flattened(lift(action.when))
-    for group in filter(_is_written, _groups(parts)):
-        rest = all_of(*(part for part in parts if not _is_among(part, group)))
-        yield "conjunct", group[0], "left out", replace(schema, action=replace(action, when=rest))
-    for updates in filter(_is_written, _groups(action.then)):
-        for part, change, of_update in _of_statement(updates):
-            made = (of_update(u) if _is_among(u, updates) else u for u in action.then)
+    for group in _groups(parts):
+        rest = all_of(*(part for part in parts if id(part) not in group))
+        yield "conjunct", _first(group), "left out", replace(schema, action=replace(action, when=rest))
+    for updates in _groups(action.then):
+        for part, change, of_update in _of_statement([*updates.values()]):
+            made = (of_update(u) if id(u) in updates else u for u in action.then)
             then = tuple(update for update in made if update is not None)
-            yield part, updates[0], change, replace(schema, action=replace(action, then=then))
-    for terms in _groups(_inner_terms(action), 1):
-        for part, change, of_term in _of_expression(terms):
-            yield part, terms[0], change, replace(schema, action=_rewritten(action, terms, of_term))
+            yield part, _first(updates), change, replace(schema, action=replace(action, then=then))
+    roots = [lift(action.when), *(t for u in action.then for t in (*u.target.index, u.value, u.when))]
+    for terms in _groups((term for term in subterms(*roots) if term.origin is not None), 1):
+        for part, change, of_term in _of_expression([*terms.values()]):
+            new = _rewritten(action, terms, of_term)
+            yield part, _first(terms), change, replace(schema, action=new)
+
+
+def _first(group: Mapping[int, _Item]) -> _Item:
+    return next(iter(group.values()))
 
 
 def _of_statement(group: Sequence[Update]) -> Iterator[tuple[str, str, Callable[[Update], Update | None]]]:
     """Yield the changes of one update as written: without it, its `when=`, its value, the fields it sends."""
     yield "update", "skipped", lambda u: None
-    call = _parsed(group[0].origin)
+    call, value = _parsed(group[0].origin), group[0].value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
-    method, value, arguments = call.func.attr, group[0].value, call.args[:1]
-    if method != "send" and any(k.arg == "when" for k in call.keywords):
+    is_sent, arguments = call.func.attr == "send", call.args[:1]
+    if not is_sent and any(k.arg == "when" for k in call.keywords):
         yield "when", "always applies", lambda u: replace(u, when=TRUE)
-    is_plain = all(isinstance(a, ast.Constant | ast.Attribute) for a in arguments)
-    if method == "set" and arguments and is_plain and isinstance(value, Constant) and value.type != "bool":
+    is_plain = arguments and all(isinstance(a, ast.Constant | ast.Attribute) for a in arguments)
+    if call.func.attr == "set" and is_plain and isinstance(value, Constant) and value.type != "bool":
         values = group[0].target.family.domain.values
-        other = (
-            values[(values.index(value.value) + 1) % len(values)] if value.value in values else value.value
-        )
-        if other != value.value:
-            constant = Constant(value.type, other)
-            change = f"becomes {getattr(other, 'value', other)}"
+        if value.value in values and len(values) > 1:
+            other = values[(values.index(value.value) + 1) % len(values)]
+            constant, change = Constant(value.type, other), f"becomes {getattr(other, 'value', other)}"
             yield "constant", change, lambda u: replace(u, value=constant)
-    for keyword in call.keywords if method == "send" else []:
-        sent = [u for u in group if u.target.family.name.endswith(f"_{keyword.arg}")]
-        if sent and len(sent) < len(group):
+    for keyword in call.keywords if is_sent else []:
+        sent = {id(u) for u in group if u.target.family.name.endswith(f"_{keyword.arg}")}
+        if 0 < len(sent) < len(group):
             yield "field", f"{keyword.arg} left out", partial(_unless_among, sent)
 
 
-def _unless_among(sent: Sequence[Update], update: Update) -> Update | None:
-    return None if _is_among(update, sent) else update
-
-
-def _inner_terms(action: Action) -> Iterator[Term]:
-    """Yield the terms of the guard and of the updates whose origin is known."""
-    roots = [lift(action.when)]
-    roots += [term for u in action.then for term in (*u.target.index, u.value, u.when)]
-    return (term for term in subterms(*roots) if term.origin is not None)
+def _unless_among(sent: Collection[int], update: Update) -> Update | None:
+    return None if id(update) in sent else update
 
 
 _Rewriting: TypeAlias = Callable[[Term], Term]
 
 
 def _of_expression(terms: Sequence[Term]) -> Iterator[tuple[str, str, _Rewriting]]:
-    """Yield the changes of one expression: its order, its whole numbers, its quantifier."""
+    """Yield the changes of one expression: its order, its quantifier, the whole numbers directly in it."""
     tree, found = _parsed(terms[0].origin), list[tuple[str, str, _Rewriting]]()
+    name, numbers = "", set[int]()
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _ORDERS:
-        before, after = _ORDERS[type(tree.ops[0])]
-        found.append(("comparison", f"{before} becomes {after}", _other_bound))
-    elif isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        kind = tree.func.id.removesuffix("_over")
-        if kind in _OTHER:
-            change = partial(_other_quantifier, kind)
-            found.append(("quantifier", f"{kind} becomes {_OTHER[kind]}", change))
-    for number in sorted(_numbers(tree)):
+        found.append(("comparison", "{} becomes {}".format(*_ORDERS[type(tree.ops[0])]), _other_bound))
+    if isinstance(tree, ast.Call):
+        name = getattr(tree.func, "id", "").removesuffix("_over")
+    if name in _OTHER:
+        found.append(("quantifier", f"{name} becomes {_OTHER[name]}", partial(_other_quantifier, name)))
+    if isinstance(tree, ast.Compare | ast.BinOp) or (tree is not None and name == "at_least"):
+        parts = [c.value for c in ast.iter_child_nodes(tree) if isinstance(c, ast.Constant)]
+        numbers = {value for value in parts if type(value) is int}
+    for number in sorted(numbers):
         other = number - 1 if number > 0 else number + 1
         found.append(("constant", f"{number} becomes {other}", partial(_other_number, number, other)))
     return (one for one in found if any(one[2](term) is not term for term in terms))
-
-
-def _numbers(tree: ast.AST | None) -> set[int]:
-    """Return the whole numbers that stand directly in an expression."""
-    if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") != "at_least":
-        return set()
-    direct = ast.iter_child_nodes(tree) if isinstance(tree, ast.Compare | ast.BinOp | ast.Call) else ()
-    return {c.value for c in direct if isinstance(c, ast.Constant) and type(c.value) is int}
 
 
 def _other_number(number: int, other: int, term: Term) -> Term:
@@ -307,9 +279,9 @@ def _other_bound(term: Term) -> Term:
     return Not("bool", Less("bool", term.right, term.left)) if isinstance(term, Less) else term
 
 
-def _rewritten(action: Action, terms: Sequence[Term], change: _Rewriting) -> Action:
-    """Return the action with some of its terms changed, from the outside inwards."""
-    own, known = {id(term) for term in terms}, dict[Term, Term]()
+def _rewritten(action: Action, own: Collection[int], change: _Rewriting) -> Action:
+    """Return the action with some of its terms, by identity, changed from the outside inwards."""
+    known = dict[Term, Term]()
 
     def term_of(term: Term) -> Term:
         if term not in known:

@@ -5,28 +5,26 @@ if the changed system is badly defined. It is equivalent if it reaches the same 
 then, unless one of liveness does. The cheap questions are asked of all mutants first: its states, if
 the unchanged system has few; random simulations; the invariants of the unchanged system. The engines of
 `check` then share the time that is left; they are given the clauses of a proof of the unchanged system.
-Properties of liveness are asked last, of mutants that no other property notices.
+They ask properties of liveness too, of mutants that no other property notices.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.concrete.simulation import simulate
 from fencepost.encoding.engine.limits import Limits, Minimize
-from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.engine.verdicts import Result, Verdict
 from fencepost.encoding.errors import ModelError, time_out
 from fencepost.encoding.formulas.sendings import sent_at_most_once
+from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.ic3.kept_proof import Kept
-from fencepost.encoding.induction import directed_simulation
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
@@ -39,7 +37,7 @@ from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation.kept_proofs import UnchangedProof, proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
-from fencepost.encoding.mutation.mutant_states import ChangedSteps, Graph, MutantStates, states_within
+from fencepost.encoding.mutation.mutant_states import ChangedSteps, Graph, MutantStates, graph_within
 from fencepost.encoding.mutation.mutants import (
     Mutant,
     changed,
@@ -51,37 +49,34 @@ from fencepost.encoding.mutation.mutants import (
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
-MOST_STATES = 40_000
-"""The states after which an enumeration of the file or of a mutant ends."""
-FEW_STATES = 5_000
-"""The same if the invariants of the file prove its properties."""
+MOST_STATES, FEW_STATES = 40_000, 5_000
+"""The states after which an enumeration ends; fewer if the invariants of the file prove its properties."""
 SIMULATIONS = 60
 """The random simulations of a mutant that has too many states."""
 
 
 @dataclass(frozen=True)
 class Unchanged:
-    """The instance without a change: the result of each property, its states if known, and its proof."""
+    """The instance without a change: the result of each property, its states if known, and its proof.
+
+    `clean` are the properties about states that no execution violates within the limits. Only these, and
+    those of liveness that hold (`live`), can notice a mutant. The witness of an `exercised` one is reached.
+    """
 
     instance: Instance
     results: tuple[Result, ...]
     graph: Graph
     proof: UnchangedProof | None = None
-    paths: tuple[FoundPath, ...] = ()
-    """An execution to each witness, if the invariants are asked: most mutants can take the same steps."""
     seconds: float = 0.0
 
-    @property
+    @cached_property
     def clean(self) -> list[Property]:
-        """The properties about states that no execution violates within the limits.
-
-        Only these, and those of liveness that hold (`live`), can notice a mutant.
-        """
+        """The properties about states that hold."""
         return self._clean(self.instance.system.properties)
 
-    @property
+    @cached_property
     def live(self) -> list[Property]:
-        """The properties of liveness that no fair execution violates."""
+        """The properties of liveness that hold."""
         return self._clean(self.instance.system.liveness)
 
     def _clean(self, properties: Sequence[Property]) -> list[Property]:
@@ -91,8 +86,13 @@ class Unchanged:
     @property
     def exercised(self) -> list[str]:
         """The names of the clean properties about states whose witness is reached."""
-        clean = {prop.name for prop in self.clean}
-        return [r.property for r in self.results if r.property in clean and r.witness]
+        reached = {r.property for r in self.results if r.witness}
+        return [prop.name for prop in self.clean if prop.name in reached]
+
+    @cached_property
+    def symbolic(self) -> Symbolic:
+        """The symbolic reading of the system. Raises ModelError."""
+        return Symbolic(self.instance.system)
 
     @cached_property
     def folding(self) -> Folding:
@@ -116,7 +116,7 @@ class Unchanged:
         differing = [u for u in (*old.then, *new.then) if new.when is not old.when or id(u) not in same]
         families = {u.target.family for u in differing} - {UNDEFINED}
         schemas = (*self.instance.system.schemas, *system.schemas)
-        found, more = set[Family](), {*self.read}
+        found, more = frozenset[Family](), self.read
         while more != found:
             found = more
             writing = ((s.action.when, u) for s in schemas for u in s.action.then if u.target.family in found)
@@ -139,18 +139,14 @@ def unchanged(instance: Instance, properties: Sequence[Property], limits: Limits
     if outcome.interrupted:
         raise KeyboardInterrupt
     gone, system = replace(limits, gone=limits.gone + outcome.seconds), instance.system
-    known = Unchanged(instance, outcome.results, Graph(system, {}, None), seconds=outcome.seconds)
+    known = Unchanged(instance, outcome.results, Graph(system), seconds=outcome.seconds)
     proof = proof_of(outcome.results)
-    is_proved = bool(known.clean) and {prop.name for prop in known.clean} <= proof.claims
-    most = FEW_STATES if is_proved else MOST_STATES
-    for message in _messages([Worker("states", states_within, system, most, gib=limits.memory)], gone):
-        if isinstance(message, tuple) and message[1]:
-            known = replace(known, graph=Graph(system, message[0], frozenset(message[0])))
-    if not is_proved:
-        return known
-    reaching = Worker("witnesses", directed_simulation.simulate, system, known.clean, gib=limits.memory)
-    paths = tuple(message for message in _messages([reaching], gone) if isinstance(message, FoundPath))
-    return replace(known, proof=proof, paths=paths)
+    if known.clean and {prop.name for prop in known.clean} <= proof.claims:
+        known = replace(known, proof=proof)
+    most = MOST_STATES if known.proof is None else FEW_STATES
+    for states in _messages([Worker("states", graph_within, system, most, gib=limits.memory)], gone):
+        known = replace(known, graph=Graph(system, states, frozenset(states)))
+    return known
 
 
 def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFinding]]:
@@ -158,7 +154,7 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFin
     until = time.perf_counter() + limits.timeout - limits.gone
     over = MutantFinding(MutantOutcome.UNDECIDED, time_out(limits.timeout))
     listed = mutants(known.instance.written)
-    _ = known.graph.concrete.steps, known.folding, known.proof and known.graph.symbolic  # before the workers
+    _ = known.graph.concrete.steps, known.folding, known.proof and known.symbolic  # before the workers
     items, left = list(enumerate(listed)), dict.fromkeys(listed, over)
     shares = [items[n :: limits.jobs] for n in range(limits.jobs)]
     workers = [Worker("mutants", _cheap, known, share, gib=limits.memory) for share in shares]
@@ -175,16 +171,14 @@ def weaken(known: Unchanged, limits: Limits) -> Iterator[tuple[Mutant, MutantFin
         known = replace(known, proof=proof_of(outcome.results))
     for number, (mutant, cheap) in enumerate(left.items()):
         rest = (until - time.perf_counter()) / (len(left) - number)
-        own = replace(limits, gone=0.0, timeout=rest / 2 if known.live else rest)
-        found = cheap
-        if cheap.outcome is MutantOutcome.UNDECIDED and known.clean:
-            found = _checked(known, mutant, known.clean, own) if rest > 0 else over
-        if found.outcome is MutantOutcome.UNNOTICED and cheap.why is not None:
-            reason = cheap.reason if cheap.why is Why.UNREAD else found.reason
-            found = replace(found, why=cheap.why, shown=cheap.shown, reason=reason)
-        if known.live and found.outcome is not MutantOutcome.NOTICED:
-            in_the_end = _checked(known, mutant, known.live, own) if rest > 0 else over
-            found = found if in_the_end.outcome is MutantOutcome.UNNOTICED else in_the_end
+        is_open = cheap.outcome is MutantOutcome.UNDECIDED
+        asked, found = [*(known.clean if is_open else ()), *known.live], cheap
+        if asked:
+            own = replace(limits, gone=0.0, timeout=rest)
+            found = _checked(known, mutant, asked, own) if rest > 0 else over
+        if found.outcome is MutantOutcome.UNNOTICED and (not is_open or cheap.why is not None):
+            reason = found.reason if is_open and cheap.why is not Why.UNREAD else cheap.reason
+            found = replace(cheap, outcome=found.outcome if is_open else cheap.outcome, reason=reason)
         yield mutant, found
 
 
@@ -209,22 +203,25 @@ def _cheap(known: Unchanged, items: Sequence[tuple[int, Mutant]]) -> Iterator[tu
 def finding(known: Unchanged, mutant: Mutant) -> MutantFinding:
     """Return the finding about one mutant from the cheap questions."""
     if mutant.part == "fairness":
-        return _equivalent("it reaches the same states", Why.PROGRESS)
+        return MutantFinding(MutantOutcome.EQUIVALENT, "it reaches the same states", why=Why.PROGRESS)
     if is_idle(known.folding, known.actions[mutant.action], mutant):
-        return _equivalent("it has no effect, as the constants of this instance show")
+        reason = "it has no effect, as the constants of this instance show"
+        return MutantFinding(MutantOutcome.EQUIVALENT, reason, why=Why.IDLE)
     if not (known.clean or known.live):
         return MutantFinding(MutantOutcome.UNDECIDED, "no property is known to hold without the change")
     try:
         system, shares = changed_system(known, mutant), keeps_constants(known.folding, mutant)
         sent_at_most_once(system)
-        if known.graph.states is None:
-            return _simulated(known, mutant, system, shares)
-        graph = known.graph if shares else Graph(system, {}, known.graph.states)
-        states = MutantStates(graph, system, mutant.action, known.instance.subject)
-        states.visit([prop.name for prop in known.clean], known.exercised, MOST_STATES)
-        return _judged(known, mutant, system, states)
+        states = known.graph.states
+        graph = known.graph if shares or states is None else Graph(system, states=states)
+        steps = ChangedSteps(graph, system, mutant.action, known.instance.subject)
+        judge = _simulated if states is None else _enumerated
+        found = judge(known, mutant, steps, shares)
     except ModelError as error:
         return _refused(error)
+    lives = found.outcome in (MutantOutcome.UNNOTICED, MutantOutcome.UNDECIDED)
+    unread = known.unread(mutant, system) if lives else None
+    return found if unread is None else replace(found, why=Why.UNREAD, reason=unread, shown=())
 
 
 def changed_system(known: Unchanged, mutant: Mutant) -> System:
@@ -235,88 +232,65 @@ def changed_system(known: Unchanged, mutant: Mutant) -> System:
     return known.instance.protocol.fold(changed(known.instance.written, mutant))
 
 
-def _equivalent(reason: str, why: Why = Why.IDLE) -> MutantFinding:
-    return MutantFinding(MutantOutcome.EQUIVALENT, reason, why=why)
-
-
 def _refused(error: Exception) -> MutantFinding:
     brief = re.split(r"[:;] ", str(error))[0]
     return MutantFinding(MutantOutcome.NOTICED, f"badly defined: {brief}")
 
 
-def _noticed(violated: Mapping[str, int], unreached: Iterable[str] = ()) -> MutantFinding:
-    return MutantFinding(
-        MutantOutcome.NOTICED, noticed_by={**dict.fromkeys([*violated, *unreached]), **violated}
-    )
+def _noticed(violated: Mapping[str, int], unreached: Sequence[str] = ()) -> MutantFinding:
+    noticed_by = {**dict.fromkeys([*violated, *unreached]), **violated}
+    return MutantFinding(MutantOutcome.NOTICED, noticed_by=noticed_by)
 
 
-def _judged(known: Unchanged, mutant: Mutant, system: System, states: MutantStates) -> MutantFinding:
+def _enumerated(known: Unchanged, mutant: Mutant, steps: ChangedSteps, _shares: bool) -> MutantFinding:
     """Return the finding from the states of a mutant, undecided if there are too many of them."""
-    if states.violated or (states.is_over and states.unreached):
-        return _noticed(states.violated, states.unreached if states.is_over else ())
+    states, before = MutantStates(steps), steps.graph.states or frozenset()
+    states.visit([prop.name for prop in known.clean], known.exercised, MOST_STATES)
+    unreached = states.unreached if states.is_over else ()
+    if states.violated or unreached:
+        return _noticed(states.violated, unreached)
     if not states.is_over:
         return MutantFinding(MutantOutcome.UNDECIDED, f"more than {amount(MOST_STATES, 'state')}")
-    before, after = known.graph.states or frozenset(), states.parents.keys()
+    after, system = states.parents.keys(), steps.system
     number = amount(len(after), "state")
     if before == after:
-        why = Why.IDLE if states.changed.other is None else Why.PROGRESS
-        return _equivalent(f"it reaches the same {number}", why)
-    reason = f"no property is violated in its {number}"
+        why = Why.IDLE if steps.other is None else Why.PROGRESS
+        return MutantFinding(MutantOutcome.EQUIVALENT, f"it reaches the same {number}", why=why)
+    if states.new is None:
+        told = "" if known.live else ": only liveness would notice"
+        reason = f"it reaches {len(after)} of {len(before)} states and no other{told}"
+        return MutantFinding(MutantOutcome.UNNOTICED, reason, why=Why.PROGRESS)
     places = [v.place for v in system.variables if v.family in known.read]
     one, two = ({tuple(s[p] for p in places) for s in states} for states in (before, after))
-    why, shown = Why.SAME_READ if two <= one else Why.DIFFERS, tuple[str, ...]()
-    if states.new is not None:
-        shown = states.new.lines(system)
-    else:
-        told = "" if known.live else ": only liveness would notice"
-        why, reason = Why.PROGRESS, f"it reaches {len(after)} of {len(before)} states and no other{told}"
-    found = MutantFinding(MutantOutcome.UNNOTICED, reason, why=why, shown=shown)
-    return _explained(known, mutant, system, found)
+    why, reason = Why.SAME_READ if two <= one else Why.DIFFERS, f"no property is violated in its {number}"
+    return MutantFinding(MutantOutcome.UNNOTICED, reason, why=why, shown=states.new.lines(system))
 
 
-def _simulated(known: Unchanged, mutant: Mutant, system: System, shares: bool) -> MutantFinding:
+def _simulated(known: Unchanged, mutant: Mutant, steps: ChangedSteps, shares: bool) -> MutantFinding:
     """Return the finding from the proof of the unchanged system, if there is one, and from simulations.
 
     A mutant that keeps the proof lives if witnesses are seen. `shares` says that its constants are the same.
     """
-    subject, kept = known.instance.subject, False
+    system, kept = steps.system, False
     if known.proof is not None and shares:
-        slots = known.graph.slots(mutant.action)
-        kept, same = known.proof.question(known.graph.symbolic, system, slots)
+        kept, same = known.proof.question(known.symbolic, system, steps.old)
         if same:
-            return _equivalent("the changed action does the same in every reachable state, by induction")
-    names = [prop.name for prop in known.clean]
+            reason = "the changed action does the same in every reachable state, by induction"
+            return MutantFinding(MutantOutcome.EQUIVALENT, reason, why=Why.IDLE)
+    names = {prop.name for prop in known.clean}
     properties = [prop for prop in system.properties if prop.name in names]
-    steps = ChangedSteps(known.graph, system, mutant.action, subject)
+    subject = known.instance.subject
     found = simulate(system, subject, properties, SIMULATIONS, seed=1, first=True, visit=steps.visit)
     if found.traces:
         return _noticed({name: len(trace.steps) for name, trace in found.traces.items()})
-    missing = [p for p in properties if p.name in known.exercised and not found.witnessing[p.name]]
     result = MutantFinding(MutantOutcome.UNDECIDED, "the invariants of the unchanged system do not decide it")
-    if kept and all(_reaches(known, steps.replayer, prop) for prop in missing):
-        result = MutantFinding(
-            MutantOutcome.UNNOTICED, "the changed action keeps all invariants of the proof"
-        )
-    if steps.other is not None:
-        why = Why.PROGRESS if steps.other.after is None else Why.DIFFERS  # as far as simulations go
-        result = replace(result, why=why, shown=steps.other.lines(system))
-    return _explained(known, mutant, system, result)
-
-
-def _reaches(known: Unchanged, replayer: Replayer, prop: Property) -> bool:
-    """Return whether a mutant reaches a witness by the steps that reach it without the change."""
-    for path in known.paths:
-        if path.property == prop.name:
-            with suppress(NotAnExecution):
-                replayer.reach(prop.name, prop.witness, *path.execution(replayer.system))
-                return True
-    return False
-
-
-def _explained(known: Unchanged, mutant: Mutant, system: System, found: MutantFinding) -> MutantFinding:
-    """Return the finding, or that no property depends on the change. It counts if the mutant lives."""
-    unread = known.unread(mutant, system)
-    return found if unread is None else replace(found, why=Why.UNREAD, reason=unread, shown=())
+    if kept and all(found.witnessing[name] for name in known.exercised):
+        reason = "the changed action keeps all invariants of the proof"
+        result = MutantFinding(MutantOutcome.UNNOTICED, reason)
+    if steps.other is None:
+        return result
+    why = Why.PROGRESS if steps.other.after is None else Why.DIFFERS  # as far as simulations go
+    return replace(result, why=why, shown=steps.other.lines(system))
 
 
 # The engines of `check`.
@@ -332,11 +306,11 @@ class ChangedInstance(NamedTuple):
 def _checked(known: Unchanged, mutant: Mutant, clean: Sequence[Property], limits: Limits) -> MutantFinding:
     """Return the finding of a check of clean properties of the changed system. Raises KeyboardInterrupt."""
     one = replace(limits, minimize=Minimize.NONE, one_is_enough=True, enumeration_first=True)
-    names = [prop.name for prop in clean]
+    names = {prop.name for prop in clean}
+    kept = None if known.proof is None else Kept(known.proof.clauses, {})
     try:
         system = changed_system(known, mutant)
         properties = [prop for prop in (*system.properties, *system.liveness) if prop.name in names]
-        kept = None if known.proof is None else Kept(known.proof.clauses, {})
         outcome = check_all(ChangedInstance(system, known.instance.subject), properties, one, kept=kept)
     except ModelError as error:
         return _refused(error)

@@ -20,18 +20,23 @@ from fencepost.encoding.language import (
     StateSpace,
     System,
     Term,
+    any_of,
     anything,
     each,
     family,
     forall,
     implies,
     integers,
+    leads_to,
     parameter,
     refines,
     require,
     switch,
     variable,
 )
+
+SYSTEM = "weak, any of system"
+"""The fairness of the token: some step with it is taken if one is enabled all the time (WF_vars(System))."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,11 @@ class Parameters:
         ("passive", "any"),
         "whether node 0 detects termination only while it is passive",
         "terminationDetected",
+    )
+    bounds: str = switch(
+        ("left_out", "stop"),
+        "states beyond the bounds are reached and not left, or no step leads there; liveness needs `stop`",
+        "not in the original",
     )
 
     def __post_init__(self) -> None:
@@ -77,6 +87,10 @@ class State(StateSpace):
         """The condition that no node is active, and no message is on its way (Termination)."""
         return forall(self.node, lambda n: ~self.active[n] & (self.pending[n] == 0))
 
+    def may(self, within: Term) -> Term:
+        """Return whether a step may happen that keeps within the bounds if this holds."""
+        return any_of(within, self.parameters.bounds == "left_out")
+
     @property
     def detected(self) -> Term:
         """The condition that node 0 knows that all are passive (terminationDetected)."""
@@ -95,11 +109,12 @@ def initiate_probe(s: State) -> Action:
 
 def pass_token(s: State, node: Parameter) -> Action:
     """Add the counter of a passive node, and pass the token (PassToken)."""
+    total = s.token_sum + s.counter[node]
     return Action(
-        when=~s.active[node] & (s.token_at == node),
+        when=~s.active[node] & (s.token_at == node) & s.may(total <= s.parameters.token),
         then=[
             s.token_at.set(s.token_at - 1),
-            s.token_sum.set(s.token_sum + s.counter[node]),
+            s.token_sum.set(total),
             s.token_black.set(s.is_black[node] | s.token_black),
             s.is_black[node].set(False),
         ],
@@ -110,7 +125,9 @@ def pass_token(s: State, node: Parameter) -> Action:
 def send(s: State, node: Parameter, to: Parameter) -> Action:
     """Send a message to another node (SendMsg)."""
     then = [s.counter[node].set(s.counter[node] + 1), s.pending[to].set(s.pending[to] + 1)]
-    return Action(when=s.active[node] & (node != to), then=then, actor=node)
+    most = s.parameters.most
+    within = s.may((s.counter[node] < most) & (s.pending[to] < most))
+    return Action(when=s.active[node] & (node != to) & within, then=then, actor=node)
 
 
 def receive(s: State, node: Parameter) -> Action:
@@ -147,18 +164,25 @@ def build(p: Parameters) -> System:
         witness=s.detected,
         witness_meaning="termination is detected",
     )
+    is_detected = leads_to(
+        "is-detected",
+        "node 0 detects termination once all have terminated (Liveness)",
+        s.terminated,
+        s.detected,
+    )
+    stops = p.bounds == "stop"
     bounds = forall(s.node, lambda n: (s.counter[n] <= p.most) & (s.pending[n] <= p.most))
     return System(
         s,
         (
-            each(initiate_probe, s),
-            each(pass_token, s, s.other),
+            each(initiate_probe, s, fair=SYSTEM),
+            each(pass_token, s, s.other, fair=SYSTEM),
             each(send, s, s.node, s.node),
             each(receive, s, s.node),
             each(deactivate, s, s.node),
         ),
-        (detects_termination, refinement),
-        constraint=bounds & (s.token_sum <= p.token),
+        (detects_termination, refinement, *stops * (is_detected,)),
+        constraint=None if stops else bounds & (s.token_sum <= p.token),
     )
 
 

@@ -104,6 +104,17 @@ def no_dirty_read(s: Ledger) -> Property:
     )
 
 
+def closes_recorded(s: Ledger) -> Property:
+    """Return the property that a close that a client reports is in the metadata."""
+    return Property(
+        name="closes-recorded",
+        meaning="once a client reports that the ledger is closed, it is closed in the metadata",
+        holds=forall(s.client, lambda c: implies(s.phase[c] == Phase.CLOSED, s.status == Status.CLOSED)),
+        witness=exists(s.client, lambda c: s.phase[c] == Phase.CLOSED),
+        witness_meaning="a client reports that the ledger is closed",
+    )
+
+
 def copies(s: Ledger, entry: TermLike, count: int) -> Term:
     """Return whether at least `count` bookies of the entry's write set in the metadata store the entry."""
     return at_least(count, s.bookie, lambda b: s.in_metadata_write_set(entry, b) & s.has(b, entry))

@@ -39,6 +39,7 @@ def guaranteed_write_quorum_properties(s: GuaranteedLedger) -> tuple[Property, .
         full.closed_ledger_at_wq(s),
         full.lac_entry_at_aq(s),
         full.no_dirty_read(s),
+        full.closes_recorded(s),
     )
 
 

@@ -27,6 +27,7 @@ def unbounded_ledger_properties(s: UnboundedLedger) -> tuple[Property, ...]:
         full.closed_ledger_at_wq(s),
         full.lac_entry_at_aq(s),
         full.no_dirty_read(s),
+        full.closes_recorded(s),
     )
 
 

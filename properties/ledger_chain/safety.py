@@ -9,6 +9,7 @@ from itertools import combinations
 from fencepost.encoding.language.conditional_terms import implies
 from fencepost.encoding.language.quantifiers import exists, forall, forall_over
 from fencepost.encoding.language.sorts import Value, show
+from fencepost.encoding.language.step_properties import always_step
 from fencepost.encoding.language.system import Property
 from fencepost.encoding.language.terms import Term
 from fencepost.encoding.language.traces import Trace, TraceStep
@@ -16,8 +17,8 @@ from fencepost.protocols.ledger_chain import Chain, ChainMetadata
 
 
 def chain_properties(s: Chain) -> tuple[Property, ...]:
-    """Return the three properties of the TLA+ module."""
-    return (written_ledgers_listed(s), entry_order(s), one_open_ledger(s))
+    """Return the three properties of the TLA+ module, and one more."""
+    return (written_ledgers_listed(s), entry_order(s), one_open_ledger(s), open_when_appended(s))
 
 
 def written_ledgers_listed(s: Chain) -> Property:
@@ -66,6 +67,22 @@ def one_open_ledger(s: Chain) -> Property:
         witness=_two_listed_second_written(s),
         witness_meaning=_WITNESS,
         explain=partial(explain_two_open, s),
+    )
+
+
+def open_when_appended(s: Chain) -> Property:
+    """Return the property that no leader appends a ledger that another client has closed."""
+
+    def open_or_old(before: Chain, after: Chain, m: Term) -> Term:
+        is_open = before.metadata[m] == ChainMetadata.OPEN
+        return implies((before.position[m] < 1) & (after.position[m] > 0), is_open)
+
+    return always_step(
+        name="open-when-appended",
+        meaning="a ledger is open when it is appended to the list",
+        holds=lambda before, after: forall(s.ledger, lambda m: open_or_old(before, after, m)),
+        witness=_two_listed_second_written(s),
+        witness_meaning=_WITNESS,
     )
 
 

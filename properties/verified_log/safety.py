@@ -10,6 +10,7 @@ from fencepost.encoding.language.quantifiers import at_least, exists, exists_ove
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import FALSE, Term, all_of, any_of, lift
 from fencepost.properties.verified_log import explanations
+from fencepost.properties.verified_log.reads import read_so_far
 from fencepost.protocols.verified_log.state import (
     NOTHING,
     Log,
@@ -33,8 +34,13 @@ def verified_log_properties(system: System) -> tuple[Property, ...]:
         *([single_active_producer(s), naive_single_producer(s)] if p.takeover == "yes" else []),
         progress(s),
         assertions(s),
-        *(_stronger(s) if p.coordinator == "yes" else ()),
+        *(_stronger(s) if p.coordinator == "yes" else _at_stage_01(s)),
     )
+
+
+def _at_stage_01(s: Log) -> list[Property]:
+    """Return the properties that folder 01 keeps and that none of its monitors checks."""
+    return [commit_durability(s), *([consumer_in_order(s)] if s.parameters.consumers else [])]
 
 
 def _stronger(s: Log) -> list[Property]:
@@ -374,6 +380,17 @@ def consumer_complete(s: Log) -> Property:
         witness=exists(s.consumer, lambda c: left(c, lift(1)) & exists(s.entry, lambda e: s.seen[c, e])),
         witness_meaning="a consumer has read an entry and gone on to the second segment",
         explain=partial(explanations.explain_skipped, s),
+    )
+
+
+def consumer_in_order(s: Log) -> Property:
+    """Return the property that a consumer leaves out no entry of its segment."""
+    return Property(
+        name="consumer-in-order",
+        meaning="a consumer has read every entry of its segment before the place that it reads next",
+        holds=read_so_far(s).holds,
+        witness=exists_over((s.consumer, s.entry), lambda c, e: s.seen[c, e]),
+        witness_meaning="a consumer has read an entry",
     )
 
 

@@ -119,11 +119,16 @@ class Recovery(EnsembleChanges):
     # Closing.
 
     def writer_may_close(self) -> Term:
-        """Return whether the writer's compare-and-set would succeed (doAsyncCloseInternal).
+        """Return whether the writer is told that the ledger is closed (doAsyncCloseInternal).
 
-        It succeeds even if the ledger is in recovery.
+        Its compare-and-set succeeds even if the ledger is in recovery. If another client has closed the
+        ledger at the same last entry and length, there is nothing to do.
         """
-        return any_of(self.status == Status.OPEN, self.status == Status.IN_RECOVERY)
+        return any_of(self.status == Status.OPEN, self.status == Status.IN_RECOVERY, self.is_closed_alike())
+
+    def is_closed_alike(self) -> Term:
+        """Return whether the ledger is closed at the entry at which the writer would close it."""
+        return (self.status == Status.CLOSED) & (self.last_entry == self.closes_at())
 
     def too_late_to_close(self) -> Term:
         """Return whether another client closed the ledger at another last entry."""

@@ -48,8 +48,9 @@ class Switches:
         "ReadOnlyLedgerHandle.recover; the TLA+ modules",
     )
     writer_close: str = switch(
-        ("any-not-closed", "open-only"),
-        "the writer may close a ledger that is in recovery",
+        ("any-or-same-end", "any-not-closed", "open-only"),
+        "the writer may close a ledger that is in recovery, and its close succeeds if the ledger is closed "
+        "at its LAC already",
         "LedgerHandle.doAsyncCloseInternal; the TLA+ modules",
     )
     timeouts: str = switch(

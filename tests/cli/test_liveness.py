@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,8 @@ VERDICTS = (
     ("corpus/semaphores", "client-served", "", "proved: all 16 reachable states"),
     ("corpus/ticket", "enters", "", "proved: all 179 reachable states"),
     ("corpus/simple_decentralized_lock", "lock-arrives", "", "proved: all 20 reachable states"),
+    ("corpus/ewd998", "is-detected", "bounds=stop", "proved: all 19,474 reachable states"),
+    ("key_value_store", "all-end", "", "proved: all 5,310 reachable states"),
 )
 """Verdicts of the table in docs/liveness.md: file, property, setting, and how the verdict begins."""
 
@@ -118,6 +121,14 @@ PLANTED = (
     ("corpus/semaphores", "client-served", (), "strong, any by client", "weak, any by client"),
     ("corpus/ticket", "enters", (), 'each(leave, s, s.thread, fair="weak")', "each(leave, s, s.thread)"),
     ("corpus/simple_decentralized_lock", "lock-arrives", (), 'fair="strong"', 'fair="weak"'),
+    ("corpus/ewd998", "is-detected", ("bounds=stop",), "s.other, fair=SYSTEM)", "s.other)"),
+    (
+        "key_value_store",
+        "all-end",
+        (),
+        "close_transaction, s, s.tx, fair=STEPS)",
+        "close_transaction, s, s.tx)",
+    ),
 )
 """Fairness that a property of an example needs: the text of the file, and the text without it."""
 
@@ -125,7 +136,19 @@ PLANTED = (
 @pytest.mark.parametrize(
     ("file", "prop", "settings", "text", "without"),
     PLANTED,
-    ids=["replies", "leaving", "promises", "storing", "committing", "grant", "connect", "leave", "send"],
+    ids=[
+        "replies",
+        "leaving",
+        "promises",
+        "storing",
+        "committing",
+        "grant",
+        "connect",
+        "leave",
+        "send",
+        "token",
+        "close",
+    ],
 )
 def test_each_fairness_of_an_example_is_needed(
     file: str,
@@ -139,6 +162,8 @@ def test_each_fairness_of_an_example_is_needed(
     written = (ROOT / "examples" / f"{file}.py").read_text()
     assert written.count(text) == 1
     own = tmp_path / "own.py"
+    for beside in ("snapshot_isolation", "corpus/async_termination"):
+        shutil.copy(ROOT / "examples" / f"{beside}.py", tmp_path)
     asked = ("check", own, "--property", prop, *(word for one in settings for word in ("--set", one)))
     own.write_text(written)
     assert said(capsys, *asked)[0] == 0

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guard_conjuncts import conjuncts, without
 
 from fencepost.cli.main import run
 from fencepost.encoding.forms.action_spec import Spec, spec
@@ -54,8 +53,8 @@ def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str])
 def test_a_conjunct_that_is_left_out_changes_the_specification() -> None:
     # Planted: push without its second conjunct, by which an entry gets no ensemble of the future.
     system = kept()
-    (conjunct,) = (c for c in conjuncts(system) if str(c) == "push, 2 of 5")
-    before, after = (_guard(spec(one), "push") for one in (system, without(system, conjunct)))
+    (mutant,) = (m for m in mutants(system) if str(m) == "push, conjunct 2 of 5")
+    before, after = (_guard(spec(one), "push") for one in (system, changed(system, mutant)))
     assert [text for text in before if text not in after] == ["fragment <= own_last_fragment[w]"]
 
 

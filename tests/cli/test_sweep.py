@@ -285,7 +285,7 @@ def _summary(counted: str) -> str:
 def test_the_report_says_what_each_row_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert run(["export", str(folder)]) == 3, "half of the rows lack"
     out = capsys.readouterr().out
-    assert "Not finished: 5 of 10 cases have their row; go on with --resume." in out
+    assert "Not finished: 5 of 11 cases have their row; go on with --resume." in out
     for phrase in (
         "violated in 17 steps (fewest), lost 2  ",
         "proved: every execution fits in 7 rounds  ",
@@ -353,6 +353,6 @@ def test_the_manifest_says_what_the_sweep_is(folder: Path) -> None:
     assert (document["schema"], document["engine"], document["cases"]) == (
         "fencepost.sweep/4",
         ENGINE,
-        10,
+        11,
     )
     assert sorted(wave.name for wave in (folder / "rows").iterdir()) == ["wave=0001", "wave=0002"]

@@ -22,10 +22,10 @@ from fencepost.encoding.engine.verdicts import Basis
 from fencepost.encoding.errors import ModelError
 from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
-from fencepost.encoding.induction.directed_simulation import simulate
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.origins import origins_recorded
+from fencepost.encoding.language.patterns import flattened
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, variable
@@ -37,7 +37,7 @@ from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
-from fencepost.encoding.mutation.mutants import Mutant, changed, flattened, is_idle, mutants, named_actions
+from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants, named_actions
 from fencepost.encoding.mutation.other_settings import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find
@@ -141,7 +141,7 @@ def test_an_engine_decides_what_has_too_many_states() -> None:
     """The outcomes are the same, but for mutants that only an enumeration knows to be equivalent."""
     instance = load(Path(COMMIT)).instance()
     known = unchanged(instance, instance.properties(), QUICK)
-    few = replace(known, graph=Graph(instance.system, {}, None))
+    few = replace(known, graph=Graph(instance.system))
     by_engines = outcomes(few)
     for mutant, found in weaken(known, QUICK):
         outcome = found.outcome
@@ -215,7 +215,7 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
     by_induction = replace(QUICK, engines=("induction",))
     proof = proof_of(check(instance, instance.properties(), by_induction).results)
     assert proof.claims >= {"told", "told-first"}
-    known = Unchanged(instance, results, Graph(instance.system, {}, None), proof)
+    known = Unchanged(instance, results, Graph(instance.system), proof)
     seen: Counter[MutantOutcome] = Counter()
     wrong = 0
     for mutant in mutants(system):
@@ -226,33 +226,26 @@ def test_the_proof_of_the_file_says_of_its_mutants_what_exploring_says(tmp_path:
             fits.add(MutantOutcome.UNNOTICED)
         assert found.outcome in fits, found
         seen[found.outcome] += 1
-        kept, _same = proof.question(known.graph.symbolic, weakening.changed_system(known, mutant), ())
+        kept, _same = proof.question(known.symbolic, weakening.changed_system(known, mutant), ())
         wrong += kept and expected is MutantOutcome.NOTICED
     assert len(seen) >= 3 and wrong, (seen, wrong)
 
 
-@pytest.mark.parametrize("is_known", [False, True])
-def test_the_steps_to_a_witness_are_tried_in_a_mutant(
-    is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("simulations", [0, 60])
+def test_a_mutant_lives_only_if_a_simulation_sees_each_witness(
+    simulations: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Simulations see no witness here. Planted: a witness counts as reached without these steps."""
+    """Both mutants keep the proof, and one of them has no witness. Planted: no simulation at all."""
     instance = load(Path(written(tmp_path))).instance()
     by_induction = check(instance, instance.properties(), replace(QUICK, engines=("induction",)))
-    paths = tuple(simulate(instance.system, instance.properties())) if is_known else ()
-    proof, graph = proof_of(by_induction.results), Graph(instance.system, {}, None)
-    known = Unchanged(instance, by_induction.results, graph, proof, paths)
-    monkeypatch.setattr(weakening, "SIMULATIONS", 0)
-    found = {(m.action, m.part): weakening.finding(known, m) for m in _guards(known)}
-    expected = MutantOutcome.UNNOTICED if is_known else MutantOutcome.UNDECIDED
-    assert found["count", "conjunct"].outcome is expected
-    assert found["append", "update"].outcome is MutantOutcome.UNDECIDED
-
-
-def _guards(known: Unchanged) -> list[Mutant]:
-    """Return a mutant that takes the steps to the witness, and one that does not reach it."""
-    made = mutants(known.instance.written)
-    wanted = [("count", "conjunct", "left out"), ("append", "update", "skipped")]
-    return [[m for m in made if (m.action, m.part, m.change) == one][-1] for one in wanted]
+    graph = Graph(instance.system)
+    known = Unchanged(instance, by_induction.results, graph, proof_of(by_induction.results))
+    monkeypatch.setattr(weakening, "SIMULATIONS", simulations)
+    made = [m for m in mutants(instance.written) if m.action in ("count", "append")]
+    found = {(m.action, m.part, m.change): weakening.finding(known, m).outcome for m in made}
+    lives = MutantOutcome.UNNOTICED if simulations else MutantOutcome.UNDECIDED
+    assert found["count", "conjunct", "left out"] is lives
+    assert found["append", "update", "skipped"] is MutantOutcome.UNDECIDED
 
 
 @pytest.mark.parametrize("engine", ["induction", "ic3"])
@@ -661,7 +654,7 @@ def test_a_message_received_twice_is_badly_defined_whichever_part_allows_it(
     instance = load(file).instance()
     known = unchanged(instance, instance.properties(), QUICK)
     if by_engines:
-        known = replace(known, graph=Graph(instance.system, {}, None))
+        known = replace(known, graph=Graph(instance.system))
     found = {str(m): f for m, f in weaken(known, QUICK)}
     for part in ("recv, conjunct 2 of 2", "recv, update 1 of 2"):
         assert found[part].outcome is MutantOutcome.NOTICED, found[part]
@@ -677,6 +670,6 @@ def test_a_lost_message_that_is_received_is_badly_defined(by_engines: bool, tmp_
     instance = load(file).instance()
     known = unchanged(instance, instance.properties(), QUICK)
     if by_engines:
-        known = replace(known, graph=Graph(instance.system, {}, None))
+        known = replace(known, graph=Graph(instance.system))
     reasons = [f.reason or "" for m, f in weaken(known, QUICK) if m.action == "recv"]
     assert any(reason.endswith("which is lost") for reason in reasons), reasons

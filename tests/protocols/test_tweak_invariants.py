@@ -9,6 +9,7 @@ import pytest
 
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.language.system import System, choose
+from fencepost.encoding.mutation.mutants import changed, mutants
 from support.exploration import explore
 from support.instances import built
 from support.one_action import broken
@@ -147,6 +148,18 @@ def test_every_reachable_state_of_a_tiny_instance_meets_the_invariants(name: str
         false = [name for name, holds in invariants.items() if not holds(visit.state)]
         assert not false, f"after {visit.steps} steps: {false}"
     assert states > 100
+
+
+@pytest.mark.parametrize("name", TWEAKS)
+def test_a_close_that_sets_no_status_violates_closes_recorded(name: str) -> None:
+    """Planted: each action that closes the ledger leaves the status alone."""
+    asked = TWEAKS[name].system(TWEAKS[name].tiny)
+    skipped = [m for m in mutants(asked) if m.change == "skipped" and m.text.startswith("status := closed")]
+    assert skipped
+    for mutant in skipped:
+        system = changed(asked, mutant)
+        holds = Concrete(system).predicate(choose(system, ("closes-recorded",))[0].holds)
+        assert any(not holds(visit.state) for visit in explore(system)), mutant
 
 
 @pytest.mark.parametrize(("name", "invariant"), each_third(INVARIANTS))

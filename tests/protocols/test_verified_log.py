@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from guard_conjuncts import conjuncts, without
 
 from fencepost.advice.known import KNOWN, chosen
 from fencepost.encoding.concrete.replay import Replayer
@@ -19,6 +18,7 @@ from fencepost.encoding.language.sorts import show
 from fencepost.encoding.language.system import choose
 from fencepost.encoding.language.terms import TRUE
 from fencepost.encoding.language.traces import Json, Sending, Subject, TraceStep, plain
+from fencepost.encoding.mutation.mutants import changed, mutants
 from fencepost.properties.expectations import TABLES, Expectation, differs, read
 from fencepost.protocols.verified_log.state import ProducerPhase
 from support.instances import built, checked, checked_all, happens, nearest_violation, simulations
@@ -452,8 +452,8 @@ def test_a_guard_that_lets_something_else_be_received_is_found_out(
     action: str, position: int, says: str
 ) -> None:
     system = built(STAGE_3, SAFE)[0]
-    conjunct = next(c for c in conjuncts(system) if (c.action, c.position) == (action, position))
-    replayer = Replayer(without(system, conjunct), Subject("test", {}, {}))
+    mutant = next(m for m in mutants(system) if str(m).startswith(f"{action}, conjunct {position} "))
+    replayer = Replayer(changed(system, mutant), Subject("test", {}, {}))
     with pytest.raises(ModelError, match=says):
         list(simulations(replayer, 400))
 

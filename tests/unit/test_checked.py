@@ -103,6 +103,20 @@ def test_a_sample_is_answered_again_as_the_manifest_says(name: str, bookies: int
     assert line.verdict == asked.expected
 
 
+OLD, NEW = ("writer_close", "any-not-closed"), ("writer_close", "any-or-same-end")
+
+
+@pytest.mark.long
+def test_a_writer_that_finds_the_ledger_closed_at_its_lac_changes_no_answer() -> None:
+    """The manifest was made without this step. Its cells have the same answers with it."""
+    asked = [(one, case_of(one)) for one in cells(ONE, 1)]
+    asked = [(one, case) for one, case in asked if OLD in case.settings]
+    assert len(asked) > 10
+    for one, case in asked:
+        with_step = replace(case, settings=tuple(NEW if pair == OLD else pair for pair in case.settings))
+        assert ask(with_step, 600.0)["verdict"] == shipped()[one.place].verdict, one.place
+
+
 def test_a_sweep_asks_each_cell_once_and_its_rows_have_all_columns() -> None:
     made = plan({"grid": [{"advice": 1}]})
     assert len(made.cases) == sum(len(cells(ONE, bookies)) for bookies in (1, 2))

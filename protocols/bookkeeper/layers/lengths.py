@@ -69,6 +69,10 @@ class LengthsWritten(Lengths):
         heard = self.heard_length[client].set(self.told_length[client, bookie], when=higher)
         return [*super().on_fence_answer(client, bookie), heard]
 
+    def is_closed_alike(self) -> Term:
+        """Return whether the ledger is also closed with the length with which the writer would close it."""
+        return super().is_closed_alike() & (self.length == self.closes_at())
+
     def on_close(self, client: TermLike, last: Term) -> list[Update]:
         """Return the update of the length in the metadata. The writer's length is the sum."""
         of_last = self.length_at(lambda e: e == last)

@@ -276,6 +276,15 @@ def resend(s: Today, client: Parameter, fragment: Parameter, entry: Parameter) -
 # The writer's close.
 
 
+@rule("writer_close", "any-not-closed")
+class ClosesOnce(Today):
+    """A writer can close the ledger only while no client has closed it."""
+
+    def is_closed_alike(self) -> Term:
+        """Return whether a closed ledger counts as closed by the writer: it does not."""
+        return FALSE
+
+
 @rule("writer_close", "open-only")
 class ClosesOpenLedgersOnly(Today):
     """A writer can close the ledger only while it is open."""

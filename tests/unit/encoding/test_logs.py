@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -19,12 +19,16 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.language import (
     BOOL,
     Action,
+    Property,
     Protocol,
     StateSpace,
+    System,
     each,
     family,
+    integers,
     labels,
     log,
+    variable,
 )
 from fencepost.encoding.language.protocol import Instance, load
 from fencepost.encoding.language.sorts import show
@@ -427,6 +431,49 @@ def test_a_line_with_values_only_is_no_step(tmp_path: Path) -> None:
         assert found.fit is fit
 
 
+@dataclass(frozen=True)
+class Nothing:
+    """No parameter."""
+
+
+class Counted(StateSpace):
+    """A counter of three values."""
+
+    def __init__(self) -> None:
+        self.n = variable(integers(0, 2))
+
+
+def ticks(s: Counted) -> Action:
+    return Action(then=[s.n.set(s.n + 1)])
+
+
+def rests(s: Counted) -> Action:
+    return Action(when=s.n >= 0)
+
+
+def counted(_parameters: Nothing) -> System:
+    s = Counted()
+    kept = Property("counts", "the counter is a number", s.n >= 0, s.n > 0, "it has counted")
+    return System(s, (each(ticks, s), each(rests, s)), (kept,))
+
+
+def test_a_step_that_leaves_a_domain_is_not_taken_and_no_log_is_refused_for_it() -> None:
+    """A freed line may happen without end. Planted: the search ends with the error of the model."""
+    one = Protocol("counted", "a counter", Nothing(), counted).instance([])
+
+    def ends(*ticked: str, n: int) -> LogAnswer:
+        last = Event("x:9", "", "rests", after={"n": n})
+        return follow(one, Logs(((*(Event(f"x:{i}", "", name) for i, name in enumerate(ticked)), last),)))
+
+    assert ends("ticks", "ticks", n=2).fit is Fit.EXECUTION
+    refused = ends("ticks", "ticks", n=0)
+    assert refused.fit is Fit.NONE and refused.refusal is not None
+    assert not refused.refusal.is_smallest, "a search with the ticks freed leaves the domain"
+    beyond = ends("ticks", "ticks", "ticks", n=2)
+    assert beyond.fit is Fit.UNDECIDED
+    assert beyond.reason == "ticks sets n to 3, outside 0..2; widen the domain or tighten the guard"
+
+
 def test_an_action_that_is_logged_each_time_needs_its_line() -> None:
     logs = Logs(((Event("x:1", "", "commit", {"participant": "p1"}),),))
     assert follow(two(), logs).fit is Fit.EXECUTION
@@ -454,12 +501,12 @@ def test_only_losses_that_are_read_are_decided() -> None:
 
 
 def test_a_search_that_forgets_the_order_of_a_process_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = search.LogSearch._taken
+    whole = search.LogSearch._steps
 
-    def any_order(self: search.LogSearch, logs, times, node):  # type: ignore[no-untyped-def]
-        yield from whole(self, [tuple(reversed(log)) for log in logs], times, node)
+    def any_order(self: search.LogSearch, logs, *others):  # type: ignore[no-untyped-def]
+        yield from whole(self, [tuple(reversed(log)) for log in logs], *others)
 
-    monkeypatch.setattr(search.LogSearch, "_taken", any_order)
+    monkeypatch.setattr(search.LogSearch, "_steps", any_order)
     with pytest.raises(AssertionError):
         test_every_log_is_judged_as_an_enumeration_of_all_executions_judges_it(())
 

@@ -172,6 +172,33 @@ def test_a_quantifier_over_several_sorts_gives_the_values_in_the_order_of_the_so
     assert line(term) == f"{written} b: {written} n: {written} n2: flag[b] or number[n] < n2"
 
 
+@pytest.mark.parametrize(
+    ("term", "text"),
+    [
+        (lambda s: (s.offset <= 1) | ~s.flag["b1"], "offset <= 1 or not flag[b1]"),
+        (lambda s: ~(s.flag["b1"] & (s.offset != 2)), "not (flag[b1] and offset != 2)"),
+        (lambda s: s.offset + 1 < if_(s.flag["b1"], 1, 2), "offset + 1 < (1 if flag[b1] else 2)"),
+        (
+            lambda s: forall(s.bookie, lambda b: exists(s.bookie, lambda c: b == c)),
+            "forall b: exists b2: b == b2",
+        ),
+        (
+            lambda s: at_least(2, s.bookie, lambda b: s.flag[b]) & (maximum(s.entry, lambda e: e) == 2),
+            "(at least 2 b: flag[b]) and (maximum n: n) == 2",
+        ),
+    ],
+)
+def test_terms_in_print(term: Callable[[Box], Term], text: str) -> None:
+    assert line(term(BOX)) == text
+
+
+def test_long_terms_are_cut_where_they_are_deep() -> None:
+    entry = BOX.entry
+    term = BOX.flag["b1"] & exists(entry, lambda p: exists(entry, lambda q: (p < q) & (BOX.number[p] < q)))
+    assert line(term, 40) == "flag[b1] and (exists n: exists n2: …)"
+    assert line(term, 14) == "flag[b1] and …"
+
+
 @pytest.mark.parametrize("kind", get_args(Node))
 def test_the_parts_of_a_term_are_its_fields_that_have_terms(kind: type[Term]) -> None:
     """Without one of them folding, printing and the readings would not look into it."""

@@ -24,8 +24,7 @@ from fencepost.realcode.scheduler import FreeRun
 from support.realcode import run_kept as run
 
 KEPT = Path(__file__).parents[2] / "realcode" / "free"
-LOGS = ("recovered", "refused-change", "waiting-add")
-DEPARTS = KEPT / "departs" / "closed-by-another.jsonl"
+LOGS = ("recovered", "refused-change", "waiting-add", "closed-by-another")
 
 
 @cache
@@ -60,11 +59,12 @@ def test_the_model_has_the_execution_of_a_free_run(name: str) -> None:
         ("recovered", "recovery_floor", "zero"),
         ("refused-change", "refused_change", "gives-up"),
         ("waiting-add", "add_ensemble", "when-queued"),
+        ("closed-by-another", "writer_close", "any-not-closed"),
     ],
 )
 @pytest.mark.usefixtures("no_reasons")
 def test_a_wrong_model_refuses_a_log_of_the_code(name: str, switch: str, value: str) -> None:
-    """Each of these three switches, set wrong, agrees in conformance runs: the model does less then."""
+    """Each of these switches, set wrong, agrees in conformance runs: the model does less then."""
     assert judged(KEPT / f"{name}.jsonl", **{switch: value}) is Fit.NONE
 
 
@@ -107,25 +107,6 @@ def test_a_missing_line_is_refused(tmp_path: Path) -> None:
     lines = [line for line in lines_of("recovered") if line.get("action") != "begin recovery"]
     (tmp_path / "fewer.jsonl").write_text(free_runs.written(lines))
     assert judged(tmp_path / "fewer.jsonl") is Fit.NONE
-
-
-def test_the_model_has_no_writer_that_finds_the_ledger_closed_at_its_lac(tmp_path: Path) -> None:
-    """The one kind of departure so far. The model does less: the code reports success to the application.
-
-    Another mistake in the same log is no known departure.
-    """
-    found = FreeRuns(ground())
-    found.judge(DEPARTS)
-    refusal = found.answers[DEPARTS.name].refusal
-    assert refusal is not None and refusal.needed == free_runs.KNOWN_GAP
-    lines = [json.loads(line) for line in DEPARTS.read_text().splitlines()]
-    assert any(other_bookie(line) for line in lines)
-    (tmp_path / "changed.jsonl").write_text(free_runs.written(lines))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(free_runs, "EXPLAINED", 0)
-        found.judge(tmp_path / "changed.jsonl")
-    changed = found.answers["changed.jsonl"]
-    assert (changed.fit, changed.refusal) == (Fit.NONE, None)
 
 
 @pytest.mark.parametrize(("told", "fit"), [(0, Fit.NONE), (None, Fit.EXECUTION)])
@@ -182,16 +163,19 @@ def test_an_answer_that_the_scheduler_does_not_log_is_noticed(
 def test_the_command_judges_kept_logs(capsys: pytest.CaptureFixture[str]) -> None:
     free = ["conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs"]
     assert run([*free, str(KEPT)]) == 0
-    assert "3 free runs: 3 are executions of the model, 0 depart, 0 undecided." in capsys.readouterr().out
+    assert "4 free runs: 4 are executions of the model, 0 depart, 0 undecided." in capsys.readouterr().out
     assert run([*free, str(KEPT), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["fit"] == 3
+    assert json.loads(capsys.readouterr().out)["fit"] == 4
 
 
 @pytest.mark.usefixtures("no_reasons")
 def test_the_command_shows_a_departure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs", str(DEPARTS.parent)]) == 1
-    departs = "closed-by-another.jsonl: no execution of the model has these lines\n  known: the writer closes"
-    assert departs in capsys.readouterr().out
+    """Planted: a writer that finds the ledger closed at its LAC is not told that it is closed."""
+    free = ["conform", "bookkeeper", "--free", "--release", "4.17.4", "--logs", str(KEPT)]
+    assert run([*free, "--set", "writer_close=any-not-closed"]) == 1
+    out = capsys.readouterr().out
+    assert "4 free runs: 3 are executions of the model, 1 depart, 0 undecided." in out
+    assert "closed-by-another.jsonl: no execution of the model has these lines" in out
 
 
 def test_settings_that_free_runs_do_not_have_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def test_switches_properties_solvers_bounds_and_rounds_multiply() -> None:
 
 def test_without_properties_all_of_the_instance_are_asked_for() -> None:
     names = {o.property for o in grid(protocols="ledger-chain").cases}
-    assert names == {"written-ledgers-listed", "entry-order", "one-open-ledger"}
+    assert names == {"written-ledgers-listed", "entry-order", "one-open-ledger", "open-when-appended"}
 
 
 def test_a_property_that_only_some_instances_have_is_left_out_of_the_others_and_counted() -> None:
@@ -113,7 +113,7 @@ def test_cases_that_differ_in_their_property_alone_are_together() -> None:
     made = plan({"grid": [{"protocols": "ledger-chain", **limits}]})
     tasks = together(made.cases)
     assert {one for task in tasks for one in task} == set(made.cases)
-    assert [len({one.property for one in task}) for task in tasks] == [3] * 4
+    assert [len({one.property for one in task}) for task in tasks] == [4] * 4
     assert len({(task[0].settings, task[0].solver) for task in tasks}) == 4
     assert [task[0].weight for task in tasks] == sorted((task[0].weight for task in tasks), reverse=True)
     bounded = plan({"grid": [{"protocols": "ledger-chain", "bounds": 5, **limits}]})
