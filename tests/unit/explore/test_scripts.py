@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.explore.scripts import run_script, script_in
+from support.instances import checked
 from support.realcode import SCRIPTS
 
 HEAD = "protocol bookkeeper\nset bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=1\n"
@@ -130,3 +132,10 @@ def test_an_idle_change_in_the_chain_loses_an_entry_on_three_bookies(path: Path)
     assert "note failure w 1 2 b1: no such action" in refused(
         path, ON_THREE.replace("one-difference", "each-alone")
     )
+
+
+@pytest.mark.long
+def test_changes_that_are_compared_one_by_one_lose_nothing_there() -> None:
+    sizes = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1, "entries": 4, "inflight": 4}
+    settings = {**sizes, "fragments": 3, "chained_changes": "each-alone"}
+    assert checked("bookkeeper", settings, "acked-entries-readable").verdict is Verdict.PROVED
