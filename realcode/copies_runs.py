@@ -109,12 +109,31 @@ def _brings_none_back(s: Copies, replicator: Value, fragment: Value) -> Term:
     )
 
 
+def _shows_no_other(s: Copies, replicator: Value, entry: Value) -> Term:
+    """Return whether no other entry comes back with the copy.
+
+    Up to the clean-up after a deletion the target has the ledger's old entries on disk or in the write cache,
+    and shows them once it knows the ledger again. The model has this with `reuse` only.
+    """
+    if s.parameters.storage != "write-cache" or s.reuses:
+        return TRUE
+
+    def is_there(b: Term, e: Term) -> Term:
+        return (s.cleaning[b] & s.flushed[b, e]) | (s.dropping[b] & s.cached[b, e])
+
+    return forall_over(
+        (s.bookie, s.entry),
+        lambda b, e: (b != s.target[replicator]) | (e == entry) | s.copy[b, e] | ~is_there(b, e),
+    )
+
+
 CERTAIN: Mapping[str, Callable[..., Term]] = {
     "stop": _not_collecting,
     "lose disks": _not_collecting,
     "take ledger": _takes,
     "recover bookie": _recovers,
     "update ensemble": _brings_none_back,
+    "copy entry": _shows_no_other,
     "read old entry": _reads_all,
 }
 """Conditions beside the model's guard, by action. Where one holds, the code takes the same step."""

@@ -16,13 +16,15 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.protocol import Instance
 from fencepost.encoding.language.quantifiers import exists
 from fencepost.encoding.language.sorts import Value
-from fencepost.encoding.language.terms import lift
+from fencepost.encoding.language.terms import any_of, lift
 from fencepost.encoding.language.traces import TraceStep
+from fencepost.protocols.bookkeeper.layers.entry_log import Place
 from fencepost.protocols.bookkeeper.layers.readers import Opening
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 from fencepost.realcode.aims import aims
-from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
+from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.drive.taking import OF_WORKER
 from fencepost.realcode.left_out import AT_ONCE
 from fencepost.realcode.observations import Observations, model_observations
 from fencepost.realcode.situations import SITUATIONS
@@ -187,6 +189,8 @@ class Ground:
         if name == "hear lac":
             reader, bookie = action.arguments
             return not self._asks_for_lac(reader, bookie, state)
+        if self.ledger.parameters.full_disks and name in ("crash", "restart", "fill disk"):
+            return self._is_other_disk(name, action.arguments[0], state)
         if name == "lose power":
             return self._may_lose_fence(action.arguments[0], state)
         if name in BY_WORKER and _is_of_writer(action) and evaluate(self.ledger.idle[WRITER], {}, state):
@@ -199,6 +203,20 @@ class Ground:
             changes = self._possible("begin change", after)
             return len({b for _, b in noted}) > 1 or not any(_replaces(a, noted) for a in changes)
         return name in NEVER
+
+    def _is_other_disk(self, name: str, bookie: Value, state: State) -> bool:
+        """Return whether a full disk or an end of a bookie has another effect in the code."""
+        ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
+
+        def has(*places: Place) -> bool:
+            return bool(
+                evaluate(any_of(*(ledger.is_in(bookie, e, *places) for e in ledger.entry)), {}, state)
+            )
+
+        if name == "fill disk":
+            return ledger.parameters.storage == "sorted" and not has(Place.BUFFER)
+        lost = name == "restart" and has(Place.ASIDE) and not has(Place.MEMORY)
+        return lost or bool(evaluate(ledger.fenced[bookie], {}, state))
 
     def _is_noted_alone(self, failure: GroundAction, state: State) -> bool:
         """Return whether a write times out during a change, with no other failure noted.

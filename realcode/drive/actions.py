@@ -9,12 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fencepost.encoding.language.traces import TraceStep
-from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.drive import bookies, forces, marks, readers, recoverers, writers
 from fencepost.realcode.drive.bookies import PHASE_ONE
-from fencepost.realcode.drive.code import KINDS, Code, NoSeam, Parted, about
-from fencepost.realcode.harness_session import CodeFailed
-from fencepost.realcode.left_out import UNDRIVABLE
+from fencepost.realcode.drive.code import Code, about
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,8 @@ def _metadata(code: Code, step: TraceStep) -> None:
 
 
 def _crash(code: Code, step: TraceStep) -> None:
-    (marks.crash if code.parameters.journals else bookies.crash)(code, step)
+    boots = code.parameters.journals or code.parameters.full_disks
+    (marks.crash if boots else bookies.crash)(code, step)
 
 
 def _nothing(code: Code, step: TraceStep) -> None:
@@ -228,8 +226,9 @@ DRIVEN: Mapping[str, Drive] = {
         bookies.crash_in_first_add,
     ),
     "crash": Drive(
-        "the bookie's folders are as a killed process leaves them. With the journal's mark it is then booted",
-        f"{DOWN}; with the mark, {BOOTED}, or that it does not boot",
+        "the bookie's folders are as a killed process leaves them. With the journal's mark or full disks it "
+        "is then booted",
+        f"{DOWN}; if it is booted, {BOOTED}, or, with the mark, that it does not boot",
         _crash,
     ),
     "lose disk": Drive("the folder of that disk is emptied", DOWN, bookies.lose_disk),
@@ -292,6 +291,25 @@ DRIVEN: Mapping[str, Drive] = {
         OF_MARK,
         marks.fail_flush,
     ),
+    "write memory table": Drive("EntryMemTable.flush", NOTHING_NEW, bookies.write_memory_table),
+    "fill disk": Drive(
+        "a flush of the entry log, whose writes all fail, with the error of a disk without room; then the "
+        "first byte of its buffer is written to the file. With DbLedgerStorage its directory is flushed, so "
+        "another ledger stores an entry before",
+        NOTHING_NEW,
+        bookies.fill_disk,
+    ),
+    "flush log": Drive(
+        "EntryLogger.flush; with DbLedgerStorage SingleDirectoryDbLedgerStorage.flush, with an entry of "
+        "another ledger",
+        "the entries, as they can be read",
+        bookies.flush_log,
+    ),
+    "begin log": Drive(
+        "EntryLogManagerBase.createNewLog; with the other storages than db also SyncThread.checkpoint",
+        "the entries, as they can be read",
+        bookies.begin_log,
+    ),
     "open for reading": Drive(
         "BookKeeper.asyncOpenLedgerNoRecovery; its read of the metadata is delivered",
         "for a closed ledger, as at the end of the opening",
@@ -330,35 +348,3 @@ DRIVEN: Mapping[str, Drive] = {
     ),
 }
 """The drive of each action by name. docs/conformance.md shows this table."""
-
-
-OF_WORKER = (
-    "handle add",
-    "receive ack",
-    "receive second ack",
-    "receive fenced",
-    "ignore failure",
-    "abandon change",
-    "close ledger",
-    "withdraw",
-)
-"""The actions of the writer that its worker thread does. It also takes the answer of each add."""
-
-
-def take(code: Code, step: TraceStep) -> list[str]:
-    """Drive one step and return the code's actions in it. Raises Parted or NoSeam."""
-    code.notes = []
-    if code.holds_worker and step.action in OF_WORKER and step.arguments.get("client", WRITER) == WRITER:
-        raise NoSeam("the worker that does it is held, while an idle change ends")
-    drive = DRIVEN.get(step.action)
-    if drive is None:
-        raise NoSeam(UNDRIVABLE.get(step.action, "no release that can be driven has this action"))
-    try:
-        drive.do(code, step)
-        for message in step.sent:
-            if message.kind in KINDS:
-                code.claim(message)
-        code.refuse_more()
-    except CodeFailed as failure:
-        raise Parted(f"the code fails: {failure}") from failure
-    return code.notes

@@ -68,6 +68,32 @@ def checkpoint(code: Code, step: TraceStep) -> None:
     code.ask("checkpoint", bookie=step.actor)
 
 
+def write_memory_table(code: Code, step: TraceStep) -> None:
+    """Make the bookie write its memory table to the buffer of the entry log."""
+    let_journal_write(code, step)
+    code.ask("write-table", bookie=step.actor)
+
+
+def fill_disk(code: Code, step: TraceStep) -> None:
+    """Flush the entry log on a disk that takes one byte of its buffer."""
+    let_journal_write(code, step)
+    code.ask("fill-disk", bookie=step.actor)
+
+
+def flush_log(code: Code, step: TraceStep) -> None:
+    """Flush the entry log on a disk that has room again."""
+    let_journal_write(code, step)
+    code.ask("flush-log", bookie=step.actor)
+
+
+def begin_log(code: Code, step: TraceStep) -> None:
+    """Make the bookie begin another entry log, and take a checkpoint unless its storage is db."""
+    let_journal_write(code, step)
+    code.ask("begin-log", bookie=step.actor)
+    if code.parameters.storage != "db":
+        checkpoint(code, step)
+
+
 def stop_and_start(code: Code, step: TraceStep) -> None:
     """Shut the bookie down cleanly and boot it."""
     let_journal_write(code, step)

@@ -83,6 +83,30 @@ class ReadsOfEntryLogs(EntryLogs):
         wrong = exists(self.entry, lambda e: (e == entry) & self.is_misplaced(bookie, e))
         return super().cannot_say(bookie, entry, content) | wrong
 
+    def says_unknown(self, bookie: TermLike) -> Term:
+        """Return whether a fencing read ends with an error: the location of the last entry is wrong.
+
+        Entries in memory are looked at first (SingleDirectoryDbLedgerStorage.getLastEntry).
+        """
+
+        def is_last(e: Term) -> Term:
+            return ~exists(self.entry, lambda other: (e < other) & self.has(bookie, other))
+
+        wrong = exists(self.entry, lambda e: self.is_misplaced(bookie, e) & is_last(e))
+        in_memory = any_of(*(self.is_in(bookie, e, Place.MEMORY, Place.ASIDE) for e in self.entry))
+        return super().says_unknown(bookie) | (wrong & ~in_memory)
+
+    def refuses_adds(self, bookie: TermLike) -> Term:
+        """Return whether the bookie refuses adds without a fence. A wrong location is no reason."""
+        return super().says_unknown(bookie)
+
+    def fence_answer_says(
+        self, client: TermLike, bookie: TermLike, lac: TermLike, unknown: TermLike
+    ) -> dict[str, TermLike]:
+        """Return the LAC, and whether it is known."""
+        says = super().fence_answer_says(client, bookie, lac, unknown)
+        return {"answer": if_(unknown, "unknown", "lac"), **says}
+
 
 def handle_add(
     s: EntryLogs, client: Parameter, fragment: Parameter, entry: Parameter, bookie: Parameter

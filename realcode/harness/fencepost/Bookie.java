@@ -8,10 +8,13 @@ import io.netty.util.concurrent.EventExecutor;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -24,6 +27,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.apache.bookkeeper.bookie.CheckpointSource;
+import org.apache.bookkeeper.bookie.EntryMemTable;
 import org.apache.bookkeeper.bookie.GarbageCollector;
 import org.apache.bookkeeper.bookie.LedgerStorage;
 import org.apache.bookkeeper.bookie.SortedLedgerStorage;
@@ -432,10 +437,7 @@ final class Bookie {
      */
     void checkpoint() throws Exception {
         if (settings.storage().endsWith("InterleavedLedgerStorage")) {
-            Object logs = call(field(storage(), "entryLogger"), "getEntryLogManager");
-            Method full = logs.getClass().getDeclaredMethod("createNewLog", long.class);
-            full.setAccessible(true);
-            full.invoke(logs, -1L);
+            beginLog();
         }
         Object sync = field(service().getServer().getBookie(), "syncThread");
         Object mark = call(field(sync, "checkpointSource"), "newCheckpoint");
@@ -445,6 +447,61 @@ final class Bookie {
         method.invoke(sync, mark);
         ((ExecutorService) field(sync, "executor")).submit(() -> { }).get();    // the checkpoint that a full entry log asked for
         cleanUp();
+    }
+
+    // The entry log, a file behind a buffer.
+
+    private Object logs() throws Exception {
+        return call(field(folderStorage(), "entryLogger"), "getEntryLogManager");
+    }
+
+    /** Begins another entry log. */
+    void beginLog() throws Exception {
+        Object logs = logs();
+        Method full = logs.getClass().getDeclaredMethod("createNewLog", long.class);
+        full.setAccessible(true);
+        full.invoke(logs, -1L);
+    }
+
+    /** Writes the memory table of SortedLedgerStorage to the buffer of the entry log. */
+    void writeTable() throws Exception {
+        EntryMemTable table = (EntryMemTable) field(storage(), "memTable");
+        table.flush((SortedLedgerStorage) storage(), CheckpointSource.Checkpoint.MAX);
+    }
+
+    /** Flushes the entry log; with DbLedgerStorage also the write cache, which has an entry of another ledger. */
+    void flushLog() throws Exception {
+        if (isDb()) {
+            storeOther();
+            ((LedgerStorage) folderStorage()).flush();
+        } else {
+            call(field(folderStorage(), "entryLogger"), "flush");
+        }
+    }
+
+    /**
+     * Flushes the entry log on a disk that has room for the first byte of its buffer.
+     *
+     * <p>All writes of the flush go to a disk without room. It fails and keeps its buffer. The byte is written to the
+     * file then, before anything else looks at it.
+     */
+    void fillDisk() throws Exception {
+        if (field(logs(), "activeLogChannel") == null) {
+            beginLog();
+        }
+        Object log = field(logs(), "activeLogChannel");
+        FileChannel real = (FileChannel) field(log, "fileChannel");
+        try (FileChannel full = FileChannel.open(Path.of("/dev/full"), StandardOpenOption.WRITE)) {
+            set(log, "fileChannel", full);
+            flushLog();
+        } catch (IOException | InvocationTargetException planted) {
+            ByteBuf buffer = (ByteBuf) field(log, "writeBuffer");
+            real.write(buffer.nioBuffer(0, 1));
+            return;
+        } finally {
+            set(log, "fileChannel", real);
+        }
+        throw new IllegalStateException(name + ": the flush does not fail");
     }
 
     /**
@@ -604,11 +661,15 @@ final class Bookie {
     }
 
     static Object field(Object object, String name) throws Exception {
+        return declared(object, name).get(object);
+    }
+
+    private static Field declared(Object object, String name) throws NoSuchFieldException {
         for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
             try {
                 Field field = type.getDeclaredField(name);
                 field.setAccessible(true);
-                return field.get(object);
+                return field;
             } catch (NoSuchFieldException above) {
                 continue;
             }
@@ -617,9 +678,7 @@ final class Bookie {
     }
 
     static void set(Object object, String name, Object value) throws Exception {
-        Field field = object.getClass().getDeclaredField(name);
-        field.setAccessible(true);
-        field.set(object, value);
+        declared(object, name).set(object, value);
     }
 
     static Object call(Object object, String name) throws Exception {

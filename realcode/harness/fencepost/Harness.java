@@ -224,6 +224,18 @@ public final class Harness {
             case "checkpoint":
                 bookies.get(given.get("bookie")).checkpoint();
                 return Map.of();
+            case "write-table":
+                bookies.get(given.get("bookie")).writeTable();
+                return Map.of();
+            case "fill-disk":
+                bookies.get(given.get("bookie")).fillDisk();
+                return Map.of();
+            case "flush-log":
+                bookies.get(given.get("bookie")).flushLog();
+                return Map.of();
+            case "begin-log":
+                bookies.get(given.get("bookie")).beginLog();
+                return Map.of();
             case "begin-sample":
                 bookies.get(given.get("bookie")).mark.beginSample(seconds);
                 return Map.of();
