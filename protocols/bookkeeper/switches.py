@@ -200,8 +200,8 @@ class Switches:
     )
     empty_flush: str = switch(
         ("swaps-none", "swaps"),
-        "db: a shutdown with an empty write cache moves the mark, and leaves the cache that was set aside, or "
-        "writes it",
+        "db: a shutdown with an empty write cache moves the mark without the cache that was set aside, or "
+        "writes that cache",
         "SingleDirectoryDbLedgerStorage.checkpoint; PR 3341 (4.15.1, 4.16.0): the first value",
     )
 

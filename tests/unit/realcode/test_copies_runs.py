@@ -139,6 +139,7 @@ def test_a_copy_that_brings_another_old_entry_back_is_left_out(
     """Planted: the copy is taken. Then 4.13.0 shows entry 2 too, which no checkpoint has removed."""
     own = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, **settings}
     (ground,) = grounds("ledger-copies", own, "db", "4.13.0")
+    assert isinstance(ground, CopiesGround)
     copies = [["copy entry", "o1", str(entry)] for entry in range(1, 1 + len(ground.copies.entry.values))]
     away = [["recover bookie", "o1", "1", "1", "b2"], *copies, ["update ensemble", "o1", "1"]]
     back = [

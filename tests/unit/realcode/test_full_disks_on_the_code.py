@@ -17,7 +17,8 @@ from fencepost.realcode.harness_session import Playback
 from fencepost.realcode.reproduction import reproduce
 from fencepost.realcode.run_files import RecordedRun, read_run_file
 from fencepost.realcode.runs import Ground
-from support.realcode import TRANSCRIPTS, kept_trace, transcript_of
+from fencepost.realcode.transcripts import read_transcript
+from support.realcode import OF_SCRIPTS, TRANSCRIPTS, kept_trace, script_trace, transcript_of
 
 RUNS = TRANSCRIPTS.with_name("runs") / "full-disks.4.17.4.db.jsonl"
 EMPTIED = ("flush log", "begin log", "crash", "restart")
@@ -35,6 +36,17 @@ def departs(one: RecordedRun, **switches: str) -> bool:
         return drive(one.playback(), ground, replace(one.run, actions=actions))[1] is not None
     except NotAnExecution:
         return True
+
+
+@pytest.mark.parametrize(
+    ("release", "ending"),
+    [("4.13.0", Ending.REFUSED), ("4.17.4", Ending.REPRODUCED), ("4.18.0", Ending.REPRODUCED)],
+)
+def test_an_empty_cache_is_not_swapped_since_4_15_1(release: str, ending: Ending) -> None:
+    """Planted in `releases.toml`: 4.13.0 has `swaps-none`. Model and code then differ."""
+    transcript = read_transcript(OF_SCRIPTS / f"cache-set-aside.{release}.db.jsonl")
+    run = reproduce(script_trace("cache-set-aside"), transcript.setting, transcript.playback())
+    assert run.ending is ending
 
 
 def test_a_model_whose_shutdown_writes_the_cache_that_was_set_aside_departs() -> None:
