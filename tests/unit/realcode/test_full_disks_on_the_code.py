@@ -49,6 +49,18 @@ def test_an_empty_cache_is_not_swapped_since_4_15_1(release: str, ending: Ending
     assert run.ending is ending
 
 
+@pytest.mark.parametrize(
+    ("protocol", "release", "rule"),
+    [("bookkeeper-4.13", "4.13.0", "swaps"), ("bookkeeper", "4.17.4", "swaps-none")],
+)
+def test_runs_have_the_rule_of_the_release(protocol: str, release: str, rule: str) -> None:
+    """Planted: runs on 4.13.0 have today's rule."""
+    one = {"bookies": 1, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+    settings = {**one, "storage": "db", "full_disks": 1, "restarts": 1}
+    (ground,) = grounds(protocol, settings, "db", release)
+    assert ground.instance.subject.switches["empty_flush"] == rule
+
+
 def test_a_model_whose_shutdown_writes_the_cache_that_was_set_aside_departs() -> None:
     """Planted in the model: the rule before 4.15.1."""
     one = read_run_file(RUNS).runs[0]
