@@ -2,8 +2,9 @@
 
 Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the
 requests that the clients have sent, and the answers that the bookies have given. It delivers them in any
-order that a connection keeps, drops them, or lets the client time out. Each choice is a line, and so is
-everything that the code does then by itself. After each choice a line has the observed values.
+order that a connection keeps, drops them, or lets the client time out. It crashes bookies, restarts them and
+makes them flush. Each choice is a line, and so is everything that the code does then by itself. After each
+choice a line has the observed values.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.encoding.language.traces import Json
+from fencepost.encoding.language.traces import Json, TraceStep
 from fencepost.protocols.bookkeeper.observed import OWN_LAC, PLACED, UNANSWERED
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
+from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.drive.bookies import begin_anew
 from fencepost.realcode.drive.code import Code
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.judgement import write_set
@@ -32,6 +35,11 @@ WEIGHTS = {
     "metadata": 0.7,
     "time out": 0.12,
     "drop": 0.04,
+    "crash": 0.1,
+    "tear": 0.05,
+    "restart": 0.1,
+    "checkpoint": 0.1,
+    "catch up": 0.3,
 }
 """The weight of each choice of a kind, for one message or one call."""
 
@@ -42,6 +50,9 @@ ACTION_OF = {
     "fencing-read": "handle read",
 }
 """The bookie's action by the kind of a request."""
+
+WITH_KEY = ("handle add", "crash in first add", "crash and replay", "stop and start", "checkpoint")
+"""The actions after which a bookie may have the ledger's key."""
 
 Choice = tuple[str, Any]
 Line = dict[str, Any]
@@ -91,6 +102,13 @@ class FreeRun:
         """The ensemble changes that each client knows, its own among them."""
         self.failed: dict[str, str] = {}
         """The bookie for which each client waited last before it timed out."""
+        self.unflushed: set[str] = set()
+        """The bookies that have stored an entry since their last flush."""
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether bookies crash and restart, and lose what their storage loses."""
+        return self.parameters.storage != "any"
 
     def lines_of(self, choices: int) -> list[Line]:
         """Make that many choices, unless none is left or the ledger outgrows the instance; return the log."""
@@ -98,6 +116,7 @@ class FreeRun:
         self.ensembles[WRITER] = [f"b{i}" for i in range(1, p.ensemble + 1)]
         self.changes[WRITER] = 0
         ensemble = ",".join(self.ensembles[WRITER])
+        begin_anew(self.code.session, p)
         self.code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
         self._say("create ledger")
         self._after(WRITER)
@@ -136,6 +155,25 @@ class FreeRun:
                 yield "hand", request
         yield from (("time out", request) for request in self.waits if self._is_add(self.requests[request]))
         yield from (("metadata", request["id"]) for request in self.code.store if "write" in request["kind"])
+        if self.is_durable:
+            yield from self._choices_of_bookies()
+
+    def _choices_of_bookies(self) -> Iterator[Choice]:
+        p = self.parameters
+        crashed = self._count("crash and replay") + self._count("crash in first add")
+        for bookie in self.code.seen["bookies"]:
+            if crashed < p.crashes:
+                yield "crash", bookie
+            if self._count("stop and start") < p.restarts:
+                yield "restart", bookie
+            if bookie in self.unflushed or p.storage == "db":
+                yield "checkpoint", bookie
+        yield from (("catch up", bookie) for bookie in sorted(self.code.held_journals))
+        for request, one in self.held.items() if crashed < p.crashes else ():
+            has_key = any(self._count(action, bookie=one["to"]) for action in WITH_KEY)
+            refused = one["kind"] == "add" and self.code.seen["bookies"][one["to"]]["fenced"]
+            if self._is_add(one) and self._is_next(one, self.held) and not has_key and not refused:
+                yield "tear", request
 
     def _is_add(self, request: Mapping[str, Any]) -> bool:
         return "add" in request["kind"]
@@ -187,12 +225,71 @@ class FreeRun:
 
     def _deliver(self, request: int) -> None:
         one = self.held.pop(request)
+        before = self._stored(one["to"])
+        if self.is_durable:
+            self._prepare_journal(one)
         answer = str(self.code.ask("deliver", id=request)["answer"])
         if request in self.waits:
             self.waits[request] = answer
         self.code.look()
+        if self._stored(one["to"]) > before:
+            self.unflushed.add(one["to"])
         self._say(ACTION_OF[one["kind"]], **self._about(one))
         self._after(one["to"])
+
+    def _stored(self, bookie: str) -> set[int]:
+        return {item["entry"] for item in self.code.seen["bookies"][bookie]["entries"]}
+
+    def _prepare_journal(self, request: Mapping[str, Any]) -> None:
+        """Hold the journal if the answer does not wait for the fence; let it catch up before another."""
+        bookie, stored = request["to"], self._stored(request["to"])
+        found = request["entry"] in stored if request["kind"] == "fencing-read" else bool(stored)
+        if self._is_add(request) or found or self.parameters.negative_answers != "at-once":
+            self._catch_up(bookie)
+        elif not self.code.seen["bookies"][bookie]["fenced"]:
+            self.code.held_journals.add(bookie)
+            self.code.ask("journal", bookie=bookie, hold="yes")
+
+    def _catch_up(self, bookie: str) -> None:
+        if bookie in self.code.held_journals:
+            self._drive("catch up", bookie)
+
+    def _checkpoint(self, bookie: str) -> None:
+        """Make the bookie flush. The model has no step if there is nothing to write and no mark to move."""
+        self._drive("checkpoint", bookie, bookie not in self.unflushed)
+        self.unflushed.discard(bookie)
+
+    def _restart(self, bookie: str) -> None:
+        self._catch_up(bookie)
+        self._drive("stop and start", bookie)
+        self._is_back(bookie)
+
+    def _crash(self, bookie: str) -> None:
+        self._drive("crash and replay", bookie)
+        self._is_back(bookie)
+
+    def _drive(self, action: str, bookie: str, maybe: bool = False) -> None:
+        """Drive an action of a bookie as conformance runs do, and add its line."""
+        DRIVEN[action].do(self.code, TraceStep(0, action, {"bookie": bookie}, bookie, None, (), "", {}))
+        self._say(action, maybe, bookie=bookie)
+
+    def _tear(self, request: int) -> None:
+        """Crash the bookie when the journal has the ledger's key, and its first entry is not whole in it."""
+        one = self.held.pop(request)
+        bookie = one["to"]
+        self._catch_up(bookie)
+        self.code.ask("deliver", id=request)
+        self.code.ask("crash", bookie=bookie, torn="yes")
+        self.code.boot(bookie)
+        self._say("crash in first add", **self._about(one))
+        self._is_back(bookie)
+
+    def _is_back(self, bookie: str) -> None:
+        """Note that a bookie has booted. The requests on their way to it are lost."""
+        self.unflushed.discard(bookie)
+        self.held = {number: one for number, one in self.held.items() if one["to"] != bookie}
+        self.code.look()
+        self._after(bookie)
 
     def _hand(self, request: int) -> None:
         one, answer = self.requests[request], self.waits.pop(request)
