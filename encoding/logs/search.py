@@ -327,7 +327,5 @@ def _actor(step: Step) -> Value | None:
 
 def _latest_before(log: Log) -> list[float]:
     """Return for each position the earliest `latest` of the events from there on."""
-    found = [float("inf")]
-    for event in reversed(log):
-        found.append(min(found[-1], event.latest))
-    return list(reversed(found))
+    times = (event.latest for event in reversed(log))
+    return list(itertools.accumulate(times, min, initial=float("inf")))[::-1]
