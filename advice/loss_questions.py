@@ -72,7 +72,7 @@ def question(loss: Loss, setup: Setup, others: Iterable[Loss]) -> LossQuestion:
     elif "storage" in known.settings:
         settings = {key: v for key, v in settings.items() if key not in DURABILITY} | _stored(setup, known)
     elif known.protocol == "bookkeeper-no-journal":
-        settings = _as_shipped(setup) | settings
+        settings = _as_shipped(setup) | settings | own
     return LossQuestion(name, settings | mended, setup.release, loss.asks)
 
 

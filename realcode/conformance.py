@@ -26,9 +26,9 @@ from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.copies_reproduction import AS_WRITTEN, must_be_drivable
 from fencepost.realcode.copies_runs import CopiesGround, begun, copies_grounds, tidied
 from fencepost.realcode.course import CodeStep, Course, Driven, Ending
-from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.bookies import begin_anew
 from fencepost.realcode.drive.code import Code, NoSeam
+from fencepost.realcode.drive.taking import take
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
 from fencepost.realcode.library import Library
 from fencepost.realcode.observations import differences

@@ -19,10 +19,10 @@ from fencepost.properties.catalogue import find
 from fencepost.protocols.bookkeeper.parameters import LOSE_ENTRIES, BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import ordered
 from fencepost.realcode.course import CodeStep, Course, Ending
-from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.marks import settings as marked
 from fencepost.realcode.drive.recoverers import drive_on
+from fencepost.realcode.drive.taking import take
 from fencepost.realcode.drive.writers import deliver_all
 from fencepost.realcode.harness_session import CodeFailed, HarnessSession
 from fencepost.realcode.judgement import unanswered, violated

@@ -23,7 +23,8 @@ from fencepost.protocols.bookkeeper.layers.readers import Opening
 from fencepost.protocols.bookkeeper.state import Ledger
 from fencepost.protocols.bookkeeper.values import NO_BOOKIE, WRITER, Phase
 from fencepost.realcode.aims import aims
-from fencepost.realcode.drive.actions import DRIVEN, OF_WORKER
+from fencepost.realcode.drive.actions import DRIVEN
+from fencepost.realcode.drive.taking import OF_WORKER
 from fencepost.realcode.left_out import AT_ONCE
 from fencepost.realcode.observations import Observations, model_observations
 from fencepost.realcode.situations import SITUATIONS

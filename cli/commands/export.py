@@ -226,6 +226,7 @@ def _write_circuit(instance: Instance, names: tuple[str, ...], output: str | Non
     if output is None:
         raise BadInput(f"--format {CIRCUIT}: is binary; say to which file with --output FILE.aig")
     properties = instance.properties(*names)
+    sent_at_most_once(instance.system)
     builder = CircuitBuilder(instance.system, properties)
     varied = dict.fromkeys(v.family.name for v in instance.system.varied)
     remarks = circuit_remarks(instance.subject, properties, builder.constant, list(varied))

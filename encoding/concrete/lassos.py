@@ -35,7 +35,7 @@ def replay_lasso(
     states = replayer.follow(actions, choices, beginning)
     if not begins < len(states) or states[begins] != states[-1]:
         raise NotAnExecution(f"the loop that begins after step {begins} does not end where it begins")
-    owed = _owed_since(replayer, prop, states, begins)
+    owed = owed_since(replayer, prop, states, begins)
     if owed is None:
         raise NotAnExecution(f"{prop.name} is not owed in the whole loop that begins after step {begins}")
     fair = tuple(_in_loop(replayer, one, actions, states, begins) for one in replayer.system.fairness)
@@ -43,7 +43,7 @@ def replay_lasso(
     return replace(trace, loop=Loop(begins, owed, fair))
 
 
-def _owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State], loop: int) -> int | None:
+def owed_since(replayer: Replayer, prop: Liveness, states: Sequence[State], loop: int) -> int | None:
     """Return the step since which all of the loop owes the property, or after which it is false in it."""
     begins, ends = (replayer.concrete.predicate(term) for term in (prop.witness, prop.holds))
     if prop.for_ever:

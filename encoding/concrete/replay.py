@@ -209,13 +209,13 @@ class Replayer:
             raise InternalError(
                 f"a beginning of {len(beginning)} values; {len(self.system.varied)} variables have several"
             )
-        refusal = self._beginnings.refusal(beginning)
+        refusal = self.beginnings.refusal(beginning)
         if refusal is not None:
             raise NotAnExecution(f"not an initial state: {refusal}")
         return self.concrete.initial(dict.fromkeys(chosen, True), beginning)
 
     @cached_property
-    def _beginnings(self) -> Beginnings:
+    def beginnings(self) -> Beginnings:
         """The initial states of the system."""
         return Beginnings(self.concrete)
 

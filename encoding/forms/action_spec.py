@@ -23,11 +23,10 @@ from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, constants
 from fencepost.encoding.language.messages import Message
-from fencepost.encoding.language.patterns import same
+from fencepost.encoding.language.patterns import flattened, same
 from fencepost.encoding.language.sorts import Sort, show
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import FALSE, TRUE, Constant, Parameter, Term, Update, lift
-from fencepost.encoding.mutation.mutants import flattened
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.encoding.formulas.and_inverter import FALSE, AndInverterGraph, Literal, Translation, leaf
-from fencepost.encoding.formulas.sendings import sent_at_most_once
 from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.formulas.traps import check_traps
 from fencepost.encoding.language.sorts import Value, show
@@ -85,12 +84,10 @@ class CircuitBuilder:
     """The circuit of a system. Its parts are built when `circuit` needs them."""
 
     def __init__(self, system: System, properties: Sequence[Property]) -> None:
-        """Translate the system.
+        """Translate the system, in which no message is sent twice with one loss (`sent_at_most_once`).
 
-        Raises ModelError if a trap of these properties does not last, or a message may be sent twice with one
-        loss. Raises SolverGaveUpError.
+        Raises ModelError if a trap of these properties does not last. Raises SolverGaveUpError.
         """
-        sent_at_most_once(system)
         self.system, self._properties, self._symbolic = system, properties, Symbolic(system)
         check_traps(self._symbolic, properties)
         self._state = [v for v in system.variables if v.is_choice or v.place in self._symbolic.varying]

@@ -59,6 +59,16 @@ def conjuncts(term: Term) -> tuple[Term, ...]:
     return term.operands if isinstance(term, AllOf) else (term,)
 
 
+def flattened(guard: Term) -> tuple[Term, ...]:
+    """Return the conjuncts of a guard, those of nested conjunctions included.
+
+    Quantifiers and disjunctions are not opened.
+    """
+    if isinstance(guard, AllOf):
+        return tuple(part for operand in guard.operands for part in flattened(operand))
+    return (guard,)
+
+
 def same_place(left: Read, right: Read) -> bool:
     """Return whether the two read the same variable for all arguments."""
     return left.family is right.family and all(map(same, left.index, right.index))

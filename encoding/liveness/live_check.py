@@ -9,7 +9,7 @@ loop may be closed, and at most so many rounds of fairness may be completed, for
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,11 +33,15 @@ from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.liveness.ending import every_execution_ends
 from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.monitor import END, SAVE, Monitored, monitored
+from fencepost.encoding.liveness.random_rests import search_rests
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
 
 MOST = 200_000
 """The states of the graph that is searched for fair components, unless enumeration alone is asked for."""
+
+FEW = 10_000
+"""The states of that graph, after which random executions are taken first."""
 
 TURN = 5.0
 """The seconds of the first turn of each monitored system. Each later turn takes twice as long."""
@@ -149,8 +153,13 @@ class LivenessCheck:
         if self._limits.bound is not None:
             return
         alone = self._limits.engines == ("enumeration",)
-        if alone or not (self._ends or (self._limits.engines and "enumeration" not in self._limits.engines)):
-            self._search_the_graph()
+        by_graph = not (self._ends or (self._limits.engines and "enumeration" not in self._limits.engines))
+        if by_graph and not alone:
+            self._search(search_lassos, FEW)
+        if not self._limits.engines and len(self._results) < len(self._properties):
+            self._search(search_rests, self._instance.subject)
+        if alone or (by_graph and len(self._results) < len(self._properties)):
+            self._search(search_lassos, None if alone else MOST)
         still = [prop for prop in self._properties if self._is_open(prop)]
         for number, prop in enumerate(still):
             now = time.perf_counter()
@@ -159,19 +168,23 @@ class LivenessCheck:
                 self._check_monitored(prop, until)
 
     def _is_open(self, prop: Liveness) -> bool:
-        """Return whether another engine is asked: for a verdict, or for a proof that has a certificate."""
+        """Return whether other engines are asked: for a verdict, a certificate, or a shorter execution."""
         found = self._results.get(prop.name)
-        return found is None or (found.verdict is Verdict.PROVED and self._to_certify)
+        is_long = self._is_violated(prop) and self._ends and self._limits.minimizes
+        return found is None or is_long or (found.verdict is Verdict.PROVED and self._to_certify)
 
-    # The graph of all states.
+    def _is_violated(self, prop: Liveness) -> bool:
+        """Return whether an execution is known that violates the property."""
+        return prop.name in self._results and self._results[prop.name].verdict is Verdict.VIOLATED
 
-    def _search_the_graph(self) -> None:
-        """Search the graph of the states, unless there are too many."""
-        alone = self._limits.engines == ("enumeration",)
-        asked = self._system, self._properties, self._limits.budgets, None if alone else MOST
+    # The graph of all states, and random executions.
+
+    def _search(self, search: Callable[..., Iterator[Any]], own: Any) -> None:
+        """Take the messages of a search on plain values, to which `own` is given too."""
+        asked = self._system, self._properties, self._limits.budgets, own
         try:
             with Crew(self._until) as crew:
-                worker = Worker("enumeration", search_lassos, *asked, gib=self._limits.memory)
+                worker = Worker("enumeration", search, *asked, gib=self._limits.memory)
                 crew.start(worker)
                 for _, message in crew.heard():
                     self._take(message)
@@ -203,7 +216,11 @@ class LivenessCheck:
         """Check monitored systems in turn until the property is decided, or the time is over."""
         own = partial(monitored, self._system, self._instance.subject, prop, budgets=self._limits.budgets)
         resting = own(LiveBasis.ENDS, None)
-        if self._settled(prop, resting, until, LiveBasis.ENDS if self._ends else None, GLIMPSE):
+        whole = until - time.perf_counter() if self._ends else GLIMPSE
+        if self._is_violated(prop) and self._limits.patience is not None:
+            whole = self._limits.patience.after(self._results[prop.name].seconds)
+        basis = LiveBasis.ENDS if self._ends else None
+        if self._settled(prop, resting, until, basis, whole) or self._is_violated(prop):
             return
         turn, most = TURN, 0
         closing = own(LiveBasis.LOOPS, None)
@@ -225,12 +242,13 @@ class LivenessCheck:
         self, prop: Liveness, monitored: Monitored, until: float, basis: LiveBasis | None, turn: float
     ) -> bool:
         """Return whether a check for loops, or for states that rest, decides the property."""
-        whole = until - time.perf_counter() if basis is LiveBasis.ENDS else turn
-        result = self._asked(prop, monitored, until, whole, self._limits.minimize)
+        result = self._asked(prop, monitored, until, turn, self._limits.minimize)
         if result.verdict is Verdict.VIOLATED:
             assert result.trace is not None
             fewest = basis is LiveBasis.ENDS and result.fewest is Fewest.OF_ALL
-            self._refute_by(prop, monitored, result.trace, fewest)
+            known = self._results.get(prop.name)
+            if known is None or fewest or len(result.trace.steps) <= (known.steps or 0):
+                self._refute_by(prop, monitored, result.trace, fewest)
             return True
         if basis is LiveBasis.LOOPS and result.searched > 2:
             self._excluded[prop.name] = f"no loop is closed within {amount(result.searched - 2, 'step')}"
@@ -262,6 +280,8 @@ class LivenessCheck:
             return True
         if result.verdict is not Verdict.PROVED or by is None:
             return False
+        if self._is_violated(prop):
+            raise InternalError(f"{prop.name}: was proved, and an execution violates it")
         seconds = time.perf_counter() - self._begun
         self._results[prop.name] = replace(result, live=self._live(prop, by, rounds), seconds=seconds)
         return True

@@ -22,14 +22,13 @@ from fencepost.encoding.language.actions import changed as each_changed
 from fencepost.encoding.language.conditional_terms import UNDEFINED
 from fencepost.encoding.language.fold import Folding, is_false
 from fencepost.encoding.language.origins import Origin
-from fencepost.encoding.language.patterns import mapped, same, subterms
+from fencepost.encoding.language.patterns import flattened, mapped, same, subterms
 from fencepost.encoding.language.printer import line
 from fencepost.encoding.language.step_properties import judged
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.terms import (
     FALSE,
     TRUE,
-    AllOf,
     AtLeast,
     Constant,
     Less,
@@ -73,16 +72,6 @@ class Mutant:
     def __str__(self) -> str:
         """Return the action, the part and its position."""
         return f"{self.action}, {self.part} {self.position} of {self.of}"
-
-
-def flattened(guard: Term) -> tuple[Term, ...]:
-    """Return the conjuncts of a guard, those of nested conjunctions included.
-
-    Quantifiers and disjunctions are not opened.
-    """
-    if isinstance(guard, AllOf):
-        return tuple(part for operand in guard.operands for part in flattened(operand))
-    return (guard,)
 
 
 def exchanged(system: System, old: Schema, new: Schema) -> System:

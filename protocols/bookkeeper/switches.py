@@ -386,6 +386,12 @@ class Switches:
         "missing cookies are stamped after phase one, or before it",
         "DataIntegrityCookieValidation.checkCookies",
     )
+    new_bookie: str = switch(
+        ("serves", "checks-first"),
+        "a bookie that has no cookie at all serves as a new one, or goes through phase one first",
+        "LegacyCookieValidation, DataIntegrityCookieValidation.checkCookies; issues 544 and 4812, open; the "
+        "last value is a mend",
+    )
     clear_limbo: str = switch(
         ("after-copying", "before-copying", "unrecovered"),
         "phase two clears limbo after recovering the ledger and copying its entries, after recovering the "
@@ -443,6 +449,7 @@ BOOT = (
     "check_note",
     "cookie_mismatch",
     "cookie_stamp",
+    "new_bookie",
     "clear_limbo",
 )
 """The switches that need the whole boot sequence."""

@@ -25,6 +25,7 @@ from fencepost.encoding.formulas.symbolic import Symbolic
 from fencepost.encoding.language.actions import Action, each
 from fencepost.encoding.language.fold import folded
 from fencepost.encoding.language.origins import origins_recorded
+from fencepost.encoding.language.patterns import flattened
 from fencepost.encoding.language.protocol import Instance, Protocol, load
 from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, variable
@@ -36,7 +37,7 @@ from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.kept_proofs import proof_of
 from fencepost.encoding.mutation.mutant_findings import MutantFinding, MutantOutcome, Why
 from fencepost.encoding.mutation.mutant_states import Graph
-from fencepost.encoding.mutation.mutants import Mutant, changed, flattened, is_idle, mutants, named_actions
+from fencepost.encoding.mutation.mutants import Mutant, changed, is_idle, mutants, named_actions
 from fencepost.encoding.mutation.other_settings import proposal
 from fencepost.encoding.mutation.weakening import Unchanged, unchanged, weaken
 from fencepost.properties.catalogue import find

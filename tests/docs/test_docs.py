@@ -456,6 +456,13 @@ def test_the_mends_in_the_page_are_those_that_are_checked(request: pytest.Fixtur
     check_table(MENDS, 7, map(mend_row, KNOWN), request, head)
 
 
+def test_the_page_of_repairs_names_each_bug() -> None:
+    """Planted: a bug of the table that the page leaves out."""
+    text = (MENDS.parent / "repairs.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| (\S+) \| [-\d]", text, flags=re.MULTILINE)
+    assert named == [known.name for known in KNOWN]
+
+
 def _without(known: Expectation) -> str:
     return known.without.value if known.mended_bound is None else f"holds up to {known.mended_bound} steps"
 

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from fencepost.advice.known import KNOWN, chosen
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
 from fencepost.encoding.engine.verdicts import Basis, Fewest, Result, Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import Expectation, Run, as_expected, read
+from fencepost.realcode.matrix import kept
 from support.instances import found
+from support.realcode import kept_trace
 
 
 def title(value: object) -> str:
@@ -155,6 +158,32 @@ def test_a_bug_that_nothing_mends_is_only_looked_for() -> None:
     (run,) = unmended.runs()
     assert (run.settings, run.value) == ({"recovery_reads_fence": "no"}, None)
     assert (run.verdict, run.steps) == (Verdict.VIOLATED, 17)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("#3005-3/2/2", "resends=one-by-one"),
+        ("bare-fence", "limbo_on_unclean_shutdown=yes"),
+        ("#4812", "cookie_mismatch=refuse"),
+        ("phantom-read-2", "recovery_metadata=at-once"),
+        ("too-few-copies", "recovery_start=bump"),
+        ("too-few-copies-2", "second_copy=replaces"),
+    ],
+)
+def test_a_rule_that_is_not_enough_is_violated_by_the_same_steps(name: str, other: str) -> None:
+    """Planted: another rule as the mend. With the mend of the row the steps do not violate the property."""
+    (known,) = chosen(KNOWN, [name])
+    switch, _, value = other.partition("=")
+    settings = Run(known).settings | {switch: value}
+    instance = find(known.protocol).instance(settings.items())
+    (prop,) = instance.properties(known.property)
+    trace = kept(name, Replayer(instance.system, instance.subject), prop)
+    assert trace.property == known.property and len(trace.steps) == len(kept_trace(name).steps)
+    mended = find(known.protocol).instance(Run(known, False).settings.items())
+    (prop,) = mended.properties(known.property)
+    with pytest.raises(NotAnExecution):
+        kept(name, Replayer(mended.system, mended.subject), prop)
 
 
 # The file of known bugs.

@@ -5,14 +5,17 @@ properties/expected has BP-46's matrix.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from preset_instances import BOOT, InstanceExpectations, title
 
 from fencepost.encoding.concrete.replay import Replayer
+from fencepost.encoding.engine.limits import Minimize
 from fencepost.properties.catalogue import find
 from fencepost.properties.expectations import differs
 from fencepost.protocols.bookkeeper.state import Ledger
-from support.instances import built, checked_all, differences
+from support.instances import ONE_PROCESS, TWO_BOOKIES, built, checked, checked_all, differences
 from support.tiers import each_third
 
 PROTOCOL = "bookkeeper-no-journal"
@@ -89,3 +92,16 @@ def kept(boot: str, lose: str) -> tuple[bool, ...]:
         (*_, state) = replayer.follow([action for action in actions if action is not None], ())
         found.append(bool(replayer.concrete.evaluate(ledger.fenced["b1"], {}, state)))
     return tuple(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scope", "verdict"), [("all", "proved"), ("non-closed", "violated")])
+def test_a_new_bookie_that_checks_its_ledgers_first_must_fence_closed_ones_too(
+    scope: str, verdict: str
+) -> None:
+    """Planted: the scope that BP-46 names too. The mend is then not enough, and the trace shows why."""
+    mended = {"reimages": 1, "new_bookie": "checks-first", "lose": "nothing", "boot_fence_scope": scope}
+    settings = {**TWO_BOOKIES, "boot": "whole", **mended}
+    result = checked(PROTOCOL, settings, "no-divergence", replace(ONE_PROCESS, minimize=Minimize.NONE))
+    assert result.verdict.value == verdict
+    assert (result.trace is not None and "reimages" in result.trace.faults) is (verdict == "violated")

@@ -136,11 +136,17 @@ def reimage(s: Boot, bookie: Parameter) -> Action:
 
 
 def look_for_marker(s: Boot, bookie: Parameter) -> Action:
-    """Boot a bookie, and make phase one due if its dirty marker shows an unclean shutdown."""
-    unclean = s.dirty[bookie] & (s.parameters.unclean_check == "yes")
+    """Boot a bookie, and make phase one due if its dirty marker shows an unclean shutdown.
+
+    With `new_bookie=checks-first`, phase one is due without any cookie too.
+    """
+    p = s.parameters
+    due = s.dirty[bookie] & (p.unclean_check == "yes")
+    if p.new_bookie == "checks-first":
+        due |= _has_no_cookie(s, bookie)
     return Action(
         when=s.stage[bookie] == Stage.DOWN,
-        then=[s.stage[bookie].set(Stage.COOKIES), s.phase_one[bookie].set(PhaseOne.DUE, when=unclean)],
+        then=[s.stage[bookie].set(Stage.COOKIES), s.phase_one[bookie].set(PhaseOne.DUE, when=due)],
         actor=bookie,
         note="boots, and looks whether it was shut down cleanly",
     )
@@ -148,9 +154,8 @@ def look_for_marker(s: Boot, bookie: Parameter) -> Action:
 
 def accept_cookies(s: Boot, bookie: Parameter) -> Action:
     """Accept the cookies if all exist, or if none exists, which makes a new bookie."""
-    new = ~s.store_cookie[bookie] & forall(s.disk, lambda d: ~s.disk_cookie[bookie, d])
     return Action(
-        when=_at_cookies(s, bookie) & (_cookies_match(s, bookie) | new),
+        when=_at_cookies(s, bookie) & (_cookies_match(s, bookie) | _has_no_cookie(s, bookie)),
         then=[
             s.stage[bookie].set(Stage.READY),
             s.store_cookie[bookie].set(True),
@@ -159,6 +164,10 @@ def accept_cookies(s: Boot, bookie: Parameter) -> Action:
         actor=bookie,
         note="finds no fault with its cookies",
     )
+
+
+def _has_no_cookie(s: Boot, bookie: Parameter) -> Term:
+    return ~s.store_cookie[bookie] & forall(s.disk, lambda d: ~s.disk_cookie[bookie, d])
 
 
 def _are_stray(s: Boot, bookie: Parameter) -> Term:

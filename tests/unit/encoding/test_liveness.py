@@ -24,6 +24,7 @@ from fencepost.encoding.errors import BadInput, ModelError
 from fencepost.encoding.evidence.contents import contents_of, fill
 from fencepost.encoding.evidence.manifests import read_manifest
 from fencepost.encoding.evidence.recheck import Rejected, certify_or_reject
+from fencepost.encoding.formulas.aiger import CircuitBuilder
 from fencepost.encoding.language import (
     BOOL,
     Action,
@@ -43,11 +44,19 @@ from fencepost.encoding.language import (
 from fencepost.encoding.language.canonical import digest
 from fencepost.encoding.language.system import Liveness
 from fencepost.encoding.language.terms import lift
-from fencepost.encoding.liveness import fair_components, lasso_search, live_check, monitor, state_graph
+from fencepost.encoding.liveness import (
+    fair_components,
+    lasso_search,
+    live_check,
+    monitor,
+    random_rests,
+    state_graph,
+)
 from fencepost.encoding.liveness.ending import every_execution_ends
 from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.liveness.monitor import Monitored
+from fencepost.properties.bookkeeper.in_the_end import LivenessParameters, bookkeeper_in_the_end
 from support.against_exploring import seeds_of_each_tier
 from support.bare import Bare
 from support.fair_systems import Drawn, drawn, drawn_for_ever, is_violated, system_of
@@ -637,6 +646,61 @@ def test_no_more_faults_than_allowed_are_in_a_lasso() -> None:
         limits = Limits(timeout=600, engines=engines)
         assert result_of(made, limits).verdict is Verdict.VIOLATED
         assert result_of(made, replace(limits, budgets={"lost": 1})).verdict is Verdict.PROVED
+
+
+# Random executions to their rest.
+
+
+@pytest.mark.parametrize("made", (drawn, drawn_for_ever))
+def test_random_executions_find_violations_only(
+    made: Callable[[int], Drawn], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: a state is at rest while a fair action is enabled; a loop is shortened to what is not owed."""
+    monkeypatch.setattr(random_rests, "STEPS", 300)
+    resting = 0
+    for seed in range(30):
+        system = system_of(made(seed))
+        found = list(random_rests.search_rests(system, system.liveness, {}, Bare(system).subject))
+        for lasso in found:
+            replayed(system, lasso)
+            assert is_violated(made(seed))[0], seed
+        resting += len(found)
+    assert resting >= 3
+
+
+def test_random_executions_keep_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: losses are drawn without a look at the budget; losses that are not needed stay."""
+    monkeypatch.setattr(random_rests, "STEPS", 3_000)
+    one = LivenessParameters(bookies=1, ensemble=1, write_quorum=1, ack_quorum=1)
+    system = bookkeeper_in_the_end(one)
+
+    def losses(budgets: dict[str, int]) -> set[int]:
+        found = random_rests.search_rests(system, system.liveness, budgets, Bare(system).subject)
+        return {len(lasso.path.choices) for lasso in found}
+
+    assert (losses({"lost": 0}), losses({"lost": 1}), losses({})) == (set(), {1}, {1})
+
+
+def test_a_random_execution_makes_no_more_faults_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: faults that actions make are not counted."""
+    monkeypatch.setattr(random_rests, "STEPS", 300)
+    s = Numbers()
+
+    def lose(s: Numbers) -> Action:
+        return Action(when=s.x < 2, then=[s.x.set(s.x + 1)], actor="all", fault="lost")
+
+    made = System(s, (each(lose, s),), (always_eventually("live", "two are lost", s.x == 0),))
+    for most, expected in ((2, [1]), (0, [])):
+        found = random_rests.search_rests(made, made.liveness, {"lost": most}, Bare(made).subject)
+        assert [len(lasso.path.actions) for lasso in found] == expected
+
+
+def test_a_circuit_of_a_monitored_system_with_losses_is_made() -> None:
+    """Planted: the circuit asks which message has the loss. A monitored system has no messages."""
+    one = LivenessParameters(bookies=1, ensemble=1, write_quorum=1, ack_quorum=1)
+    system = bookkeeper_in_the_end(one)
+    watched = monitor.rests(system, Bare(system).subject, system.liveness[0])
+    assert CircuitBuilder(watched.system, [watched.claim]).circuit().bad
 
 
 # A replay takes nothing for granted.

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.encoding.engine.verdicts import Verdict
 from fencepost.encoding.errors import BadInput
 from fencepost.encoding.forms.counterexample import OF_PATH, Counterexample
 from fencepost.explore.scripts import run_script, script_in
+from support.instances import checked
 from support.realcode import SCRIPTS
 
 HEAD = "protocol bookkeeper\nset bookies=2 ensemble=1 write_quorum=1 ack_quorum=1 entries=1\n"
@@ -95,3 +97,45 @@ def test_the_last_step_of_the_chain_loses_an_entry() -> None:
     assert script is not None
     found = run_script(script)
     assert (found.prop.name, len(found.trace.steps)) == ("acked-entries-readable", 14)
+
+
+ON_THREE = """\
+protocol bookkeeper
+set bookies=3 ensemble=2 write_quorum=2 ack_quorum=1 entries=4 inflight=4 fragments=3
+set chained_changes=one-difference
+property acked-entries-readable
+
+create ledger
+push 1 1
+push 1 2
+begin change w 1 1 b1
+note failure w 1 2 b1
+commit and continue w 1 b1 b3 1
+push 2 3
+push 2 4
+handle add w 2 3 b3
+receive ack w 2 3 b3
+note failure w 2 4 b3
+continue change w 2 1
+commit change w 2 b3 b1
+handle add w 1 1 b2
+receive ack w 1 1 b2
+handle add w 1 2 b2
+receive ack w 1 2 b2
+"""
+
+
+@pytest.mark.slow
+def test_an_idle_change_in_the_chain_loses_an_entry_on_three_bookies(path: Path) -> None:
+    """Planted: changes that are compared one by one note no failure."""
+    assert len(ran(path, ON_THREE).trace.steps) == 17
+    assert "note failure w 1 2 b1: no such action" in refused(
+        path, ON_THREE.replace("one-difference", "each-alone")
+    )
+
+
+@pytest.mark.long
+def test_changes_that_are_compared_one_by_one_lose_nothing_there() -> None:
+    sizes = {"bookies": 3, "ensemble": 2, "write_quorum": 2, "ack_quorum": 1, "entries": 4, "inflight": 4}
+    settings = {**sizes, "fragments": 3, "chained_changes": "each-alone"}
+    assert checked("bookkeeper", settings, "acked-entries-readable").verdict is Verdict.PROVED

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fencepost.cli.main import run
+from fencepost.properties import lemmas
 from fencepost.quorums import arithmetic
 from fencepost.quorums.arithmetic import BP46, Formulas
 
@@ -72,8 +73,13 @@ CAUGHT_BY = {
 """The lemma about each formula."""
 
 
-def prove(capsys: pytest.CaptureFixture[str], names: list[str], up_to: int = 6) -> tuple[int, dict[str, Any]]:
-    code = run(["prove", *names, "--up-to", str(up_to), "--format", "json"])
+@pytest.fixture(autouse=True)
+def sizes_up_to_six(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lemmas, "UP_TO", 6)
+
+
+def prove(capsys: pytest.CaptureFixture[str], names: list[str]) -> tuple[int, dict[str, Any]]:
+    code = run(["prove", *names, "--format", "json"])
     output = json.loads(capsys.readouterr().out)
     return code, {result["lemma"]: result for result in output["results"]}
 
@@ -152,7 +158,7 @@ def test_a_mistake_at_one_configuration_only_is_found_there(
         return exact - (sizes == where)
 
     monkeypatch.setattr(arithmetic, "BP46", replace(BP46, fencing_answers=nearly))
-    code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"], up_to=5)
+    code, results = prove(capsys, ["coverage-fencing-enumerated", "stripes-enumerated"])
     assert code == 1
     found = {
         name: r["counterexample"] and r["counterexample"]["configuration"] for name, r in results.items()

@@ -19,8 +19,8 @@ from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.parameters import TODAY, BookKeeperParameters
 from fencepost.quorums.storages import STORAGES
 from fencepost.realcode import harness_session
-from fencepost.realcode.drive.actions import take
 from fencepost.realcode.drive.code import Code, Parted
+from fencepost.realcode.drive.taking import take
 from fencepost.realcode.harness_session import (
     WITH_LOG,
     Answer,
