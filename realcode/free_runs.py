@@ -13,10 +13,11 @@ from fencepost.encoding.logs.events import read_logs
 from fencepost.encoding.logs.following import Fit, LogAnswer, follow
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.realcode.conformance import grounds, parameters_of
+from fencepost.realcode.free_bookies import Line
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.run_instances import Settings
 from fencepost.realcode.runs import Ground
-from fencepost.realcode.scheduler import FreeRun, Line
+from fencepost.realcode.scheduler import FreeRun
 
 PAIR: Settings = {
     "bookies": 3,
