@@ -98,7 +98,7 @@ def begin_log(code: Code, step: TraceStep) -> None:
     """Make the bookie begin another entry log, and take a checkpoint unless its storage is db."""
     let_journal_write(code, step)
     code.ask("begin-log", bookie=step.actor)
-    if code.parameters.storage != "db":
+    if not code.parameters.has_caches:
         checkpoint(code, step)
 
 
