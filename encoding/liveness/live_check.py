@@ -31,7 +31,7 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Liveness, Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.liveness.ending import every_execution_ends
-from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
+from fencepost.encoding.liveness.fair_components import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.monitor import END, SAVE, Monitored, monitored
 from fencepost.encoding.liveness.random_rests import search_rests
 from fencepost.encoding.solving.crew import Crew, OutOfTime
