@@ -166,8 +166,9 @@ def result_of(system: System, limits: Limits = Limits(timeout=600)) -> Result:  
 
 
 def test_a_lasso_is_the_shortest_of_all() -> None:
-    for seed in range(40):
-        system = system_of(drawn(seed))
+    """Planted: ways to one node with other sets satisfied are one; all nodes are as near as the first."""
+    for seed in range(120):
+        system = system_of(drawn(seed) if seed < 80 else drawn_for_ever(seed))
         lasso, _ = searched(system)
         if lasso is not None:
             assert lasso.is_shortest
