@@ -256,7 +256,7 @@ MONITORS = {
         "saved",
         145,
     ),
-    "the goal does not end what is owed": ("all_of(since, ~self.prop.met)", "since", 2),
+    "the goal does not end what is owed": ("all_of(since, ~prop.met)", "since", 2),
     "a loop may pass the goal": ("goes_on = any_of(~saved, owed)", "goes_on = TRUE", 38),
     "what was owed is forgotten": ("[*own, self._was_owed.set(self.owed), *updates]", "[*own, *updates]", 33),
 }
@@ -272,13 +272,13 @@ def test_a_planted_mistake_of_a_monitor_is_noticed(old: str, new: str, seed: int
 
 FOR_EVER = {
     "the condition need not be false in the loop": (
-        " | ({HELD: self.prop.holds} if self.prop.for_ever else {})",
-        "",
+        "if prop.for_ever:",
+        "if False:",
         1,
     ),
     "the condition ends what is owed": (
-        "all_of(since, ~self.prop.met)",
-        "all_of(since, ~self.prop.holds)",
+        "all_of(since, ~prop.met)",
+        "all_of(since, ~prop.holds)",
         12,
     ),
 }
