@@ -73,8 +73,8 @@ formats: dev               ## the JSON Schemas in docs/formats/, after a change 
 mutants: dev               ## changes of the engine that no quick test notices; hours
 	nice -n 10 $(BIN)/python benchmarks/mutants.py --results .venv/mutants.jsonl
 
-mutants-real: dev asm      ## planted mistakes that conformance runs notice: make mutants-real LIB=lib folder [RUNS=100 SEED=1]; an hour or more
-	nice -n 10 $(BIN)/python benchmarks/mutants_real.py --bookkeeper $(LIB) --runs $(or $(RUNS),100) --seed $(or $(SEED),1) \
+mutants-real: dev asm      ## planted mistakes that conformance runs notice: make mutants-real LIB=lib folder [RUNS=100 SEED=1 ONLY=names]; an hour or more
+	nice -n 10 $(BIN)/python benchmarks/mutants_real.py --bookkeeper $(LIB) --runs $(or $(RUNS),100) --seed $(or $(SEED),1) $(if $(ONLY),--only $(ONLY)) \
 	  --results .venv/mutants-real.jsonl --output docs/generated/mutants-real.md
 
 durations: .venv/installed browser java  ## the seconds of each case that is not long, recorded in tests/durations.json; an hour or more

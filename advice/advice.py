@@ -73,6 +73,11 @@ class Advice:
     """Sentences about a release or about keys that were not read; empty if there are none."""
     ignored: Mapping[str, Ignored] = field(default_factory=dict)
 
+    @property
+    def may_be_pulsars(self) -> bool:
+        """Whether the clients may be Pulsar's brokers: not if files were read and none is of Pulsar."""
+        return self.deployment.pulsar or not self.sources
+
     @cached_property
     def losses(self) -> list[Loss]:
         """The losses that can happen and are not ignored, the easiest first."""

@@ -41,6 +41,11 @@ class Alert:
     after: bool = False
     """Whether it says that a loss has happened, and not only that its events come together."""
 
+    @property
+    def of_pulsar(self) -> bool:
+        """Whether only Pulsar's brokers export one of its metrics."""
+        return any(one.name.startswith("pulsar_") for one in self.metrics)
+
     def is_for(self, setup: Setup) -> bool:
         """Return whether the setup meets the conditions and its release counts all of the metrics."""
         counted = all(ordered(one.since) <= ordered(setup.release) for one in self.metrics)
@@ -75,13 +80,20 @@ ALERTS: tuple[Alert, ...] = tuple(_alerts(document("alerts.toml")))
 """The alerts of the table."""
 
 
-def alerts_for(setup: Setup, losses: Iterable[Loss]) -> tuple[list[tuple[Alert, list[str]]], list[str]]:
-    """Return the alerts of a setup with the losses that each shows, and the losses that no metric shows."""
+def alerts_for(
+    setup: Setup, losses: Iterable[Loss], with_pulsars: bool = True
+) -> tuple[list[tuple[Alert, list[str]]], list[str]]:
+    """Return the alerts of a setup with the losses that each shows, and the losses that no metric shows.
+
+    Metrics of Pulsar's brokers count only `with_pulsars`.
+    """
     names = [loss.name for loss in losses]
     found = [
         (alert, shown)
         for alert in ALERTS
-        if alert.is_for(setup) and (shown := [name for name in names if name in alert.shows])
+        if alert.is_for(setup)
+        and (with_pulsars or not alert.of_pulsar)
+        and (shown := [name for name in names if name in alert.shows])
     ]
     seen = {name for _, shown in found for name in shown}
     return found, [name for name in names if name not in seen]

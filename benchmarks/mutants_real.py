@@ -3,6 +3,7 @@
     python benchmarks/mutants_real.py --bookkeeper LIB                every mistake of mutants_real.toml
     python benchmarks/mutants_real.py --bookkeeper LIB --only fence   only those whose name contains this
     python benchmarks/mutants_real.py --bookkeeper LIB --runs 25 --results found.jsonl --output PAGE.md
+    python benchmarks/mutants_real.py --bookkeeper LIB --only fence lac --output PAGE.md
 
 A mistake is a change of one method of a compiled class. A Java agent makes it when the JVM loads the class,
 with ASM. Nothing of BookKeeper is kept. Every mistake meets the same runs, those of `fencepost conform` with
@@ -11,7 +12,7 @@ process after the run before it. The runs without a mistake come first. A mistak
 class ends the command with exit code 2.
 
 With --results FILE a mistake goes on after the runs that it has met. So first take few runs of all mistakes,
-and then more: the runs go to the mistakes that are left.
+and then more: the runs go to the mistakes that are left. With --only the page keeps its other rows.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ AGENT = Path(__file__).parent / "agent"
 ASM = Path("/usr/share/java/asm-all.jar")
 """The jar of Debian's package libasm-java."""
 RUNS, SEED = 100, 1
+UNTRIED, COUNTED = "not tried", "Mistakes that were tried: "
 WITHOUT = "none"
 """The name of the runs without a mistake."""
 
@@ -299,17 +301,33 @@ def ending(outcome: Outcome) -> str:
     return f"{outcome.runs}: {outcome.kind}" if outcome.departs else f"none within {outcome.runs}"
 
 
-def score(mutants: Sequence[Mutant], found: Mapping[str, Outcome]) -> str:
+def cell_of(row: str) -> str:
+    """Return the last cell of a row, which has the first departure."""
+    return row.rpartition(" | ")[2]
+
+
+def score(mutants: Sequence[Mutant], rows: Mapping[str, str]) -> str:
     """Return how many of these mistakes depart, of those that were tried."""
-    tried = [found[m.name] for m in mutants if m.name in found]
-    return f"{sum(outcome.departs for outcome in tried)} of {len(tried)}"
+    tried = [cell for m in mutants if not (cell := cell_of(rows[m.name])).startswith(UNTRIED)]
+    return f"{sum(cell.startswith('run ') for cell in tried)} of {len(tried)}"
 
 
-def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib: Library) -> str:
-    """Return the page with the score and a table of all mistakes."""
+def page(
+    mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib: Library, before: str = ""
+) -> str:
+    """Return the page with the score and a table of all mistakes.
+
+    A mistake without an outcome has its row of the page `before`, unless its change or its rule is another.
+    """
     found = {outcome.mutant: outcome for outcome in outcomes}
+    rows = {m.name: row(m, found.get(m.name)) for m in mutants}
+    for name, new in rows.items():
+        same = [old for old in before.splitlines() if old.rpartition(" | ")[0] == new.rpartition(" | ")[0]]
+        if name not in found and same:
+            rows[name] = same[0]
     harness = [m for m in mutants if m.is_of_harness]
     code = [m for m in mutants if not m.is_of_harness]
+    tried = sum(not cell_of(one).startswith(UNTRIED) for one in rows.values())
     first = outcomes[0]
     lines = [
         "# Mistakes that conformance runs notice",
@@ -323,12 +341,20 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
         "of one method of a compiled class, made when the class is loaded (`benchmarks/mutants_real.toml`).",
         "All mistakes meet the same runs. Each stops at its first departure that the same run shows again.",
         f"Without a mistake none of {first.runs} runs departs. A mistake had at most {most} runs.",
-        f"{len(set(found) - {WITHOUT})} of {len(mutants)} mistakes were tried. The score counts no other.",
+    ]
+    if before:
+        lines = before.partition(COUNTED)[0].splitlines()
+        names = ", ".join(f"`{name}`" for name in rows if name in found)
+        lines += [
+            f"On {today()} these had at most {most} runs, all with BookKeeper {first.release}: {names}."
+        ]
+    lines += [
+        f"{COUNTED}{tried} of {len(mutants)}. The score counts no other.",
         "",
         "| mistakes in | depart |",
         "| --- | --- |",
-        f"| client and bookie | {score(code, found)} |",
-        f"| harness | {score(harness, found)} |",
+        f"| client and bookie | {score(code, rows)} |",
+        f"| harness | {score(harness, rows)} |",
         "",
     ]
     for title, several in (("Client and bookie", code), ("Harness", harness)):
@@ -338,8 +364,8 @@ def page(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], most: int, lib:
             "| rule | group | class and method | change | first departure |",
             "| --- " * 5 + "|",
         ]
-        lines += [row(m, found.get(m.name)) for m in several] + [""]
-    unseen = [m for m in mutants if m.name in found and not found[m.name].departs]
+        lines += [rows[m.name] for m in several] + [""]
+    unseen = [m for m in mutants if not cell_of(rows[m.name]).startswith(("run ", UNTRIED))]
     if unseen:
         lines += ["## Not noticed", ""]
         lines += [f"- `{m.name}`: {m.unseen or 'not explained yet'}." for m in unseen] + [""]
@@ -351,7 +377,7 @@ def row(mutant: Mutant, outcome: Outcome | None) -> str:
     home = mutant.type.rpartition(".")[2]
     where = f"`{mutant.method}` of {home}" if mutant.group == "harness" else f"`{home}.{mutant.method}`"
     if outcome is None:
-        seen = "not tried"
+        seen = UNTRIED
     elif outcome.failed:
         seen = f"the harness fails in run {outcome.runs}"
     else:
@@ -374,7 +400,7 @@ def main(given: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=SEED, metavar="S", help="of the runs")
     parser.add_argument("--storage", choices=STORAGES, default=DEFAULT, help="of the bookies")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only mistakes whose names contain TEXT")
+    parser.add_argument("--only", nargs="+", metavar="TEXT", help="only mistakes with a TEXT in their names")
     parser.add_argument("--asm", type=Path, default=ASM, metavar="JAR", help=f"ASM (default: {ASM})")
     parser.add_argument("--check", action="store_true", help="only say whether each change fits its class")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="mistakes at a time")
@@ -395,7 +421,10 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _page_of(arguments: Any) -> str:
-    mutants = [mutant for mutant in read(FILE) if arguments.only in mutant.name]
+    every, texts = read(FILE), arguments.only or [""]
+    mutants = [mutant for mutant in every if any(text in mutant.name for text in texts)]
+    output = arguments.output
+    before = output.read_text(encoding="utf-8") if arguments.only and output and output.is_file() else ""
     if not mutants or arguments.runs < 1:
         raise BadInput("--only: no mistake has such a name" if not mutants else "--runs: valid: 1 or more")
     lib = with_rules(library(arguments.bookkeeper))
@@ -413,7 +442,7 @@ def _page_of(arguments: Any) -> str:
             bench = Bench(lib, setting, instances, runs, arguments.seed, jar, settings)
             given = (arguments.results, arguments.jobs, 60 * arguments.minutes)
             outcomes += attempts(bench, several, arguments.runs, given)
-    return page(mutants, outcomes, arguments.runs, lib)
+    return page(every if before else mutants, outcomes, arguments.runs, lib, before)
 
 
 def _by_settings(mutants: Sequence[Mutant]) -> Iterator[tuple[Mapping[str, int | str], list[Mutant]]]:

@@ -103,78 +103,6 @@ def sizes_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligatio
     ]
 
 
-# All sizes again, over finite sets with cardinality
-
-
-def set_script(name: str, sentence: str, sets: str, assertions: Iterable[str]) -> ProofObligation:
-    """Return a script in cvc5's theory of finite sets.
-
-    An ack quorum is any set of at least AQ members of the cohort.
-    """
-    lines = [
-        f"; {name}",
-        f"; {sentence}",
-        "; finite sets with cardinality: cvc5's theory of sets",
-        "(set-logic ALL)",
-        "(declare-sort Bookie 0)",
-        *(f"(declare-const {member} (Set Bookie))" for member in sets.split()),
-        *(f"(declare-const {size} Int)" for size in ("E", "WQ", "AQ")),
-        "(assert (<= 1 AQ WQ E))",
-        *(f"(assert {assertion})" for assertion in assertions),
-        "(check-sat)",
-    ]
-    return ProofObligation(name, sentence, "\n".join(lines) + "\n")
-
-
-def set_obligations(cohort: Cohort, formulas: Formulas) -> list[ProofObligation]:
-    """Return the proof obligations over finite sets with cardinality."""
-    needed = cohort.enough(formulas, E, WQ, AQ).sexpr()
-    size = cohort.size("E", "WQ")
-    given = [f"(= (set.card cohort) {size})", "(set.subset answers cohort)"]
-    enough = f"(>= (set.card answers) {needed})"
-    silent = "(set.minus cohort answers)"
-    quorum = "(and (set.subset quorum cohort) (>= (set.card quorum) AQ))"
-    missed = f"(and {quorum} (= (set.inter quorum answers) (as set.empty (Set Bookie))))"
-    name = f"coverage-{cohort.name}.sets"
-    return [
-        set_script(
-            f"{name}.enough-then-every-quorum",
-            f"If there are {cohort.formula} answers, every ack quorum has answered",
-            "cohort answers quorum",
-            [*given, enough, missed],
-        ),
-        set_script(
-            f"{name}.too-few-then-some-quorum-missed",
-            "If there are fewer answers, the cohort without the answers is an ack quorum without an answer",
-            "cohort answers quorum",
-            [*given, f"(not {enough})", f"(= quorum {silent})", f"(not {missed})"],
-        ),
-        set_script(
-            f"{name}.enough-iff-few-silent",
-            f"There are {cohort.formula} answers if and only if fewer than AQ bookies are silent",
-            "cohort answers",
-            [*given, f"(distinct {enough} (< (set.card {silent}) AQ))"],
-        ),
-        set_script(
-            f"{name}.few-silent-then-no-quorum",
-            "If fewer than AQ bookies are silent, no ack quorum is silent",
-            "cohort answers quorum",
-            [*given, f"(< (set.card {silent}) AQ)", f"(and {quorum} (set.subset quorum {silent}))"],
-        ),
-        set_script(
-            f"{name}.many-silent-then-some-quorum",
-            "If AQ or more bookies are silent, they are an ack quorum",
-            "cohort answers quorum",
-            [
-                *given,
-                f"(>= (set.card {silent}) AQ)",
-                f"(= quorum {silent})",
-                f"(not (and {quorum} (set.subset quorum {silent})))",
-            ],
-        ),
-    ]
-
-
 # One configuration at a time
 
 
@@ -219,7 +147,6 @@ def _lemmas(cohort: Cohort, sentence: str) -> tuple[Lemma, Lemma]:
         statement=statement,
         expected=LemmaVerdict.PROVED,
         obligations=lambda formulas: sizes_obligations(cohort, formulas),
-        restated=lambda formulas: set_obligations(cohort, formulas),
         argument=REDUCED,
     )
     enumerated = Lemma(

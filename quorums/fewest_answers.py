@@ -17,86 +17,50 @@ from fencepost.quorums.stripes import Configuration
 def fewest_obligations(formulas: Formulas) -> list[ProofObligation]:
     """Return the proof obligations of `fewest-answers`.
 
-    Double counting over the windows gives the bound. Spreading the silent bookies evenly attains it.
+    E windows that follow each other give the bound. Spreading the silent bookies evenly attains it.
     """
     return [*window_sum_obligations(), *bound_obligations(formulas), *spread_obligations(formulas)]
 
 
 def window_sum_obligations() -> list[ProofObligation]:
-    """Return the proof obligations about sums: the E windows hold WQ * u silent positions in all.
+    """Return the proof obligations about E windows that follow each other: they hold WQ * u silent positions.
 
-    c(i) is the number of silent positions before i on the unrolled ensemble, so c(i + E) = c(i) + u. T(k, m)
-    is c(k) + ... + c(k + m - 1). S(k) is the sum of the first k windows, which hold c(i + WQ) - c(i) each.
+    c(i) is the number of silent positions before i on the unrolled ensemble, so c(i + E) = c(i) + u. The E
+    windows end at E * WQ, after WQ turns. `before_window(k)` is c(k * WQ), `before_turn(m)` is c(m * E).
     """
     integer = z3.IntSort()
-    c, s = z3.Function("c", integer, integer), z3.Function("S", integer, integer)
-    t = z3.Function("T", integer, integer, integer)
+    c, window, turn = (z3.Function(n, integer, integer) for n in ("c", "before_window", "before_turn"))
     k, m, u, b = z3.Ints("k m u b")
-
-    def shifts(length: Number) -> Any:
-        return t(k + 1, length) - t(k, length) == c(k + length) - c(k)
-
-    window_sum = s(k + 1) == s(k) + c(k + WQ) - c(k)
     return [
         obligation(
-            "fewest-answers.shift-base",
-            "Shifting an empty sum by one position changes nothing",
-            [t(k, 0) == 0, t(k + 1, 0) == 0],
-            t(k + 1, 0) - t(k, 0) == c(k) - c(k),
-        ),
-        obligation(
-            "fewest-answers.shift-step",
-            "If a shift by one position changes the sum of m terms by c(k + m) - c(k), it does the same for "
-            "m + 1 terms",
-            [
-                m >= 0,
-                shifts(m),
-                t(k, m + 1) == t(k, m) + c(k + m),
-                t(k + 1, m + 1) == t(k + 1, m) + c(k + 1 + m),
-            ],
-            shifts(m + 1),
-        ),
-        obligation(
             "fewest-answers.windows-base",
-            "No windows hold no silent positions",
-            [s(0) == 0],
-            s(0) == t(0, WQ) - t(0, WQ),
+            "No silent position is before the first window or the first turn",
+            [c(0) == 0, window(0) == c(0 * WQ), turn(0) == c(0 * E)],
+            z3.And(window(0) <= 0 * b, turn(0) == 0 * u),
         ),
         obligation(
             "fewest-answers.windows-step",
-            "If the first k windows hold T(k, WQ) - T(0, WQ), the first k + 1 hold T(k + 1, WQ) - T(0, WQ)",
-            [k >= 0, WQ >= 1, s(k) == t(k, WQ) - t(0, WQ), shifts(WQ), window_sum],
-            s(k + 1) == t(k + 1, WQ) - t(0, WQ),
+            "If k windows that follow each other hold at most k * b and the next at most b, k + 1 hold at "
+            "most (k + 1) * b",
+            [k >= 0, window(k) <= k * b, window(k + 1) - window(k) <= b],
+            window(k + 1) <= (k + 1) * b,
         ),
         obligation(
-            "fewest-answers.turn-base",
-            "A shift by a whole turn does not change an empty sum",
-            [t(E, 0) == 0, t(0, 0) == 0],
-            t(E, 0) - t(0, 0) == 0 * u,
-        ),
-        obligation(
-            "fewest-answers.turn-step",
-            "If a shift by a whole turn changes m terms by m * u, it changes m + 1 terms by (m + 1) * u",
-            [
-                m >= 0,
-                c(m + E) == c(m) + u,
-                t(E, m) - t(0, m) == m * u,
-                t(E, m + 1) == t(E, m) + c(E + m),
-                t(0, m + 1) == t(0, m) + c(m),
-            ],
-            t(E, m + 1) - t(0, m + 1) == (m + 1) * u,
-        ),
-        obligation(
-            "fewest-answers.bounded-step",
-            "If the first k windows hold at most k * b and the next at most b, the first k + 1 hold at most "
-            "(k + 1) * b",
-            [k >= 0, s(k) <= k * b, window_sum, c(k + WQ) - c(k) <= b],
-            s(k + 1) <= (k + 1) * b,
+            "fewest-answers.turns-step",
+            "If m turns hold m * u and each turn holds u, m + 1 turns hold (m + 1) * u",
+            [m >= 0, turn(m) == m * u, turn(m + 1) == turn(m) + u],
+            turn(m + 1) == (m + 1) * u,
         ),
         obligation(
             "fewest-answers.total",
-            "All E windows hold WQ * u, which is at most E * (AQ - 1) if each window is covered",
-            [*VALID, s(E) == t(E, WQ) - t(0, WQ), t(E, WQ) - t(0, WQ) == WQ * u, s(E) <= E * (AQ - 1)],
+            "E windows are WQ turns and hold WQ * u, which is at most E * (AQ - 1) if each is covered",
+            [
+                *VALID,
+                window(E) == c(E * WQ),
+                turn(WQ) == c(WQ * E),
+                window(E) <= E * (AQ - 1),
+                turn(WQ) == WQ * u,
+            ],
             WQ * u <= E * (AQ - 1),
         ),
     ]

@@ -105,9 +105,8 @@ Claims = Callable[[Formulas, Configuration], Iterable[SetClaim]]
 class Lemma:
     """A claim about all configurations.
 
-    `obligations` settle the claim for all sizes. `restated` states it again over finite sets with
-    cardinality, for cvc5 alone, so that the reduction to sizes need not be trusted. Without obligations
-    `claims` state it for one configuration. `argument` names the part that is argued on paper.
+    `obligations` settle the claim for all sizes. Without them `claims` state it for one configuration.
+    `argument` names the part that is argued on paper.
     """
 
     name: str
@@ -115,13 +114,12 @@ class Lemma:
     statement: str
     expected: LemmaVerdict
     obligations: Obligations = lambda formulas: ()
-    restated: Obligations = lambda formulas: ()
     argument: str = ""
     claims: Claims = lambda formulas, configuration: ()
 
     def all_obligations(self, formulas: Formulas) -> list[ProofObligation]:
-        """Return the proof obligations, first about sizes and then about sets."""
-        return [*self.obligations(formulas), *self.restated(formulas)]
+        """Return the proof obligations."""
+        return list(self.obligations(formulas))
 
     def decide(self, job: LemmaJob) -> LemmaResult:
         """Decide the lemma for all sizes if it has proof obligations, else up to `job.up_to`."""
@@ -130,9 +128,7 @@ class Lemma:
         if not obligations:
             result = self._by_enumeration(job)
         else:
-            settled = [settle(o, job.deadline) for o in obligations]
-            settled += [confirm_alone(o, job.deadline) for o in self.restated(job.formulas)]
-            result = self._for_all_sizes(job, tuple(settled))
+            result = self._for_all_sizes(tuple(settle(o, job.deadline) for o in obligations))
         return replace(result, seconds=time.monotonic() - started)
 
     def _result(self, verdict: LemmaVerdict, basis: str, confirmed: str) -> LemmaResult:
@@ -152,7 +148,7 @@ class Lemma:
             self._result(LemmaVerdict.REFUTED, "smallest counterexample", BY_TRYING), example=example
         )
 
-    def _for_all_sizes(self, job: LemmaJob, settled: tuple[Settled, ...]) -> LemmaResult:
+    def _for_all_sizes(self, settled: tuple[Settled, ...]) -> LemmaResult:
         return replace(
             self._result(overall(settled), all_sizes_basis(settled, self.argument), confirmation(settled)),
             obligations=settled,
@@ -185,7 +181,7 @@ def settle(obligation: ProofObligation, deadline: Deadline) -> Settled:
     """
     reply = ask_z3(obligation.script, deadline)
     seconds, (answer, reason) = reply.seconds, _verdict(reply.answer)
-    if answer is LemmaVerdict.PROVED and obligation.premises is not None:
+    if answer is LemmaVerdict.PROVED:
         premises = ask_z3(obligation.premises, deadline)
         seconds += premises.seconds
         match premises.answer:
@@ -242,47 +238,22 @@ def _second_opinion(
     return CONFIRMED, reply.seconds
 
 
-def confirm_alone(obligation: ProofObligation, deadline: Deadline) -> Settled:
-    """Settle a proof obligation over finite sets, which only cvc5 can read.
-
-    Without cvc5 the result is undecided, and `overall` ignores it.
-    """
-    if cvc5_version() is None:
-        return Settled(
-            obligation.name, obligation.sentence, LemmaVerdict.UNDECIDED, "cvc5", NOT_INSTALLED, 0.0, ""
-        )
-    reply = ask_cvc5(obligation.script, deadline)
-    answer, why = _verdict(reply.answer)
-    confirmed = CONFIRMED if answer is not LemmaVerdict.UNDECIDED else f"not confirmed (cvc5: {why})"
-    return Settled(obligation.name, obligation.sentence, answer, "cvc5", confirmed, reply.seconds, "")
-
-
 def overall(settled: Sequence[Settled]) -> LemmaVerdict:
-    """Return the worst of z3's verdicts, or REFUTED if any solver refutes a proof obligation."""
-    answers = {s.answer for s in settled if s.solver == "z3"}
-    if any(s.answer is LemmaVerdict.REFUTED for s in settled):
-        return LemmaVerdict.REFUTED
-    for verdict in (LemmaVerdict.UNDECIDED, LemmaVerdict.VACUOUS):
-        if verdict in answers:
-            return verdict
-    return LemmaVerdict.PROVED
+    """Return the worst of the verdicts on proof obligations."""
+    answers = {s.answer for s in settled}
+    worst = (LemmaVerdict.REFUTED, LemmaVerdict.UNDECIDED, LemmaVerdict.VACUOUS)
+    return next((verdict for verdict in worst if verdict in answers), LemmaVerdict.PROVED)
 
 
 def all_sizes_basis(settled: Sequence[Settled], argument: str) -> str:
     """Return the basis of a verdict for all sizes, in words."""
-    ours = [s for s in settled if s.solver == "z3"]
-    proved = sum(s.answer is LemmaVerdict.PROVED for s in ours)
-    count = f"all sizes: {proved} of {len(ours)} proof obligations proved by z3"
+    proved = sum(s.answer is LemmaVerdict.PROVED for s in settled)
+    count = f"all sizes: {proved} of {len(settled)} proof obligations proved by z3"
     return f"{count}; {argument}" if argument else count
 
 
 def confirmation(settled: Sequence[Settled]) -> str:
-    """Return which proof obligations other solvers confirmed, in words."""
+    """Return how many proof obligations cvc5 confirmed, in words."""
     if cvc5_version() is None:
         return NOT_INSTALLED
-    same = [s for s in settled if s.solver == "z3"]
-    sets = [s for s in settled if s.solver == "cvc5"]
-    parts = [f"cvc5 on {sum(s.confirmed == CONFIRMED for s in same)} of {len(same)} proof obligations"]
-    if sets:
-        parts.append(f"{sum(s.confirmed == CONFIRMED for s in sets)} of {len(sets)} again over finite sets")
-    return ", ".join(parts)
+    return f"cvc5 on {sum(s.confirmed == CONFIRMED for s in settled)} of {len(settled)} proof obligations"

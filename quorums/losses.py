@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import z3
 
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, set_script
+from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
 from fencepost.quorums.set_claims import LOST, Bits, SetClaim, bits, every_window_covered, fewer_than
 from fencepost.quorums.smt import ProofObligation, obligation
@@ -130,26 +130,6 @@ def loss_obligations(formulas: Formulas) -> list[ProofObligation]:
             "bookies",
             [*VALID, lost >= 0, kept >= 0, lost + kept == WQ],
             all_acks_lost == (lost >= AQ),
-        ),
-    ]
-
-
-def loss_sets(formulas: Formulas) -> list[ProofObligation]:
-    """Return the proof obligations of `loss-is-fencing` over finite sets."""
-    given = ["(= (set.card window) WQ)", "(= lost_here (set.inter window lost))"]
-    quorum = "(and (set.subset acks window) (>= (set.card acks) AQ) (set.subset acks lost))"
-    return [
-        set_script(
-            "loss-is-fencing.sets.lost-then-blocked",
-            "If a whole ack quorum is lost, the window has AQ lost bookies",
-            "window lost lost_here acks",
-            [*given, quorum, "(< (set.card lost_here) AQ)"],
-        ),
-        set_script(
-            "loss-is-fencing.sets.blocked-then-lost",
-            "If a window has AQ lost bookies, they are an ack quorum that is lost",
-            "window lost lost_here acks",
-            [*given, "(>= (set.card lost_here) AQ)", "(= acks lost_here)", f"(not {quorum})"],
         ),
     ]
 

@@ -33,13 +33,13 @@ class ProofObligation:
     """A claim that a solver must settle for a lemma.
 
     `script` asserts the premises and then the negation of the claim. `premises` asserts only the premises: if
-    they are unsatisfiable, the claim is vacuous. It is None if only cvc5 can read the script.
+    they are unsatisfiable, the claim is vacuous.
     """
 
     name: str
     sentence: str
     script: str
-    premises: str | None = None
+    premises: str
 
 
 def obligation(name: str, sentence: str, assume: Sequence[Any], claim: Any) -> ProofObligation:

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 import z3
 
 from fencepost.quorums.arithmetic import Formulas
-from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet, set_script
+from fencepost.quorums.coverage import AQ, REDUCED, VALID, WQ, E, quorums_meet
 from fencepost.quorums.fewest_answers import fewest_claims, fewest_obligations
 from fencepost.quorums.lemmas import Lemma, LemmaVerdict
 from fencepost.quorums.losses import (
     few_entries_claims,
     loss_claims,
     loss_obligations,
-    loss_sets,
     losses_claims,
 )
 from fencepost.quorums.set_claims import SetClaim, every_window_covered, fewer_than
@@ -49,24 +48,6 @@ def count_covers_obligations(formulas: Formulas) -> list[ProofObligation]:
     ]
 
 
-def count_covers_sets(formulas: Formulas) -> list[ProofObligation]:
-    """Return the proof obligation of `count-covers-windows` over finite sets."""
-    needed = formulas.fencing_answers(E, WQ, AQ).sexpr()
-    return [
-        set_script(
-            "count-covers-windows.sets",
-            "If EC bookies of the ensemble have answered, fewer than AQ of a window are silent",
-            "ensemble window heard",
-            [
-                "(= (set.card ensemble) E)",
-                "(and (set.subset window ensemble) (= (set.card window) WQ))",
-                f"(and (set.subset heard ensemble) (>= (set.card heard) {needed}))",
-                "(>= (set.card (set.minus window heard)) AQ)",
-            ],
-        )
-    ]
-
-
 def count_covers_claims(formulas: Formulas, configuration: Configuration) -> Iterable[SetClaim]:
     """Yield the claim that EC answers leave no window uncovered."""
     needed = formulas.fencing_answers(*configuration.sizes)
@@ -91,27 +72,6 @@ def windows_spare_claims(formulas: Formulas, configuration: Configuration) -> It
         lambda silent: covered(silent) and silent.bit_count() > most,
         configuration.positions,
     )
-
-
-# Any two quorums meet
-
-
-def meet_sets(formulas: Formulas) -> list[ProofObligation]:
-    """Return the proof obligation of `quorums-meet` over finite sets."""
-    needed = formulas.negative_answers(E, WQ, AQ).sexpr()
-    return [
-        set_script(
-            "quorums-meet.sets",
-            "An ack quorum and QC bookies of one write set have a bookie in common",
-            "write_set quorum answered",
-            [
-                "(= (set.card write_set) WQ)",
-                "(and (set.subset quorum write_set) (set.subset answered write_set))",
-                f"(and (>= (set.card quorum) AQ) (>= (set.card answered) {needed}))",
-                "(= (set.inter quorum answered) (as set.empty (Set Bookie)))",
-            ],
-        )
-    ]
 
 
 # Past rules: those of earlier releases and of one pull request, for E > WQ.
@@ -175,8 +135,7 @@ def lemmas() -> Sequence[Lemma]:
             "for all A, C within a write set:  |A| >= AQ and |C| >= (WQ - AQ) + 1  =>  A meets C",
             LemmaVerdict.PROVED,
             quorums_meet,
-            meet_sets,
-            REDUCED,
+            argument=REDUCED,
         ),
         Lemma(
             "count-covers-windows",
@@ -184,8 +143,7 @@ def lemmas() -> Sequence[Lemma]:
             "|heard| >= (E - AQ) + 1  =>  every window of WQ positions has fewer than AQ silent",
             LemmaVerdict.PROVED,
             count_covers_obligations,
-            count_covers_sets,
-            REDUCED,
+            argument=REDUCED,
         ),
         Lemma(
             "windows-need-the-count",
@@ -209,8 +167,7 @@ def lemmas() -> Sequence[Lemma]:
             "L >= E  =>  (some entry has an ack quorum within D  <=>  some window has at least AQ of D)",
             LemmaVerdict.PROVED,
             loss_obligations,
-            loss_sets,
-            REDUCED,
+            argument=REDUCED,
         ),
         Lemma(
             "loss-is-fencing-few-entries",

@@ -26,6 +26,7 @@ from fencepost.quorums.storages import STORAGES
 from fencepost.realcode.copies_reproduction import AS_WRITTEN, must_be_drivable
 from fencepost.realcode.copies_runs import CopiesGround, begun, copies_grounds, tidied
 from fencepost.realcode.course import CodeStep, Course, Driven, Ending
+from fencepost.realcode.drive.bookies import begin_anew
 from fencepost.realcode.drive.code import Code, NoSeam
 from fencepost.realcode.drive.taking import take
 from fencepost.realcode.harness_session import HarnessFailed, HarnessSession, Recording, running
@@ -210,12 +211,7 @@ def drive(session: HarnessSession, ground: Ground, run: ConformanceRun) -> tuple
         tidied(copies.code)
         return found
     parameters = parameters_of(ground.instance)
-    if parameters.storage != "any":
-        for number in range(1, parameters.bookies + 1):
-            bookie = f"b{number}"
-            session.ask("flush", bookie=bookie)  # entries of earlier ledgers are no work for a checkpoint
-            if parameters.full_disks:
-                session.ask("begin-log", bookie=bookie)
+    begin_anew(session, parameters)
     return _driven(run, steps, Course(Code(session, parameters, steps), observations, take, differences))
 
 

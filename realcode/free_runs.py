@@ -13,10 +13,11 @@ from fencepost.encoding.logs.events import read_logs
 from fencepost.encoding.logs.following import Fit, LogAnswer, follow
 from fencepost.protocols.ledger_copies.parameters import CopiesParameters
 from fencepost.realcode.conformance import grounds, parameters_of
+from fencepost.realcode.free_bookies import Line
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.run_instances import Settings
 from fencepost.realcode.runs import Ground
-from fencepost.realcode.scheduler import FreeRun, Line
+from fencepost.realcode.scheduler import FreeRun
 
 PAIR: Settings = {
     "bookies": 3,
@@ -29,7 +30,7 @@ PAIR: Settings = {
 }
 """The instance of free runs, unless settings are given: 2/2/2 on three bookies, one of them spare."""
 
-ABSENT = ("silent", "crashes", "restarts", "forces", "readers", "deletions", "journals", "racks", "given_ids")
+ABSENT = ("silent", "full_disks", "forces", "readers", "deletions", "journals", "racks", "given_ids")
 """The sizes that must be 0: the scheduler causes nothing of this kind."""
 
 SHORTEST, LONGEST = 15, 45
@@ -67,18 +68,26 @@ class FreeRuns:
         return [name for name, answer in self.answers.items() if answer.fit is fit]
 
     def judge(self, log: Path) -> None:
-        """Judge a log. The lines of the first departures that contradict each other are searched for."""
+        """Judge a log. The lines of the first departures that contradict each other are searched for.
+
+        Raises BadInput for a line that names no action of the model, unless it may not have happened.
+        """
         instance, replayer = self.ground.instance, self.ground.replayer
         explains = [Fit.NONE] if len(self.named(Fit.NONE)) < EXPLAINED else []
         logged = [schema.name for schema in instance.system.schemas if schema.name not in INSIDE]
         logs = read_logs([log], instance.system, {})
+        lines = log.read_text(encoding="utf-8").splitlines()
+        for where in logs.unread:
+            if '"maybe": true' not in lines[int(where.rpartition(":")[2]) - 1]:
+                raise BadInput(f"{where}: names no action of the model with these settings; change them")
         found = follow(instance, logs, (), (), SECONDS, logged, explains, replayer)
         self.answers[log.name] = found
 
 
 def free_ground(protocol: str, settings: Settings, storage: str, release: str) -> Ground:
     """Return the instance of free runs, with the rules of the release. Raises BadInput."""
-    (ground,) = grounds(protocol, {**PAIR, **settings}, storage, release)
+    durable = {"storage": storage} if {"crashes", "restarts"} & set(settings) else {}
+    (ground,) = grounds(protocol, {**PAIR, **durable, **settings}, storage, release)
     if isinstance(ground.instance.parameters, CopiesParameters):
         raise BadInput(
             f"{protocol}: free runs are of one ledger's clients; give bookkeeper or bookkeeper-4.13"

@@ -33,9 +33,7 @@ ELSEWHERE = {
     "ledger is closed",
     "crash": "with full disks, left out of a fenced bookie: the model keeps its fence, which the code may "
     "lose",
-    "restart": "with full disks as crash. With db storage also left out while all unwritten entries are in "
-    "the cache that was set aside: since 4.15.1 the shutdown does not write it and moves the mark, so the "
-    "code loses them",
+    "restart": "with full disks as crash",
     "fill disk": "with sorted storage, left out while no entry is in the buffer: a flush of one small memory "
     "table does not write",
     "lose power": "left out of a fenced bookie unless it has entries and has synced them all: its fence may "

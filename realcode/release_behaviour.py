@@ -14,7 +14,7 @@ from fencepost.encoding.documents import parse_toml
 from fencepost.properties.expectations import Expectation
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.releases import RULES, as_in
-from fencepost.protocols.bookkeeper.switches import DEFERRED_SYNC, DURABILITY, READERS
+from fencepost.protocols.bookkeeper.switches import CACHE_ASIDE, DEFERRED_SYNC, DURABILITY, READERS
 from fencepost.quorums.storages import STORAGES
 
 ONE_AT_A_TIME: Mapping[str, Any] = {
@@ -62,6 +62,7 @@ def rules_in_runs(release: str, parameters: BookKeeperParameters) -> dict[str, s
         (("batch_read",), parameters.way_to_read == "batch"),
         (("id_check",), parameters.given_ids),
         (("recovered_length",), parameters.lengths),
+        (CACHE_ASIDE, parameters.restarts_with_caches),
     )
     names = (*UNLESS_ASKED, *(name for group, is_on in layers if is_on for name in group if name in RULES))
     return {name: str(getattr(own, name)) for name in names}

@@ -207,16 +207,10 @@ class Ground:
     def _is_other_disk(self, name: str, bookie: Value, state: State) -> bool:
         """Return whether a full disk or an end of a bookie has another effect in the code."""
         ledger, evaluate = self.ledger, self.replayer.concrete.evaluate
-
-        def has(*places: Place) -> bool:
-            return bool(
-                evaluate(any_of(*(ledger.is_in(bookie, e, *places) for e in ledger.entry)), {}, state)
-            )
-
-        if name == "fill disk":
-            return ledger.parameters.storage == "sorted" and not has(Place.BUFFER)
-        lost = name == "restart" and has(Place.ASIDE) and not has(Place.MEMORY)
-        return lost or bool(evaluate(ledger.fenced[bookie], {}, state))
+        if name != "fill disk":
+            return bool(evaluate(ledger.fenced[bookie], {}, state))
+        buffered = any_of(*(ledger.is_in(bookie, e, Place.BUFFER) for e in ledger.entry))
+        return ledger.parameters.adds_to == "memtable" and not evaluate(buffered, {}, state)
 
     def _is_noted_alone(self, failure: GroundAction, state: State) -> bool:
         """Return whether a write times out during a change, with no other failure noted.

@@ -2,22 +2,23 @@
 
 Nothing is drawn from the model. A scheduler chooses among the calls that an application may make, the
 requests that the clients have sent, and the answers that the bookies have given. It delivers them in any
-order that a connection keeps, drops them, or lets the client time out. Each choice is a line, and so is
-everything that the code does then by itself. After each choice a line has the observed values.
+order that a connection keeps, drops them, or lets the client time out. It crashes bookies, restarts them and
+makes them flush. Each choice is a line, and so is everything that the code does then by itself. After each
+choice a line has the observed values.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.encoding.language.traces import Json
 from fencepost.protocols.bookkeeper.observed import OWN_LAC, PLACED, UNANSWERED
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
-from fencepost.realcode.drive.code import Code
+from fencepost.realcode.drive.bookies import begin_anew
+from fencepost.realcode.free_bookies import Choice, FreeBookies, Line
 from fencepost.realcode.harness_session import HarnessSession
 from fencepost.realcode.judgement import write_set
 from fencepost.realcode.observations import Observations
@@ -32,52 +33,24 @@ WEIGHTS = {
     "metadata": 0.7,
     "time out": 0.12,
     "drop": 0.04,
+    "crash": 0.1,
+    "tear": 0.05,
+    "restart": 0.1,
+    "checkpoint": 0.1,
+    "catch up": 0.3,
 }
 """The weight of each choice of a kind, for one message or one call."""
 
-ACTION_OF = {
-    "add": "handle add",
-    "recovery-add": "handle add",
-    "fence": "handle fence",
-    "fencing-read": "handle read",
-}
-"""The bookie's action by the kind of a request."""
 
-Choice = tuple[str, Any]
-Line = dict[str, Any]
-
-
-@dataclass
-class FreeCode(Code):
-    """The code of a free run, with all requests that it has made and that may still be of use."""
-
-    fresh: list[Mapping[str, Any]] = field(default_factory=list)
-    """The requests since the last choice."""
-    store: list[Mapping[str, Any]] = field(default_factory=list)
-    """The requests to the metadata store that are held."""
-
-    def note(self, request: Mapping[str, Any]) -> None:
-        """Note a request."""
-        super().note(request)
-        self.fresh.append(request)
-        if request["to"] == "zk":
-            self.store.append(request)
-
-
-class FreeRun:
+class FreeRun(FreeBookies):
     """One run of the code on a new ledger."""
 
     def __init__(
         self, session: HarnessSession, parameters: BookKeeperParameters, chance: random.Random
     ) -> None:
         """Leave the ledger of the run before."""
-        session.ask("forget")
-        self.code, self.parameters, self.chance = FreeCode(session, parameters, ()), parameters, chance
-        self.lines: list[Line] = []
-        self.held: dict[int, Mapping[str, Any]] = {}
-        """The requests that may reach their bookie."""
-        self.waits: dict[int, str] = {}
-        """The requests whose answer the client waits for, each with the answer, or an empty text."""
+        super().__init__(session, parameters)
+        self.chance = chance
         self.requests: dict[int, Mapping[str, Any]] = {}
         self.entries = 0
         """The entries that the application has made or pushed."""
@@ -98,6 +71,7 @@ class FreeRun:
         self.ensembles[WRITER] = [f"b{i}" for i in range(1, p.ensemble + 1)]
         self.changes[WRITER] = 0
         ensemble = ",".join(self.ensembles[WRITER])
+        begin_anew(self.code.session, p)
         self.code.ask("create", client=WRITER, ensemble=ensemble, wq=p.write_quorum, aq=p.ack_quorum)
         self._say("create ledger")
         self._after(WRITER)
@@ -126,27 +100,14 @@ class FreeRun:
         for number in range(1, self.parameters.recoverers + 1):
             if f"r{number}" not in self.ensembles and self.code.seen["metadata"]["state"] != "CLOSED":
                 yield "open", f"r{number}"
-        for request, one in self.held.items():
-            if self._is_next(one, self.held):
-                yield "deliver", request
-                yield "drop", request
+        yield from self.choices_of_requests()
         answered = {request: self.requests[request] for request, answer in self.waits.items() if answer}
         for request, one in answered.items():
             if self._is_next(one, answered):
                 yield "hand", request
         yield from (("time out", request) for request in self.waits if self._is_add(self.requests[request]))
         yield from (("metadata", request["id"]) for request in self.code.store if "write" in request["kind"])
-
-    def _is_add(self, request: Mapping[str, Any]) -> bool:
-        return "add" in request["kind"]
-
-    def _is_next(self, request: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:
-        """Return whether no add of a lower entry is before this one on the same connection."""
-        if not self._is_add(request):
-            return True
-        way = request["client"], request["to"]
-        before = [o for o in others.values() if self._is_add(o) and (o["client"], o["to"]) == way]
-        return all(request["entry"] <= o["entry"] for o in before)
+        yield from self.choices_of_bookies()
 
     # One choice: a method is named after each kind.
 
@@ -184,15 +145,6 @@ class FreeRun:
         self.changes[client] = self._count("commit change", client=WRITER)
         self._say("begin recovery", client=client)
         self._after(client)
-
-    def _deliver(self, request: int) -> None:
-        one = self.held.pop(request)
-        answer = str(self.code.ask("deliver", id=request)["answer"])
-        if request in self.waits:
-            self.waits[request] = answer
-        self.code.look()
-        self._say(ACTION_OF[one["kind"]], **self._about(one))
-        self._after(one["to"])
 
     def _hand(self, request: int) -> None:
         one, answer = self.requests[request], self.waits.pop(request)
@@ -241,9 +193,6 @@ class FreeRun:
         self._place(one["client"])
         self.code.ask("time-out", id=request)
         self._after(one["client"])
-
-    def _drop(self, request: int) -> None:
-        del self.held[request]
 
     def _metadata(self, request: int) -> None:
         """Deliver a metadata write. If it fails, the client reads the metadata again in the same step."""
@@ -294,18 +243,6 @@ class FreeRun:
         self.code.store = [one for one in self.code.store if one["id"] != request]
 
     # Lines.
-
-    def _about(self, request: Mapping[str, Any]) -> dict[str, Json]:
-        entry = {} if request["kind"] == "fence" else {"entry": request["entry"] + 1}
-        return {"client": request["client"], **entry, "bookie": request["to"]}
-
-    def _count(self, action: str, **arguments: Json) -> int:
-        """Return how many lines have that action with these arguments among others."""
-        own = [line["arguments"] for line in self.lines if line.get("action") == action]
-        return sum(arguments.items() <= told.items() for told in own)
-
-    def _say(self, action: str, maybe: bool = False, /, **arguments: Json) -> None:
-        self.lines.append({"action": action, "arguments": arguments, **({"maybe": True} if maybe else {})})
 
     def _after(self, actor: str, follows: bool = False) -> None:
         """Add lines for the requests that the code has sent, and one with the observed values."""

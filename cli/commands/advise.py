@@ -51,7 +51,7 @@ class AdviseOptions(ResultOptions, SizesOptions):
         STORAGES,
     )
     form: str = form_option_of(("text", *FORMS))
-    whole: bool = option("--all", "Print the steps too, by who does them and when.", OUTPUT)
+    whole: bool = option("--all", "Print the steps too, by their time, and who does each.", OUTPUT)
     fail_on: str = option(
         "--fail-on LEVEL", "Exit with 1 if a loss needs LEVEL or less.", EXIT, LEVELS, default="operation"
     )

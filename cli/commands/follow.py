@@ -10,7 +10,7 @@ import click
 
 from fencepost.cli.commands.follow_ledgers import answer, is_own_log, json_of, text_of
 from fencepost.cli.exits import ExitCode
-from fencepost.cli.options import shared
+from fencepost.cli.options.completion import property_names
 from fencepost.cli.options.grouped import argument, grouped_command, option, refuse
 from fencepost.cli.options.protocols import InstanceOptions
 from fencepost.cli.process.handover import elapsed, timeout_option
@@ -70,7 +70,13 @@ class FollowOptions(ResultOptions, InstanceOptions):
     """The options of `fencepost follow`."""
 
     files: tuple[str, ...] = argument("LOG...", nargs=-1, required=True, type=click.Path())
-    names: tuple[str, ...] = shared.properties
+    names: tuple[str, ...] = option(
+        "--property NAME",
+        "Ask how many of the executions that fit violate this property (repeatable).",
+        OF_LOG,
+        multiple=True,
+        shell_complete=property_names,
+    )
     silent: tuple[str, ...] = option(
         "--silent ACTION",
         "An action that may leave no line (repeatable).  [default: those that no line names]",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -119,13 +121,31 @@ class GroupedCommand(click.Command):
         self.example = example
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; the error about an option that has another name now says this name."""
+        """Parse the arguments. The error about an option that has another name now says this name.
+
+        Raises BadInput for an argument too many.
+        """
+        ctx.allow_extra_args = True
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             if new := new_option(ctx.info_name, error.option_name):
                 ctx.fail(new)
             raise
+        if rest and not ctx.resilient_parsing:
+            raise BadInput(f"{rest[0]}: {self._too_many(ctx, rest[0])}")
+        return rest
+
+    def _too_many(self, ctx: click.Context, argument: str) -> str:
+        """Return the rule about arguments, and what would be valid in place of this one."""
+        taken = [one for one in self.params if isinstance(one, click.Argument)]
+        names = ", ".join(f"one {one.make_metavar(ctx)}" for one in taken)
+        rule = f"{ctx.info_name} takes {f'no argument besides {names}' if taken else 'no argument'}"
+        sizes = re.fullmatch(r"(\d+)[/,:x-](\d+)[/,:x-](\d+)", argument)
+        if sizes and any(one.name == "ack_quorum" for one in self.params):
+            return f"{rule}; give the sizes as -e {sizes[1]} -w {sizes[2]} -a {sizes[3]}"
+        is_file = any(one.name == "files" for one in self.params) and os.path.exists(argument)
+        return f"{rule}; {f'give the file as --from {argument}' if is_file else f'valid: {self.example}'}"
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example, then the groups in the order in which the command declares them."""

@@ -14,7 +14,7 @@ PREFIX = "BookKeeper"
 
 def as_rules(advice: Advice) -> str:
     """Return the alert rules as a resource of the Prometheus operator, in YAML."""
-    found, unshown = alerts_for(advice.setup, advice.losses)
+    found, unshown = alerts_for(advice.setup, advice.losses, advice.may_be_pulsars)
     rules = [_rule(alert, shown, advice) for alert, shown in found]
     resource = {
         "apiVersion": "monitoring.coreos.com/v1",

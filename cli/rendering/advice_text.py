@@ -33,12 +33,12 @@ SHORT = {
 """The levels as the table's first column says them."""
 
 TIMES = {
-    "change": "once",
-    "stop": "before a bookie is stopped, also for a change of settings or release",
-    "start": "before a bookie is started again",
-    "ensemble-change": "after each change of an ensemble",
-    "crash": "after each crash of a bookie or loss of a disk",
-    "use": "each time it is used",
+    "change": "Once",
+    "stop": "Before a bookie is stopped, also for a change of settings or release",
+    "start": "Before a bookie is started again",
+    "ensemble-change": "After each change of an ensemble",
+    "crash": "After each crash of a bookie or loss of a disk",
+    "use": "Each time it is used",
 }
 """The times of steps in words."""
 
@@ -274,7 +274,7 @@ PACKAGE = "org.apache.bookkeeper.stats.prometheus."
 
 def alert_lines(advice: Advice, width: int) -> Iterable[str]:
     """Yield the metrics of the alerts by the setting that exports them, and the losses that none shows."""
-    found, unshown = alerts_for(advice.setup, advice.losses)
+    found, unshown = alerts_for(advice.setup, advice.losses, advice.may_be_pulsars)
     by_setting: dict[str, list[str]] = {}
     for alert, _ in found:
         setting = alert.settings[0].replace(PACKAGE, "…")
@@ -286,17 +286,16 @@ def alert_lines(advice: Advice, width: int) -> Iterable[str]:
 
 
 def grouped_steps(advice: Advice) -> list[tuple[str, list[NumberedStep]]]:
-    """Return the steps below a heading that says who does them and when; those that are done come last."""
+    """Return the steps below a heading that says when they are done; those that are done come last."""
 
-    def place(one: NumberedStep) -> str:
-        return (
-            "Done, by settings and defaults" if one.done else f"{WHOSE[one.step.who]}, {TIMES[one.step.when]}"
-        )
+    def time(one: NumberedStep) -> str:
+        return "Done, by settings and defaults" if one.done else TIMES[one.step.when]
 
-    return [(heading, list(group)) for heading, group in groupby(advice.steps, key=place)]
+    return [(heading, list(group)) for heading, group in groupby(advice.steps, key=time)]
 
 
-WHOSE = {"bookies": "Operators of bookies", "clients": "Operators of clients (Pulsar: the brokers)"}
+WHOSE = {"bookies": "Bookies", "clients": "Clients"}
+"""The systems whose operators do a step, as its first word."""
 
 
 def _rest(advice: Advice, width: int) -> Iterable[str]:
@@ -305,7 +304,8 @@ def _rest(advice: Advice, width: int) -> Iterable[str]:
         yield f"{heading}:"
         for one in group:
             mark = " x" if one.done else f"{one.number:>2}"
-            text = advice.words(one.step)
+            said = ", ".join(CONDITIONS[word] for word in sorted(one.step.done_by))
+            text = said if one.done else f"{WHOSE[one.step.who]}: {advice.words(one.step)}"
             yield from broken(f"{mark}. {text} [{purpose(one)}]", width, 4)
     yield from alert_lines(advice, width)
     for note in notes(advice):
@@ -321,8 +321,7 @@ def notes(advice: Advice) -> list[str]:
     release = advice.setup.release
     other = f"Other known bugs of {release}, which lose nothing: {others}. " if others else ""
     shown = f"{SHOWN} " if ordered(release) >= ATTRIBUTES_SINCE else ""
-    detail = "A loss in detail: fencepost known NAME (--set: at your sizes). All of the release: "
-    detail += f"fencepost known --release {release}."
+    detail = f"In detail: fencepost known NAME (--set: at your sizes), or --release {release} for all."
     left = left_out()
     found += [f"{other}{shown}{search_of(advice.setup, advice.losses)} {detail} {left[0].upper()}{left[1:]}."]
     return found

@@ -19,11 +19,13 @@ def random_execution(
     losing: bool,
     budgets: Mapping[str, int] | None = None,
     late: Collection[GroundAction] = (),
+    moving: bool = False,
 ) -> Iterator[tuple[list[GroundAction], State]]:
-    """Yield the actions so far and the state, at each state of a random execution until nothing changes.
+    """Yield the actions so far and the state, at each state of a random execution to a deadlock.
 
     With `losing`, each choice is true with a probability of one in eight. `budgets` has the largest number of
-    faults by kind. Each of the `late` actions comes after all others with a probability of one half.
+    faults by kind. Each of the `late` actions comes after all others with a probability of one half. If
+    `moving`, no step is taken that changes nothing.
     """
     left = dict(budgets or {})
     choices = some_choices(concrete.system, chance, left) if losing else {}
@@ -36,7 +38,7 @@ def random_execution(
     yield path, state
     while True:
         with with_the_steps_before(path):
-            following = _next_step(preference, state, chance, left)
+            following = _next_step(preference, state, chance, left, moving)
         if following is None:
             return
         action, state = following
@@ -47,9 +49,9 @@ def random_execution(
 
 
 def _next_step(
-    preference: list[Step], state: State, chance: random.Random, left: Mapping[str, int]
+    preference: list[Step], state: State, chance: random.Random, left: Mapping[str, int], moving: bool
 ) -> tuple[GroundAction, State] | None:
-    """Return the first action in order of preference that changes something, or None.
+    """Return the first action in order of preference that is enabled, and if `moving` changes something.
 
     With a probability of one in eight the order is random.
     """
@@ -59,7 +61,7 @@ def _next_step(
         if not step.possible(state) or left.get(step.action.schema.action.fault or "", 1) < 1:
             continue
         after = next(step.successors(state), None)
-        if after is not None and after != state:
+        if after is not None and not (moving and after == state):
             return step.action, after
     return None
 

@@ -51,7 +51,9 @@ def search_rests(
     taken = number = 0
     while taken < STEPS:
         states: list[State] = []
-        for path, state in random_execution(replayer.concrete, chance, number % 2 == 1, budgets, late):
+        for path, state in random_execution(
+            replayer.concrete, chance, number % 2 == 1, budgets, late, moving=True
+        ):
             states.append(state)
             owing = [prop for prop in properties if not holds[prop.name](state)]
             for prop in owing if owing and rests(state) else ():

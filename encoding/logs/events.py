@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import runpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.encoding import keys as k
-from fencepost.encoding.documents import Key, has_keys, read_text, shown
-from fencepost.encoding.errors import BadInput
+from fencepost.encoding.documents import Key, has_keys, parse_json, read_text, shown
+from fencepost.encoding.errors import BadInput, unknown_name
 from fencepost.encoding.language.actions import Schema
 from fencepost.encoding.language.system import System
 from fencepost.encoding.language.traces import Json
@@ -143,10 +142,7 @@ def _told(line: str, where: str, reader: Reader | None) -> Iterator[dict[str, An
     if reader is None:
         if not line.strip():
             return
-        try:
-            said: Iterable[Any] = [json.loads(line)]
-        except (ValueError, RecursionError) as error:
-            raise BadInput(f"{where}: is not JSON; write an object, or give --reader FILE.py") from error
+        said: Iterable[Any] = [parse_json(line, where, "write an object, or give --reader FILE.py")]
     else:
         try:
             said = list(reader(line) or ())
@@ -182,8 +178,7 @@ def _event(
         arguments = {fields.get(name, name): value for name, value in values("arguments").items()}
         for name in arguments:
             if name not in valid:
-                listed = ", ".join(valid) or "none"
-                raise BadInput(f"{where}: {name}: {told['action']} has no such argument; valid: {listed}")
+                raise unknown_name(name, f"argument of {told['action']}", valid, place=f"{where}: ")
     elif "after" not in told or {"arguments", "before", "maybe"} & told.keys():
         raise BadInput(f"{where}: action: missing; name one, or give only values with after")
     times = told.get("from", float("-inf")), told.get("to", float("inf"))

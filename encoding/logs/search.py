@@ -21,7 +21,7 @@ from fencepost.encoding.concrete.badly_defined import BadlyDefined
 from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.replay import Replayer
 from fencepost.encoding.concrete.steps import UNDECIDED, Beginning, State, Step
-from fencepost.encoding.errors import BadInput, did_you_mean
+from fencepost.encoding.errors import BadInput, did_you_mean, unknown_name
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.patterns import plain_index
 from fencepost.encoding.language.sorts import Sort, Value, show
@@ -92,9 +92,7 @@ class LogSearch:
         valid = [schema.name for schema in concrete.system.schemas]
         for name in (*silent, *logged):
             if name not in valid:
-                raise BadInput(
-                    f"{name}: no such action{did_you_mean(name, valid)}; valid: {', '.join(valid)}"
-                )
+                raise unknown_name(name, "action", valid)
         self.concrete, self.observed = concrete, observed
         self._replayer, self._until = replayer, until
         loud = {*logged, *(event.action for event in events)} - set(silent)
@@ -329,7 +327,5 @@ def _actor(step: Step) -> Value | None:
 
 def _latest_before(log: Log) -> list[float]:
     """Return for each position the earliest `latest` of the events from there on."""
-    found = [float("inf")]
-    for event in reversed(log):
-        found.append(min(found[-1], event.latest))
-    return list(reversed(found))
+    times = (event.latest for event in reversed(log))
+    return list(itertools.accumulate(times, min, initial=float("inf")))[::-1]

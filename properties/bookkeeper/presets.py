@@ -66,8 +66,8 @@ _LAYERS_LEAVE_OUT = {
         "in between, clean stops, journalReuseFiles"
     ),
     "full_disks": (
-        "full disks: a part that was written whole, an entry that is torn in a write to the buffer, disks of "
-        "the index and of the journal, compaction"
+        "full disks: a fence that goes down with the bookie, a part that was written whole, an entry that is "
+        "torn in a write to the buffer, disks of the index and of the journal, compaction"
     ),
     "racks": ("racks: regions and zones, bookies whose rack changes, chains of changes together with racks"),
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from fencepost.encoding.language.parameters import faults, parameter, require
 from fencepost.protocols.bookkeeper import switches
 from fencepost.quorums.arithmetic import fencing_answers, negative_answers
+from fencepost.quorums.storages import STORAGES
 
 LOSE_ENTRIES = ("both", "entries", "entries-and-bare-fences")
 """The values of `lose` with which a crash loses the entries of a bookie."""
@@ -107,6 +108,8 @@ class BookKeeperParameters(switches.Switches, Sizes):
         self._forbid_unused(without, self.loses_fences, rest, "set storage=db")
         self._forbid_unused("a storage or restarts", flushes, ("flush_headers",), "set storage=sorted")
         self._forbid_unused("full_disks", self.full_disks > 0, switches.FULL_DISKS, "set full_disks=1")
+        caches = "full_disks and restarts with storage=db"
+        self._forbid_unused(caches, self.restarts_with_caches, switches.CACHE_ASIDE, "set all three")
         may_restart = of_storage or self.deletions > 0
         self._forbid_unused("a storage or deletions", may_restart, ("restarts",), "set storage=db")
         goes_down = self.crashes + self.restarts + self.full_disks > 0
@@ -169,8 +172,9 @@ class BookKeeperParameters(switches.Switches, Sizes):
             "leave out one of them",
         )
         require("deletions <= 1", self.deletions <= 1, {"deletions": self.deletions}, "a ledger has one end")
-        swaps = self.full_disks > 0 and self.storage == "db"
-        of_mark = tuple(name for name in switches.JOURNAL_MARK if not (swaps and name == "failed_flush"))
+        of_mark = tuple(
+            name for name in switches.JOURNAL_MARK if name != "failed_flush" or not self.has_caches
+        )
         self._forbid_unused("journals", self.journals > 0, of_mark, "set journals=1")
         others = self.turned_on("restarts", "forces", "readers", "deletions", *changed)
         require(
@@ -209,6 +213,21 @@ class BookKeeperParameters(switches.Switches, Sizes):
     def loses_fences(self) -> bool:
         """Whether a storage decides about fences and keys. With full disks it decides about entries."""
         return self.storage != "any" and not self.full_disks
+
+    @property
+    def adds_to(self) -> str:
+        """The place to which an add brings an entry. With `at-once` it is the entry log's buffer."""
+        return STORAGES[self.storage].copies
+
+    @property
+    def has_caches(self) -> bool:
+        """Whether a full disk may set aside one of two write caches."""
+        return self.full_disks > 0 and self.storage != "any" and self.adds_to == "write-cache"
+
+    @property
+    def restarts_with_caches(self) -> bool:
+        """Whether a clean restart may find a write cache that was set aside."""
+        return self.has_caches and self.restarts > 0
 
     @property
     def crashes_lose_entries(self) -> bool:

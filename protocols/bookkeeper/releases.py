@@ -166,6 +166,7 @@ def as_in(release: str, parameters: BookKeeperParameters) -> BookKeeperParameter
         () if parameters.full_disks else switches.FULL_DISKS
     )
     without += () if parameters.journals else switches.JOURNAL_MARK
+    without += () if parameters.restarts_with_caches else switches.CACHE_ASIDE
     of_code = [
         name
         for name in RULES

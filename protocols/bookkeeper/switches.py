@@ -198,6 +198,12 @@ class Switches:
         "or the rest of it; or the bookie stops and writes no more to this log",
         "BufferedChannel.flush; issue 4855, open, in every release; PR 4854; PR 4863, open: the last value",
     )
+    empty_flush: str = switch(
+        ("swaps-none", "swaps"),
+        "db: a shutdown with an empty write cache moves the mark without the cache that was set aside, or "
+        "writes that cache",
+        "SingleDirectoryDbLedgerStorage.checkpoint; PR 3341 (4.15.1, 4.16.0): the first value",
+    )
 
     # Fault domains (layers/fault_domains).
 
@@ -411,6 +417,9 @@ JOURNAL_MARK = ("other_dirs", "failed_flushes", "mark_order", "mark_scope", "che
 
 FULL_DISKS = ("partial_flush",)
 """The parameters that need full disks."""
+
+CACHE_ASIDE = ("empty_flush",)
+"""The parameters that need full disks and restarts of a storage with two write caches."""
 
 FAULT_DOMAINS = ("replaced_racks",)
 """The parameters that need racks."""

@@ -7,7 +7,15 @@ from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
 from fencepost.realcode.drive.code import Code, NoSeam, Parted, about
 from fencepost.realcode.drive.forces import syncing
-from fencepost.realcode.harness_session import CodeFailed
+from fencepost.realcode.harness_session import CodeFailed, HarnessSession
+
+
+def begin_anew(session: HarnessSession, parameters: BookKeeperParameters) -> None:
+    """Make the bookies write all entries of earlier ledgers, which then are no work for a checkpoint."""
+    for number in range(1, parameters.bookies + 1) if parameters.storage != "any" else ():
+        session.ask("flush", bookie=f"b{number}")
+        if parameters.full_disks:
+            session.ask("begin-log", bookie=f"b{number}")
 
 
 def handle_add(code: Code, step: TraceStep) -> None:
@@ -90,7 +98,7 @@ def begin_log(code: Code, step: TraceStep) -> None:
     """Make the bookie begin another entry log, and take a checkpoint unless its storage is db."""
     let_journal_write(code, step)
     code.ask("begin-log", bookie=step.actor)
-    if code.parameters.storage != "db":
+    if not code.parameters.has_caches:
         checkpoint(code, step)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,28 @@ def rules(asked: Advice) -> dict[str, dict[str, Any]]:
     (group,) = resource["spec"]["groups"]
     assert all(rule["alert"] and isinstance(rule["expr"], str) for rule in group["rules"])
     return {rule["alert"].removeprefix("BookKeeper"): rule for rule in group["rules"]}
+
+
+PRAVEGA = "bookkeeper.ensemble.size=3\nbookkeeper.write.quorum.size=3\nbookkeeper.ack.quorum.size=2\n"
+DISTRIBUTED_LOG = "ensemble-size=3\nwrite-quorum-size=3\nack-quorum-size=2\n"
+PULSAR = """\
+managedLedgerDefaultEnsembleSize=3
+managedLedgerDefaultWriteQuorum=3
+managedLedgerDefaultAckQuorum=2
+"""
+
+
+@pytest.mark.parametrize(("text", "is_pulsars"), [(PRAVEGA, False), (DISTRIBUTED_LOG, False), (PULSAR, True)])
+def test_a_metric_of_pulsar_is_named_only_for_its_files(text: str, is_pulsars: bool, tmp_path: Path) -> None:
+    """Planted: Pulsar's metric for every client."""
+    file = tmp_path / "client.conf"
+    file.write_text(text)
+    asked = asked_setup(bookies=4, files=[str(file)])
+    assert (CLIENT in as_rules(asked)) is is_pulsars
+    assert (CLIENT in as_text(asked, whole=True)) is is_pulsars
+    unshown = as_rules(asked).partition("apiVersion")[0]
+    assert ("#4651" in unshown) is not is_pulsars
+    assert CLIENT in as_rules(advice())
 
 
 @pytest.mark.parametrize("release", ["4.6.0", "4.9.0", "4.14.8", "4.17.4", "4.18.0"])

@@ -404,7 +404,7 @@ BAD_INPUT = [
     (("check", "nothing.py"), "nothing.py: no such file"),
     (
         ("check", "bookkeeper-4.13", "--set", "bookie=3"),
-        "(did you mean bookies?); fencepost protocols bookkeeper-4.13 lists them",
+        "(did you mean bookies or new_bookie?); fencepost protocols bookkeeper-4.13 lists them",
     ),
     (("check", "bookkeeper-4.13", "--set", "bookies=0"), "bookies=0: must be 1 or more"),
     (("check", "bookkeeper-4.13", "--set", "bookies=three"), "bookies=three: a whole number is needed"),

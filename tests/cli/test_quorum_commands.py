@@ -40,8 +40,8 @@ def test_prove_lists_words_statement_verdict_and_confirmation(capsys: pytest.Cap
     assert "proved     quorums-meet  (as expected" in out
     assert "Any ack quorum and any QC bookies" in out
     assert "|A| >= AQ and |C| >= (WQ - AQ) + 1  =>  A meets C" in out
-    assert "confirmed: cvc5 on 1 of 1 proof obligations, 1 of 1 again over finite sets" in out
-    assert "quorums-meet.sets" in out and "1 of 1 lemmas as expected" in out
+    assert "confirmed: cvc5 on 1 of 1 proof obligations\n" in out
+    assert "1 of 1 lemmas as expected" in out
 
 
 def test_prove_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:

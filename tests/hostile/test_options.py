@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from fencepost.cli.main import run
+from fencepost.cli.main import COMMANDS, run
 from fencepost.cli.options import old_names
 from support.page_commands import unknown_options
 from support.refusing import refused
@@ -242,3 +244,32 @@ def test_an_old_name_is_answered_with_the_new_one(
     line = refused(capsys, *old.split())
     assert ": is now " in line
     assert list(unknown_options(f"`{line.partition(': is now ')[2].strip('`')}`", ())) == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_argument_too_many_is_refused_with_the_rule(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: the argument is dropped in silence."""
+    command = importlib.import_module(f"fencepost.cli.commands.{name}").command
+    monkeypatch.setattr(command, "callback", lambda **values: pytest.fail("the command ran"))
+    taken = [one for one in command.params if isinstance(one, click.Argument)]
+    if any(one.nargs == -1 for one in taken):
+        return
+    line = refused(capsys, name, *["bookkeeper-4.13" for _ in taken], "one\ntoo many")
+    assert "too many" in line and f"{name} takes no argument" in line and f"valid: fencepost {name}" in line
+
+
+@pytest.mark.parametrize("written", ["3/3/2", "3,3,2", "3:3:2"])
+@pytest.mark.parametrize("name", ["advise", "quorum"])
+def test_sizes_as_an_argument_name_their_options(
+    name: str, written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(capsys, name, written)
+    assert f"{written}: {name} takes no argument; give the sizes as -e 3 -w 3 -a 2" in line
+
+
+def test_a_file_as_an_argument_names_its_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text("")
+    assert f"give the file as --from {file}" in refused(capsys, "advise", str(file))

@@ -14,23 +14,23 @@ from fencepost.protocols.bookkeeper.releases import as_in
 from fencepost.protocols.bookkeeper.state import Ledger
 from support.instances import built, checked
 
-FULL = {**ALL_ONE, "crashes": 1, "restarts": 1, "full_disks": 1}
+FULL = {**ALL_ONE, "crashes": 1, "restarts": 1, "full_disks": 2}
 BEGIN = (("create ledger",), ("push", 1, 1), ("handle add", "w", 1, 1, "b1"))
 TABLE, FILL, FLUSH = ("write memory table", "b1"), ("fill disk", "b1"), ("flush log", "b1")
 NEW, RESTART, CRASH = ("begin log", "b1"), ("restart", "b1"), ("crash", "b1")
 
 
 @cache
-def replayer_of(storage: str, rule: str) -> tuple[Replayer, Ledger]:
-    settings = {**FULL, "storage": storage, "partial_flush": rule}
+def replayer_of(storage: str, **rules: object) -> tuple[Replayer, Ledger]:
+    settings = {**FULL, "storage": storage, **rules}
     instance = find("bookkeeper").instance(settings.items())
     assert isinstance(instance.system.state, Ledger)
     return Replayer(instance.system, instance.subject), instance.system.state
 
 
-def keeps(storage: str, rule: str, *steps: tuple[str, ...]) -> bool:
-    """Return whether the bookie can read the entry after these steps."""
-    replayer, s = replayer_of(storage, rule)
+def keeps(storage: str, *steps: tuple[object, ...], **rules: object) -> bool:
+    """Return whether the bookie can read the first entry after these steps."""
+    replayer, s = replayer_of(storage, **rules)
     found = [replayer.system.find(str(a), [str(x) for x in given]) for a, *given in (*BEGIN, *steps)]
     assert None not in found
     state = replayer.follow([a for a in found if a is not None], ())[-1]
@@ -66,7 +66,21 @@ def test_an_entry_whose_location_is_wrong_cannot_be_read(
     storage: str, steps: tuple[tuple[str, ...], ...], kept: bool
 ) -> None:
     """Planted: a new log leaves the file ahead; a boot replays records behind the mark."""
-    assert keeps(storage, "written-again", *steps) is kept
+    assert keeps(storage, *steps) is kept
+
+
+def test_a_shutdown_with_an_empty_cache_loses_a_cache_that_was_set_aside() -> None:
+    """As since 4.15.1. Planted: the shutdown writes it; the release before does not; a failure swaps none."""
+    assert not keeps("db", FILL, NEW, RESTART)
+    assert keeps("db", FILL, NEW, RESTART, empty_flush="swaps")
+    assert keeps("db", FILL, NEW, FLUSH, RESTART)  # another ledger had an entry in the cache
+    later = (("push", 1, 2), ("handle add", "w", 1, 2, "b1"), FILL, NEW)
+    assert keeps("db", FILL, NEW, *later, RESTART, entries=2, inflight=2)
+    given = find("bookkeeper").instance({**FULL, "storage": "db"}.items()).parameters
+    assert [as_in(r, given).empty_flush for r in ("4.15.0", "4.15.1", "4.18.0")] == [
+        "swaps",
+        *["swaps-none"] * 2,
+    ]
 
 
 @pytest.mark.parametrize("rule", ["kept-in-step", "given-up"])
@@ -76,9 +90,9 @@ def test_with_a_mend_the_flush_after_it_loses_nothing(storage: str, rule: str) -
     for end in ((NEW,), (RESTART,), (CRASH,)):
         if rule == "given-up" and end == (NEW,):
             with pytest.raises(NotAnExecution):  # the bookie has booted, and its log has nothing to write
-                keeps(storage, rule, FILL, NEW)
+                keeps(storage, FILL, NEW, partial_flush=rule)
         else:
-            assert keeps(storage, rule, FILL, *end)
+            assert keeps(storage, FILL, *end, partial_flush=rule)
 
 
 def test_a_buffer_in_step_is_no_mend_for_a_cache_that_was_set_aside() -> None:
@@ -116,6 +130,7 @@ def test_a_release_has_its_rule_only_with_full_disks() -> None:
             "load without a storage whose disks are not full",
         ),
         ({"full_disks": 1, "storage": "sorted", "failed_flush": "flushed-first"}, "failed_flush without"),
+        ({"full_disks": 1, "storage": "db", "empty_flush": "swaps"}, "empty_flush without .* restarts"),
         ({"full_disks": 1, "storage": "db", "journals": 1}, "journals and .* exclude each other"),
     ],
 )

@@ -87,6 +87,24 @@ def test_the_page_counts_only_departures_of_mistakes_that_were_tried() -> None:
     assert "- `lives`: no run can." in text
 
 
+def test_a_page_keeps_its_other_rows() -> None:
+    """Planted: they are `not tried` again; a row stays although its change or its rule is another."""
+    mutants = [replace(ADD, name=name) for name in ("old", "other", "new")]
+    where, lib = ("", "4.17.4", "sorted", 1), Library(Path(), "4.17.4", "4.17.4")
+    none = Outcome("none", *where, 5, False)
+    found = [none, *(Outcome(name, *where, 2, True, "push: lac") for name in ("old", "other"))]
+    before = mutants_real.page(mutants, found, 5, lib)
+    mutants[1] = replace(mutants[1], do="add 6")
+    text = mutants_real.page(mutants, [none, Outcome("new", *where, 7, False)], 7, lib, before)
+    assert [line.rpartition(" | ")[2] for line in text.splitlines() if line.startswith("| `")] == [
+        "run 2: push: lac |",
+        "not tried |",
+        "none within 7 |",
+    ]
+    assert "RUNS=5" in text and "had at most 7 runs, all with BookKeeper 4.17.4: `new`." in text
+    assert "Mistakes that were tried: 2 of 3." in text and "| client and bookie | 1 of 2 |" in text
+
+
 def test_a_mistake_goes_on_after_the_runs_that_it_has_met(tmp_path: Path) -> None:
     """Planted: it begins anew. Then a mistake that no run notices costs its first runs once more."""
     asked: list[tuple[str, int]] = []

@@ -8,7 +8,8 @@ location that the index gets is wrong (issue 4855), until a restart or a new ent
 - **Sorted**: the same, when it writes its memory table. A write of the table that failed is repeated in
 another entry log, begun once the monitor of disks has seen the full disk. A table that was written is gone.
 - **Db**: the index gets no location of a flush that failed, but wrong ones of the flush after it. The
-entries of the flush that failed stay in the cache that was swapped out (`failed_flush`).
+entries of the flush that failed stay in the cache that was swapped out (`failed_flush`). A shutdown whose own
+cache is empty does not write them, and moves the mark (`empty_flush`).
 
 The rules apply with `full_disks` above 0. In the worst case the part that was written has no whole entry. A
 read of a wrong location fails with an I/O error, which is no NoSuchEntry. Fences and keys stay.
@@ -117,7 +118,7 @@ def handle_add(
     """
     action = adds.handle_add(s, client, fragment, entry, bookie)
     stores = ~adds.is_refused(s, client, fragment, entry, bookie) & s.takes_copy(bookie, entry)
-    first = Place.BUFFER if s.parameters.storage == "interleaved" else Place.MEMORY
+    first = Place.BUFFER if s.parameters.adds_to == "at-once" else Place.MEMORY
     noted = s.place[bookie, entry].set(first, when=stores)
     return also(action, noted, s.behind_mark[bookie, entry].set(False, when=stores))
 
@@ -142,16 +143,22 @@ def fill_disk(s: EntryLogs, bookie: Parameter) -> Action:
     Code: BufferedChannel.flush, SyncThread.checkpoint.
     """
     p = s.parameters
-    swapped = p.storage == "db" and p.failed_flush == "set-aside"
+    swapped = p.has_caches and p.failed_flush == "set-aside"
     unwritten = any_of(*(s.is_in(bookie, e, Place.MEMORY, Place.BUFFER) for e in s.entry))
     in_step = s.log_file[bookie] == LogFile.IN_STEP
     entries = s.entry if swapped and p.partial_flush != "given-up" else ()
-    aside = [s.place[bookie, e].set(Place.ASIDE, when=s.is_in(bookie, e, Place.MEMORY)) for e in entries]
+    swaps = [
+        s.place[bookie, e].set(
+            if_(s.is_in(bookie, e, Place.MEMORY), Place.ASIDE, Place.MEMORY),
+            when=s.is_in(bookie, e, Place.MEMORY, Place.ASIDE),
+        )
+        for e in entries
+    ]
     return Action(
         when=s.serves(bookie) & in_step & unwritten & (s.filled < p.full_disks),
         then=[
             s.filled.set(s.filled + 1),
-            *aside,
+            *swaps,
             *([s.log_file[bookie].set(LogFile.TORN)] if p.partial_flush == "written-again" else []),
             *(_boots(s, bookie) if p.partial_flush == "given-up" else []),
         ],
@@ -166,18 +173,18 @@ def flush_log(s: EntryLogs, bookie: Parameter) -> Action:
 
     Code: BufferedChannel.flush, SingleDirectoryDbLedgerStorage.checkpoint.
     """
-    is_db = s.parameters.storage == "db"
-    places = (Place.MEMORY, Place.ASIDE) if is_db else (Place.BUFFER,)
+    cached = s.parameters.has_caches
+    places = (Place.MEMORY, Place.ASIDE) if cached else (Place.BUFFER,)
     torn = s.log_file[bookie] == LogFile.TORN
     return Action(
         when=s.serves(bookie) & (exists(s.entry, lambda e: s.is_in(bookie, e, *places)) | torn),
         then=[
             *_writes(s, bookie, places[0], swapped_in=Place.ASIDE),
-            *(_moves_mark(s, bookie) if is_db else []),
+            *(_moves_mark(s, bookie) if cached else []),
             s.log_file[bookie].set(LogFile.AHEAD, when=torn),
         ],
         actor=bookie,
-        note="flushes its entry log" + (", and moves its mark" if is_db else ""),
+        note="flushes its entry log" + (", and moves its mark" if cached else ""),
     )
 
 
@@ -186,20 +193,20 @@ def begin_log(s: EntryLogs, bookie: Parameter) -> Action:
 
     Code: EntryLogManagerBase.createNewLog, SyncThread.checkpoint, SortedLedgerStorage.checkpoint.
     """
-    is_db = s.parameters.storage == "db"
+    cached = s.parameters.has_caches
     return Action(
         when=s.serves(bookie)
         & any_of(
             s.log_file[bookie] != LogFile.IN_STEP,
-            *(s.is_in(bookie, e, Place.MEMORY, Place.BUFFER) for e in s.entry if not is_db),
+            *(s.is_in(bookie, e, Place.MEMORY, Place.BUFFER) for e in s.entry if not cached),
         ),
         then=[
-            *_writes(s, bookie, Place.BUFFER, to_new=() if is_db else (Place.MEMORY,)),
-            *([] if is_db else _moves_mark(s, bookie)),
+            *_writes(s, bookie, Place.BUFFER, to_new=() if cached else (Place.MEMORY,)),
+            *([] if cached else _moves_mark(s, bookie)),
             s.log_file[bookie].set(LogFile.IN_STEP),
         ],
         actor=bookie,
-        note="begins another entry log" + ("" if is_db else ", and moves its mark"),
+        note="begins another entry log" + ("" if cached else ", and moves its mark"),
     )
 
 
@@ -209,21 +216,28 @@ def _writes(
     *places: Place,
     to_new: tuple[Place, ...] = (),
     swapped_in: Place | None = None,
+    loses_aside: Term | None = None,
 ) -> list[Update]:
     """Return the updates of a flush that succeeds: the file has the entries of these places.
 
-    Their locations are wrong unless the file was in step. Those of `to_new` are in another file.
+    Their locations are wrong unless the file was in step. Those of `to_new` are in another file. If
+    `loses_aside` holds, the entries that were set aside are written nowhere.
     """
     right = s.log_file[bookie] == LogFile.IN_STEP
     found: list[Update] = []
     for e in s.entry:
         place, written = s.place[bookie, e], s.is_in(bookie, e, *places)
+        gone = written & ~right
+        if loses_aside is not None:
+            lost = loses_aside & s.is_in(bookie, e, Place.ASIDE)
+            written, gone = written & ~lost, gone | lost
+            found.append(s.stored_lac[bookie, e].set(0, when=lost))
         after = if_(written, if_(right, Place.LOG, Place.MISPLACED), place)
         for source in to_new:
             after = if_(s.is_in(bookie, e, source), Place.LOG, after)
         if swapped_in is not None:
             after = if_(place == swapped_in, Place.MEMORY, after)
-        found += [place.set(after), s.stored[bookie, e].set(NOTHING, when=written & ~right)]
+        found += [place.set(after), s.stored[bookie, e].set(NOTHING, when=gone)]
     return found
 
 
@@ -237,15 +251,20 @@ def _moves_mark(s: EntryLogs, bookie: TermLike) -> list[Update]:
 def restart(s: EntryLogs, bookie: Parameter) -> Action:
     """Restart a bookie cleanly: it flushes everything, and moves the mark.
 
-    Code: BookieImpl.shutdown, SyncThread.shutdown, SingleDirectoryDbLedgerStorage.shutdown.
+    A flush with an empty write cache swaps no caches: entries that were set aside are lost (`empty_flush`).
+    If another ledger has an entry in the cache, this is `flush_log` before the restart.
+    Code: BookieImpl.shutdown, SyncThread.flush, SingleDirectoryDbLedgerStorage.checkpoint, shutdown.
     """
-    of_table = (Place.MEMORY,) if s.parameters.storage == "sorted" else ()
-    places = [p for p in (Place.MEMORY, Place.ASIDE, Place.BUFFER) if p not in of_table]
+    p = s.parameters
+    of_table = (Place.MEMORY,) if p.adds_to == "memtable" else ()
+    places = [place for place in (Place.MEMORY, Place.ASIDE, Place.BUFFER) if place not in of_table]
+    swaps_none = p.has_caches and p.empty_flush == "swaps-none"
+    is_empty = ~any_of(*(s.is_in(bookie, e, Place.MEMORY) for e in s.entry)) if swaps_none else None
     return Action(
-        when=s.serves(bookie) & (s.status != Status.NONE) & (s.restarted < s.parameters.restarts),
+        when=s.serves(bookie) & (s.status != Status.NONE) & (s.restarted < p.restarts),
         then=[
             s.restarted.set(s.restarted + 1),
-            *_writes(s, bookie, *places, to_new=of_table),
+            *_writes(s, bookie, *places, to_new=of_table, loses_aside=is_empty),
             *_moves_mark(s, bookie),
             s.log_file[bookie].set(LogFile.IN_STEP),
             *drops_requests(s, bookie),
@@ -290,7 +309,7 @@ def _boots(s: EntryLogs, bookie: Parameter) -> list[Update]:
 
 def entry_logs(s: EntryLogs) -> Iterator[Schema | Group]:
     """Yield the flushes of the entry log, and the crashes and restarts of bookies."""
-    if s.parameters.storage == "sorted":
+    if s.parameters.adds_to == "memtable":
         yield each(write_memory_table, s, s.bookie)
     yield each(fill_disk, s, s.bookie)
     yield each(flush_log, s, s.bookie)

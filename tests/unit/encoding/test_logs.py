@@ -350,14 +350,15 @@ def test_a_search_without_time_is_undecided_and_says_how_far_it_came(monkeypatch
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("no json", "p1.log:1: is not JSON; write an object, or give --reader FILE.py"),
+        ("no json", "; write an object, or give --reader FILE.py"),
+        ('{"action": "prepare", "action": "give up"}', "p1.log:1: is not JSON ('action' is given twice"),
         ("[]", "p1.log:1: must be an object with action, process"),
         ("{}", "p1.log:1: action: missing; name one, or give only values with after"),
         ('{"action": "dance"}', "p1.log: names no action; valid: prepare, give up"),
         ('{"action": "prepare", "time": 1}', "p1.log:1: time: unknown key; valid: action"),
         (
             '{"action": "prepare", "arguments": {"x": 1}}',
-            "p1.log:1: x: prepare has no such argument; valid: part",
+            "p1.log:1: x: no such argument of prepare; valid: part",
         ),
         ('{"action": "prepare", "after": {"phase": 1}}', "p1.log:1: phase: no such state variable"),
         ("", "p1.log: has no event"),

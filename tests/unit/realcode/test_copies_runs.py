@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fencepost.realcode.conformance import action_of, drive, grounds, none_fired
 from fencepost.realcode.copies_runs import FAULTS, CopiesGround
 from fencepost.realcode.harness_session import Answer, Playback, opened
 from fencepost.realcode.run_files import RecordedRun, read_run_file
+from fencepost.realcode.runs import ConformanceRun
 from support.realcode import TRANSCRIPTS
 from support.realcode import run_kept as run
 
@@ -125,6 +127,30 @@ def test_a_run_that_the_code_cannot_take_is_refused(taken: tuple[RecordedRun, ..
     actions = (*one.run.actions[: at + 1], action_of(one.ground, ["stop", bookie]))
     with pytest.raises(NotAnExecution, match=f"step {at + 2}: stop cannot be taken there"):
         drive(one.playback(), one.ground, replace(one.run, actions=actions))
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_refused"),
+    [({"entries": 2}, True), ({}, False), ({"entries": 2, "reuse": "at-once"}, False)],
+)
+def test_a_copy_that_brings_another_old_entry_back_is_left_out(
+    settings: dict[str, object], is_refused: bool
+) -> None:
+    """Planted: the copy is taken. Then 4.13.0 shows entry 2 too, which no checkpoint has removed."""
+    own = {"bookies": 2, "ensemble": 1, "write_quorum": 1, "ack_quorum": 1, **settings}
+    (ground,) = grounds("ledger-copies", own, "db", "4.13.0")
+    assert isinstance(ground, CopiesGround)
+    copies = [["copy entry", "o1", str(entry)] for entry in range(1, 1 + len(ground.copies.entry.values))]
+    away = [["recover bookie", "o1", "1", "1", "b2"], *copies, ["update ensemble", "o1", "1"]]
+    back = [
+        ["begin collecting", "b1"],
+        ["collect", "b1"],
+        ["recover bookie", "o1", "1", "1", "b1"],
+        copies[0],
+    ]
+    actions = tuple(action_of(ground, words) for words in (*away, *back))
+    with pytest.raises(NotAnExecution, match="step 8: copy entry") if is_refused else nullcontext():
+        ground.followed(ConformanceRun((), actions))
 
 
 def test_a_copy_that_is_not_there_is_found_and_shown(

@@ -1,7 +1,8 @@
 """Free runs: the model has the executions of the code, and a wrong model or a changed line is refused.
 
-The logs are of runs on BookKeeper 4.17.4 with sorted storage. `exchanges.json` has what one run asked of the
-code, and the answers.
+The logs are of runs on BookKeeper 4.17.4 with sorted storage. In the folder `crashes` bookies crash and
+restart, and the logs are named after the storage. `exchanges.json` has what one run asked of the code,
+and the answers.
 """
 
 from __future__ import annotations
@@ -20,16 +21,18 @@ from fencepost.realcode import free_runs
 from fencepost.realcode.free_runs import FreeRuns, free_ground, take
 from fencepost.realcode.harness_session import OutOfStep, Playback, dumped
 from fencepost.realcode.runs import Ground
-from fencepost.realcode.scheduler import FreeRun
 from support.realcode import run_kept as run
 
 KEPT = Path(__file__).parents[2] / "realcode" / "free"
 LOGS = ("recovered", "refused-change", "waiting-add", "closed-by-another")
 
 
+CRASHES = {"crashes": "2", "restarts": "1"}
+
+
 @cache
-def ground(**settings: str) -> Ground:
-    return free_ground("bookkeeper", settings, "sorted", "4.17.4")
+def ground(storage: str = "sorted", **settings: str) -> Ground:
+    return free_ground("bookkeeper", settings, storage, "4.17.4")
 
 
 def judged(log: Path, **settings: str) -> Fit:
@@ -68,6 +71,34 @@ def test_a_wrong_model_refuses_a_log_of_the_code(name: str, switch: str, value: 
     assert judged(KEPT / f"{name}.jsonl", **{switch: value}) is Fit.NONE
 
 
+@pytest.mark.parametrize("storage", ["sorted", "db"])
+def test_the_model_has_the_execution_of_a_free_run_with_crashes(storage: str) -> None:
+    log = KEPT / "crashes" / f"{storage}.jsonl"
+    assert any(line.get("action") == "stop and start" for line in lines_of(f"crashes/{storage}"))
+    assert judged(log, storage=storage, **CRASHES) is Fit.EXECUTION
+
+
+@pytest.mark.parametrize(
+    ("storage", "switch", "value"),
+    [
+        ("sorted", "fence_record", "with-key"),
+        ("sorted", "flush_headers", "always"),
+        ("db", "db_checkpoint", "always"),
+        ("db", "load", "busy"),
+    ],
+)
+@pytest.mark.usefixtures("no_reasons")
+def test_a_wrong_model_of_what_a_crash_loses_refuses_a_log(storage: str, switch: str, value: str) -> None:
+    log = KEPT / "crashes" / f"{storage}.jsonl"
+    assert judged(log, storage=storage, **CRASHES, **{switch: value}) is Fit.NONE
+
+
+def test_a_line_of_which_the_model_has_no_action_is_not_passed_over() -> None:
+    """Without it a model that has no such step would be an execution of the other lines."""
+    with pytest.raises(BadInput, match=r"db\.jsonl:\d+: names no action of the model with these settings"):
+        judged(KEPT / "crashes" / "db.jsonl", storage="db", **CRASHES, negative_answers="after-fence")
+
+
 def other_bookie(line: dict[str, Any]) -> bool:
     """Let another bookie handle the first add."""
     if line.get("action") == "handle add":
@@ -102,11 +133,15 @@ def test_one_changed_line_is_refused(change: Callable[[dict[str, Any]], bool], t
     assert judged(tmp_path / "changed.jsonl") is Fit.NONE
 
 
+@pytest.mark.parametrize(
+    ("name", "action", "settings"),
+    [("recovered", "begin recovery", {}), ("crashes/db", "stop and start", {"storage": "db", **CRASHES})],
+)
 @pytest.mark.usefixtures("no_reasons")
-def test_a_missing_line_is_refused(tmp_path: Path) -> None:
-    lines = [line for line in lines_of("recovered") if line.get("action") != "begin recovery"]
+def test_a_missing_line_is_refused(name: str, action: str, settings: dict[str, str], tmp_path: Path) -> None:
+    lines = [line for line in lines_of(name) if line.get("action") != action]
     (tmp_path / "fewer.jsonl").write_text(free_runs.written(lines))
-    assert judged(tmp_path / "fewer.jsonl") is Fit.NONE
+    assert judged(tmp_path / "fewer.jsonl", **settings) is Fit.NONE
 
 
 @pytest.mark.parametrize(("told", "fit"), [(0, Fit.NONE), (None, Fit.EXECUTION)])
@@ -122,39 +157,45 @@ def test_a_value_that_the_model_does_not_know_is_refused(told: int | None, fit: 
 # The scheduler, on kept exchanges with the code.
 
 
-def played() -> tuple[Playback, int, int]:
-    kept = json.loads((KEPT / "exchanges.json").read_text())
+def played(folder: str) -> tuple[Playback, int, int]:
+    kept = json.loads((KEPT / folder / "exchanges.json").read_text())
     return Playback([(ask, dumped(answer)) for ask, answer in kept["lines"]]), kept["seed"], kept["number"]
 
 
-def test_a_seed_makes_the_same_choices_and_the_model_has_their_execution(tmp_path: Path) -> None:
-    session, seed, number = played()
-    log = take(session, ground(), seed, number)
+KINDS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("", "begin change", {}),
+    ("", "receive read answer", {}),
+    ("crashes", "crash in first add", CRASHES),
+    ("crashes", "crash and replay", CRASHES),
+)
+"""The folders of kept exchanges, the kinds of lines that their logs have, and the settings."""
+
+
+@pytest.mark.parametrize("folder", ["", "crashes"])
+def test_a_seed_makes_the_same_choices_and_the_model_has_their_execution(folder: str, tmp_path: Path) -> None:
+    session, seed, number = played(folder)
+    settings = CRASHES if folder else {}
+    log = take(session, ground(**settings), seed, number)
     assert session.at == len(session.lines)
-    assert {"begin change", "receive read answer"} <= {
-        json.loads(line).get("action") for line in log.splitlines()
-    }
+    actions = {json.loads(line).get("action") for line in log.splitlines()}
+    assert {action for own, action, _ in KINDS if own == folder} <= actions
     (tmp_path / "played.jsonl").write_text(log)
-    assert judged(tmp_path / "played.jsonl") is Fit.EXECUTION
+    assert judged(tmp_path / "played.jsonl", **settings) is Fit.EXECUTION
     with pytest.raises(OutOfStep):
-        take(played()[0], ground(), seed + 1, number)
+        take(played(folder)[0], ground(**settings), seed + 1, number)
 
 
+@pytest.mark.parametrize(("folder", "action", "settings"), KINDS)
 @pytest.mark.usefixtures("no_reasons")
-def test_an_answer_that_the_scheduler_does_not_log_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_step_that_the_scheduler_does_not_log_is_noticed(
+    folder: str, action: str, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    """Planted: acks reach the writer without a line."""
-    whole = FreeRun._say
-
-    def silent(self: FreeRun, action: str, maybe: bool = False, /, **arguments: Any) -> None:
-        if action != "receive read answer":
-            whole(self, action, maybe, **arguments)
-
-    monkeypatch.setattr(FreeRun, "_say", silent)
-    session, seed, number = played()
-    (tmp_path / "played.jsonl").write_text(take(session, ground(), seed, number))
-    assert judged(tmp_path / "played.jsonl") is Fit.NONE
+    """Planted: the step leaves no line."""
+    session, seed, number = played(folder)
+    lines = take(session, ground(**settings), seed, number).splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line).get("action") != action]
+    (tmp_path / "played.jsonl").write_text("".join(kept))
+    assert judged(tmp_path / "played.jsonl", **settings) is Fit.NONE
 
 
 # The command.
@@ -179,8 +220,8 @@ def test_the_command_shows_a_departure(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_settings_that_free_runs_do_not_have_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BadInput, match="crashes: free runs have none; leave it out"):
-        ground(crashes="1")
+    with pytest.raises(BadInput, match="forces: free runs have none; leave it out"):
+        ground(forces="1")
     assert run(["conform", "bookkeeper", "--logs", str(KEPT)]) == 2
     assert "--logs: is for --free; leave it out" in capsys.readouterr().err
     assert run(["conform", "bookkeeper", "--free"]) == 2

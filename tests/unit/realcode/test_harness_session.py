@@ -288,6 +288,15 @@ def test_what_was_seen_is_what_the_switches_of_the_release_say() -> None:
                     )
 
 
+def test_the_page_has_the_number_of_cells_in_which_the_code_was_driven() -> None:
+    """Planted: a cell that names one storage counts for all three."""
+    cells = [with_storage(cell, storage) for cell in seen()["4.18.0"].values() for storage in DRIVEN_ON]
+    has, refuses = (sum(said in cell for cell in cells) for said in ("has it", "refuses it"))
+    page = (Path(__file__).parents[3] / "docs" / "real-code.md").read_text(encoding="utf-8")
+    said = f"driven in {has + refuses} of {len(cells)} cells: {has} *has it* and {refuses} *refuses it*."
+    assert f"On 4.18.0 the code was {said} The other {len(cells) - has - refuses} cannot" in page
+
+
 def with_storage(cell: str, storage: str) -> str:
     """Return the part of a cell about one storage: all of it, or the part that names the storage."""
     parts = [part.partition(": ") for part in cell.split("; ")]
