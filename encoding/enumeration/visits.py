@@ -31,7 +31,7 @@ class Visits:
         """Start without a node. `budgets` has the largest number of faults by kind."""
         budgets, system = budgets or {}, concrete.system
         self.concrete, self.orbits = concrete, orbits
-        self._beginnings = Beginnings(concrete)
+        self.beginnings = Beginnings(concrete)
         self.depth = 0
         """The steps to the nodes that are farthest away."""
         self.levels: list[int] = []
@@ -117,7 +117,7 @@ class Visits:
                 (slot, after) for slot, after in self.after(here) if self._representative(after) == wanted
             )
             actions.append(self.concrete.steps[slot].action)
-        return actions, here, self._beginnings.of(first)
+        return actions, here, self.beginnings.of(first)
 
     def way(self, number: int) -> list[int]:
         """Return the numbers of the nodes on a shortest way to a node, with its own number."""
@@ -132,7 +132,7 @@ class Visits:
 
     def first(self) -> Iterator[State]:
         """Yield the node of each initial state, without any fault so far."""
-        for state in self._beginnings.states():
+        for state in self.beginnings.states():
             yield self.concrete.state([*state, *(0 for _ in self._allowed)])
 
     def _enter(self, node: State, size: int, parent: int) -> tuple[State, int]:

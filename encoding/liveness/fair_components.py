@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from fencepost.encoding.concrete.beginnings import Beginnings
 from fencepost.encoding.concrete.compiler import Concrete
 from fencepost.encoding.engine.messages import FoundPath, Visited, Visiting
 from fencepost.encoding.enumeration.process import PAUSE
@@ -132,7 +131,7 @@ class FairLasso:
         nodes = [*graph.way(since), *later, *loop]
         actions = tuple(graph.steps[number][target][0] for number, target in pairwise(nodes))
         choices = tuple(graph.losses(graph.by_number[nodes[-1]]))
-        beginning = Beginnings(graph.concrete).of(graph.by_number[nodes[0]])
+        beginning = graph.beginnings.of(graph.by_number[nodes[0]])
         path = FoundPath(self._prop.name, actions, choices, beginning)
         return FoundLasso(path, len(actions) - len(loop), is_shortest=self._left > 0)
 

@@ -341,6 +341,18 @@ def test_a_step_that_changes_nothing_is_no_step_of_the_graph(monkeypatch: pytest
     assert lasso is not None, "the planted mistake finds a loop that stands still"
 
 
+def test_a_badly_defined_action_is_refused_with_the_steps_before_it() -> None:
+    """Planted: the search has its own graph, which keeps no steps to a refusal."""
+    s = Numbers()
+
+    def up(s: Numbers) -> Action:
+        return Action(when=s.x < 5, then=[s.x.set(s.x + 1)], actor="all")
+
+    made = System(s, (each(up, s, fair="weak"),), (always_eventually("live", "it is 0", s.x == 0),))
+    with pytest.raises(ModelError, match=r"up sets x to 4, outside 0\.\.3; .*\(after up, up, up\)$"):
+        searched(made)
+
+
 def test_choices_are_decided_where_fairness_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = mutant(state_graph, "readers = [step for", "readers = [] and [step for")
     monkeypatch.setattr(fair_components, "StateGraph", changed.StateGraph)
