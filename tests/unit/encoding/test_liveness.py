@@ -205,7 +205,7 @@ def is_lasso(replayer: Replayer, system: System, graph: Any, way: Sequence[int])
 
 def test_a_lasso_is_found_where_the_shortest_is_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fair_components, "WORK", 0)
-    lengths = []
+    longer = 0
     for seed in range(40):
         system = system_of(drawn(seed))
         lasso, _ = searched(system)
@@ -213,8 +213,8 @@ def test_a_lasso_is_found_where_the_shortest_is_too_much_work(monkeypatch: pytes
         if lasso is not None:
             assert not lasso.is_shortest
             replayed(system, lasso)
-            lengths.append(len(lasso.path.actions))
-    assert max(lengths) > 6
+            longer += len(lasso.path.actions) > shortest(system)
+    assert longer >= 1
 
 
 # Planted mistakes.
