@@ -31,7 +31,7 @@ class Visits:
         """Start without a node. `budgets` has the largest number of faults by kind."""
         budgets, system = budgets or {}, concrete.system
         self.concrete, self.orbits = concrete, orbits
-        self._beginnings = Beginnings(concrete)
+        self.beginnings = Beginnings(concrete)
         self.depth = 0
         """The steps to the nodes that are farthest away."""
         self.levels: list[int] = []
@@ -75,8 +75,7 @@ class Visits:
         At most `steps` steps are taken. Raises ModelError for a badly defined action.
         """
         level, begun = list[tuple[State, int]](), 0
-        for first in self._beginnings.states():
-            raw = self.uncounted(first)
+        for raw in self.first():
             node, size = (raw, 1) if self.orbits is None else self.orbits.of(raw)
             if node not in self._seen:
                 level.append(self._enter(node, size, len(self._seen)))
@@ -111,27 +110,30 @@ class Visits:
         With symmetries, the last node is one for which the given one stands.
         """
         nodes = list(self._seen)
-        number = nodes.index(node)
-        way = [number]
-        while number != self._parents[number]:
-            number = self._parents[number]
-            way.append(number)
-        first = here = nodes[number]
-        actions = []
-        for wanted in (nodes[number] for number in reversed(way[:-1])):
+        first, *later = (nodes[number] for number in self.way(nodes.index(node)))
+        here, actions = first, list[GroundAction]()
+        for wanted in later:
             slot, here = next(
                 (slot, after) for slot, after in self.after(here) if self._representative(after) == wanted
             )
             actions.append(self.concrete.steps[slot].action)
-        return actions, here, self._beginnings.of(first)
+        return actions, here, self.beginnings.of(first)
+
+    def way(self, number: int) -> list[int]:
+        """Return the numbers of the nodes on a shortest way to a node, with its own number."""
+        way = [number]
+        while (parent := self._parents[way[-1]]) != way[-1]:
+            way.append(parent)
+        return way[::-1]
 
     def losses(self, node: State) -> list[int]:
         """Return the positions of the choices that are true in a node."""
         return [i for i, v in enumerate(self.concrete.system.choices) if node[v.place] == 1]
 
-    def uncounted(self, state: State) -> State:
-        """Return the node of a state without any fault so far."""
-        return self.concrete.state([*state, *(0 for _ in self._allowed)])
+    def first(self) -> Iterator[State]:
+        """Yield the node of each initial state, without any fault so far."""
+        for state in self.beginnings.states():
+            yield self.concrete.state([*state, *(0 for _ in self._allowed)])
 
     def _enter(self, node: State, size: int, parent: int) -> tuple[State, int]:
         self._seen[node] = None

@@ -7,109 +7,137 @@ in it or enabled nowhere in it. An execution may stand still, so one state alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
-from fencepost.encoding.concrete.steps import State
+from fencepost.encoding.concrete.compiler import Concrete
+from fencepost.encoding.engine.messages import FoundPath, Visited, Visiting
+from fencepost.encoding.enumeration.process import PAUSE
+from fencepost.encoding.errors import InternalError
 from fencepost.encoding.language.system import Liveness, System
 from fencepost.encoding.liveness.state_graph import StateGraph
 
 _Node = TypeVar("_Node")
 
+_Way = tuple[int, int, int]
+"""A way in a component: its last node, the fair sets satisfied, and the strong ones that it met enabled."""
+
 WORK = 1_000_000
-"""The states of the search for a shortest lasso, after which the shortest one found is taken."""
+"""The ways of the search for a shortest lasso, after which some lasso is taken."""
 
 
 @dataclass(frozen=True)
-class Path:
-    """Nodes of a lasso: those of the prefix up to the first of the loop, and those of the loop after it."""
+class FoundLasso:
+    """An execution that violates a property of liveness, to be replayed. Its loop has the last steps."""
 
-    prefix: tuple[int, ...]
-    loop: tuple[int, ...]
+    path: FoundPath
+    begins: int
     is_shortest: bool = False
 
-    def __len__(self) -> int:
-        """Return the number of steps."""
-        return len(self.prefix) - 1 + len(self.loop)
+
+@dataclass(frozen=True)
+class UnmetFairness:
+    """The result that no reachable state has the witness of a property."""
+
+    property: str
 
 
-@dataclass
-class Owing:
-    """The nodes that owe a property, each with the steps of a shortest way on which it does."""
+def search_lassos(
+    system: System, properties: Sequence[Liveness], budgets: Mapping[str, int], most: int | None
+) -> Iterator[Visiting | FoundLasso | UnmetFairness | Visited]:
+    """Visit all states, and yield a fair lasso of each property that is violated; then all are decided.
 
-    steps: dict[int, int] = field(default_factory=dict)
-    before: dict[int, int | None] = field(default_factory=dict)
-    """The node before it that owes the property too; None if the property is owed since this node."""
-
-
-def owing(graph: StateGraph, prop: Liveness, predicate: Callable[..., Callable[[State], bool]]) -> Owing:
-    """Return the nodes that owe the property after some execution."""
-    is_owed, is_met = predicate(prop.witness & ~prop.met), predicate(prop.met)
-    first = [number for number, parent in enumerate(graph.parents) if number == parent]
-    sources = [n for n in (first if prop.at_first else range(len(graph.nodes))) if is_owed(graph.nodes[n])]
-    by_steps: dict[int, list[tuple[int, int | None]]] = {}
-    for number in sources:
-        by_steps.setdefault(graph.depth[number], []).append((number, None))
-    found = Owing()
-    while by_steps:
-        steps = min(by_steps)
-        for number, before in by_steps.pop(steps):
-            if number in found.steps:
-                continue
-            found.steps[number], found.before[number] = steps, before
-            for target in graph.steps[number]:
-                if target not in found.steps and not is_met(graph.nodes[target]):
-                    by_steps.setdefault(steps + 1, []).append((target, number))
-    return found
+    It ends without `Visited` if there are more than `most` states.
+    """
+    graph, last = StateGraph(Concrete(system), budgets), time.perf_counter()
+    for _ in graph.nodes():
+        if most is not None and len(graph) > most:
+            return
+        if not len(graph) % 1000 and time.perf_counter() - last > PAUSE:
+            last = time.perf_counter()
+            yield Visiting(len(graph), graph.depth)
+    for prop in properties:
+        lasso = FairLasso(graph, prop).find()
+        if lasso is not None:
+            yield lasso
+        elif not any(map(graph.concrete.predicate(prop.witness), graph.by_number)):
+            yield UnmetFairness(prop.name)
+    yield Visited(graph.states, None, graph.depth)
 
 
 class FairLasso:
-    """The search for a fair lasso among nodes that owe a property."""
+    """The search for a fair lasso of a property among the nodes that owe it."""
 
-    def __init__(
-        self, graph: StateGraph, system: System, owed: Owing, held: Callable[[State], bool] | None = None
-    ) -> None:
-        """Prepare the search. `held` must be false in a loop if it is given, as a set that is never taken."""
-        self._graph, self._owed, self._enabled = graph, owed, graph.enabled
-        bits = range(len(system.fairness))
-        self._strong = sum(1 << bit for bit in bits if system.fairness[bit].is_strong)
-        self._all = (1 << len(bits)) - 1
+    def __init__(self, graph: StateGraph, prop: Liveness) -> None:
+        """Prepare the search."""
+        self._graph, self._prop, self._enabled = graph, prop, graph.enabled
+        fairness = graph.concrete.system.fairness
+        self._strong = sum(fair.is_strong << bit for bit, fair in enumerate(fairness))
+        self._all = (1 << len(fairness)) - 1
         self._left = WORK
-        if held is not None:
-            own = 1 << len(bits)
+        if prop.for_ever:  # it must be false in the loop, as a set that is never taken
+            own, held = 1 << len(fairness), graph.concrete.predicate(prop.holds)
             self._all |= own
-            pairs = zip(graph.enabled, graph.nodes, strict=True)
+            pairs = zip(graph.enabled, graph.by_number, strict=True)
             self._enabled = [enabled | own * held(node) for enabled, node in pairs]
+        self._steps: dict[int, int] = {}
+        """For each node that owes the property the steps of a shortest way on which it does."""
+        self._before: dict[int, int | None] = {}
+        """The node before it that owes the property too; None if the property is owed since this node."""
+        self._find_owing()
 
-    def find(self) -> Path | None:
+    def _find_owing(self) -> None:
+        """Note the nodes that owe the property after some execution."""
+        graph, prop = self._graph, self._prop
+        is_owed, is_met = map(graph.concrete.predicate, (prop.witness & ~prop.met, prop.met))
+        by_steps: dict[int, list[tuple[int, int | None]]] = {}
+        for number, node in enumerate(graph.by_number):
+            if is_owed(node) and not (prop.at_first and graph.depths[number]):
+                by_steps.setdefault(graph.depths[number], []).append((number, None))
+        while by_steps:
+            steps = min(by_steps)
+            for number, before in by_steps.pop(steps):
+                if number in self._steps:
+                    continue
+                self._steps[number], self._before[number] = steps, before
+                for target in graph.steps[number]:
+                    if target not in self._steps and not is_met(graph.by_number[target]):
+                        by_steps.setdefault(steps + 1, []).append((target, number))
+
+    def find(self) -> FoundLasso | None:
         """Return a fair lasso, a shortest one if that is not too much work; None if there is none."""
-        owed = self._owed.steps
-        inside = {number: part for part in self._components(owed.keys()) for number in part}
-        best: Path | None = None
-        for start in sorted(inside, key=lambda number: (owed[number], number)):
-            if best is not None and owed[start] >= len(best):
+        inside = {number: part for part in self._components() for number in part}
+        best: tuple[int, tuple[int, ...]] | None = None
+        fewest: int | None = None
+        for start in sorted(inside, key=lambda number: (self._steps[number], number)):
+            if fewest is not None and (self._left <= 0 or self._steps[start] >= fewest):
                 break
-            most = None if best is None else len(best) - owed[start] - 1
-            loop = self._shortest_loop(start, inside[start], most)
+            most = None if fewest is None else fewest - self._steps[start] - 1
+            loop = self._loop(start, inside[start], most)
             if loop is not None:
-                best = Path(self._prefix(start), loop)
-            if self._left <= 0:
-                if best is None:
-                    best = Path(self._prefix(start), self._some_loop(start, inside[start]))
-                return best
-        return None if best is None else replace(best, is_shortest=True)
+                best, fewest = (start, loop), self._steps[start] + len(loop)
+        if best is not None:
+            return self._lasso(*best)
+        if inside:
+            raise InternalError(f"{self._prop.name}: a fair component has no fair loop")
+        return None
 
-    def _prefix(self, number: int) -> tuple[int, ...]:
-        """Return the nodes of a shortest way to a node that owes the property there."""
-        way = _way(self._owed.before, number)
-        while self._graph.parents[way[0]] != way[0]:
-            way.insert(0, self._graph.parents[way[0]])
-        return tuple(way)
+    def _lasso(self, start: int, loop: Sequence[int]) -> FoundLasso:
+        """Return the lasso with a shortest way to a node and a loop from there, to be replayed."""
+        graph, (since, *later) = self._graph, _way(self._before, start)
+        nodes = [*graph.way(since), *later, *loop]
+        actions = tuple(graph.steps[number][target][0] for number, target in pairwise(nodes))
+        choices = tuple(graph.losses(graph.by_number[nodes[-1]]))
+        beginning = graph.beginnings.of(graph.by_number[nodes[0]])
+        path = FoundPath(self._prop.name, actions, choices, beginning)
+        return FoundLasso(path, len(actions) - len(loop), is_shortest=self._left > 0)
 
-    def _components(self, nodes: Collection[int]) -> Iterator[frozenset[int]]:
-        """Yield the largest fair components among these nodes."""
-        waiting = [frozenset(nodes)]
+    def _components(self) -> Iterator[frozenset[int]]:
+        """Yield the largest fair components among the nodes that owe the property."""
+        waiting = [frozenset(self._steps)]
         while waiting:
             for part in strongly_connected(self._graph, waiting.pop()):
                 taken, always, sometimes = self._fair_in(part)
@@ -132,65 +160,45 @@ class FairLasso:
                     taken |= own
         return taken, always, sometimes
 
-    def _shortest_loop(self, start: int, part: frozenset[int], most: int | None) -> tuple[int, ...] | None:
+    def _loop(self, start: int, part: frozenset[int], most: int | None) -> tuple[int, ...] | None:
         """Return the nodes of a shortest fair loop of at most so many steps, or None.
 
-        A state of the search has a node, the fair sets that are satisfied, and the strong ones met enabled.
+        If that is too much work, a way is kept as soon as it satisfies more sets than before, and no other.
         """
         enabled = self._enabled
         first = start, self._all & ~enabled[start] & ~self._strong, enabled[start] & self._strong
-        before: dict[tuple[int, int, int], tuple[int, int, int] | None] = {first: None}
-        level, steps = [first], 0
-        while level and self._left > 0:
-            for state in level:
-                number, satisfied, met = state
-                if number == start and (satisfied | (self._strong & ~met)) == self._all:
-                    return tuple(n for n, _, _ in _way(before, state)[1:])
+        before: dict[_Way, _Way | None] = {first: None}
+        level, steps, kept = [first], 0, -1
+        seen: set[_Way | int] = {first}
+        while level:
+            for way in level:
+                if way[0] == start and (way[1] | (self._strong & ~way[2])) == self._all:
+                    return tuple(n for n, _, _ in _way(before, way)[1:])
             if steps == most:
                 return None
             following = []
-            for state in level:
-                number, satisfied, met = state
-                for target, (_, taken) in self._graph.steps[number].items():
-                    if target in part:
-                        disabled = self._all & ~enabled[target] & ~self._strong
-                        after = target, satisfied | taken | disabled, met | (enabled[target] & self._strong)
-                        if after not in before:
-                            before[after] = state
-                            following.append(after)
+            for way in level:
+                for after in self._after(way, part):
+                    key = after if self._left > 0 else after[0]
+                    if key not in seen:
+                        seen.add(key)
+                        before.setdefault(after, way)
+                        following.append(after)
             self._left -= len(following)
+            if self._left <= 0 and following:
+                best = max(following, key=lambda way: way[1].bit_count())
+                if best[1] != kept:
+                    following, seen, kept = [best], {best[0]}, best[1]
             level, steps = following, steps + 1
         return None
 
-    def _some_loop(self, start: int, part: frozenset[int]) -> tuple[int, ...]:
-        """Return the nodes of a fair loop in a fair component: to each set's step or node, and back."""
-        loop: list[int] = []
-        here = start
-        for bit in (1 << i for i in range(self._all.bit_length())):
-            node = next((n for n in part if not self._enabled[n] & bit), None)
-            if node is not None and not self._strong & bit:
-                loop += self._walk(here, node, part)
-                here = node
-                continue
-            steps = ((n, t) for n in part for t, (_, own) in self._graph.steps[n].items() if own & bit)
-            step = next((s for s in steps if s[1] in part), None)
-            if step is not None:  # otherwise the strong set is enabled nowhere in the component
-                loop += [*self._walk(here, step[0], part), step[1]]
-                here = step[1]
-        return (*loop, *self._walk(here, start, part))
-
-    def _walk(self, start: int, end: int, part: frozenset[int]) -> tuple[int, ...]:
-        """Return the nodes after `start` on a shortest way to `end` in a strongly connected part."""
-        before: dict[int, int | None] = {start: None}
-        ahead = [start]
-        for number in ahead:
-            if number == end:
-                break
-            for target in self._graph.steps[number]:
-                if target in part and target not in before:
-                    before[target] = number
-                    ahead.append(target)
-        return tuple(_way(before, end)[1:])
+    def _after(self, way: _Way, part: frozenset[int]) -> Iterator[_Way]:
+        """Yield the way with each further step in the component."""
+        number, satisfied, met = way
+        for target, (_, taken) in self._graph.steps[number].items():
+            if target in part:
+                disabled = self._all & ~self._enabled[target] & ~self._strong
+                yield target, satisfied | taken | disabled, met | (self._enabled[target] & self._strong)
 
 
 def _way(before: Mapping[_Node, _Node | None], end: _Node) -> list[_Node]:

@@ -31,11 +31,13 @@ from fencepost.encoding.language.state import amount
 from fencepost.encoding.language.system import Liveness, Property
 from fencepost.encoding.language.traces import Trace
 from fencepost.encoding.liveness.ending import every_execution_ends
-from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
+from fencepost.encoding.liveness.fair_components import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.monitor import END, SAVE, Monitored, monitored
 from fencepost.encoding.liveness.random_rests import search_rests
 from fencepost.encoding.solving.crew import Crew, OutOfTime
 from fencepost.encoding.solving.workers import Ended, Worker, reason_of
+
+_Execution = tuple[list[GroundAction], Sequence[str], Sequence[int]]
 
 MOST = 200_000
 """The states of the graph that is searched for fair components, unless enumeration alone is asked for."""
@@ -75,11 +77,9 @@ def check_all(
     refuse_uncheckable(instance.system, limits)
     outcome = Outcome((), 0.0, False, {})
     if about_states:
-        left = limits.timeout - limits.gone
-        own = replace(limits, timeout=limits.gone + SHARE * left)
+        own = replace(limits, timeout=limits.gone + SHARE * (limits.timeout - limits.gone))
         outcome = check(instance, about_states, own, listener, kept)
-    gone = limits.gone + outcome.seconds
-    own = replace(limits, gone=gone)
+    own = replace(limits, gone=limits.gone + outcome.seconds)
     return LivenessCheck(instance, live, own, listener, outcome, to_certify).run(properties)
 
 
@@ -125,8 +125,7 @@ class LivenessCheck:
     def _outcome(self, order: Sequence[Property]) -> Outcome:
         found = {result.property: result for result in self._before.results}
         found |= {prop.name: self._result(prop) for prop in self._properties}
-        seconds = time.perf_counter() - self._begun
-        results = tuple(found[prop.name] for prop in order)
+        seconds, results = time.perf_counter() - self._begun, tuple(found[prop.name] for prop in order)
         spent = {**self._before.spent, "liveness": seconds}
         return Outcome(results, self._before.seconds + seconds, self._interrupted, spent)
 
@@ -152,20 +151,22 @@ class LivenessCheck:
         self._listener(Open(tuple(prop.name for prop in self._properties)))
         if self._limits.bound is not None:
             return
-        alone = self._limits.engines == ("enumeration",)
-        by_graph = not (self._ends or (self._limits.engines and "enumeration" not in self._limits.engines))
-        if by_graph and not alone:
-            self._search(search_lassos, FEW)
-        if not self._limits.engines and len(self._results) < len(self._properties):
-            self._search(search_rests, self._instance.subject)
-        if alone or (by_graph and len(self._results) < len(self._properties)):
-            self._search(search_lassos, None if alone else MOST)
+        engines = self._limits.engines
+        if engines == ("enumeration",):
+            return self._search(search_lassos, None)
+        by_graph = not self._ends and (not engines or "enumeration" in engines)
+        attempts = (
+            (by_graph, search_lassos, FEW),
+            (not engines, search_rests, self._instance.subject),
+            (by_graph, search_lassos, MOST),
+        )
+        for is_wanted, search, own in attempts:
+            if is_wanted and len(self._results) < len(self._properties):
+                self._search(search, own)
         still = [prop for prop in self._properties if self._is_open(prop)]
         for number, prop in enumerate(still):
             now = time.perf_counter()
-            until = now + (self._until - now) / (len(still) - number)
-            if self._limits.engines != ("enumeration",):
-                self._check_monitored(prop, until)
+            self._check_monitored(prop, now + (self._until - now) / (len(still) - number))
 
     def _is_open(self, prop: Liveness) -> bool:
         """Return whether other engines are asked: for a verdict, a certificate, or a shorter execution."""
@@ -198,8 +199,7 @@ class LivenessCheck:
                 self._listener(message)
             case FoundLasso(path=path, begins=begins, is_shortest=is_shortest):
                 prop = next(p for p in self._properties if p.name == path.property)
-                actions, choices, beginning = path.execution(self._system)
-                self._refute(prop, actions, choices, beginning, begins, is_shortest)
+                self._refute(prop, path.execution(self._system), begins, is_shortest)
             case UnmetFairness(property=name):
                 self._vacuous(next(p for p in self._properties if p.name == name))
             case Visited():
@@ -300,20 +300,13 @@ class LivenessCheck:
         begins = sum(name in by_name for name in (names[: names.index(SAVE)] if SAVE in names else names))
         own = [by_name[name] for name in names if name in by_name]
         assert names[-1] == END
-        self._refute(prop, own, choices, beginning, begins, is_shortest)
+        self._refute(prop, (own, choices, beginning), begins, is_shortest)
 
-    def _refute(
-        self,
-        prop: Liveness,
-        actions: Sequence[GroundAction],
-        choices: Sequence[str],
-        beginning: Sequence[int],
-        begins: int,
-        is_shortest: bool,
-    ) -> None:
+    def _refute(self, prop: Liveness, execution: _Execution, begins: int, is_shortest: bool) -> None:
         """Replay a lasso on the protocol, and record that it violates the property."""
+        actions = execution[0]
         try:
-            trace = replay_lasso(self._replayer, prop, actions, choices, beginning, begins)
+            trace = replay_lasso(self._replayer, prop, *execution, begins)
         except NotAnExecution as error:
             raise InternalError(f"{prop.name}: a loop was found that does not replay: {error}") from error
         looping = {action.schema.action.fault for action in actions[begins:]}

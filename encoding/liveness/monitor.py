@@ -19,9 +19,8 @@ There are three of them:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from fencepost.encoding.engine.verdicts import LiveBasis
 from fencepost.encoding.language.actions import Action, GroundAction, Schema
@@ -91,31 +90,21 @@ class MonitoredState(StateSpace):
         return added[()]
 
 
-@dataclass
 class Monitor:
     """What all monitors of a property share: its state, and the terms over it."""
 
-    of: System
-    prop: Liveness
-    state: MonitoredState = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, of: System, prop: Liveness) -> None:
         """Declare the variable that remembers what is owed."""
-        self.state = MonitoredState(self.of.state)
+        self.of, self.prop, self.state = of, prop, MonitoredState(of.state)
         self._fold = Folding({}).term
-        self._was_owed = self.state.add("owed", is_true=self.prop.at_first)
-
-    @cached_property
-    def owed(self) -> Term:
+        self._was_owed = self.state.add("owed", is_true=prop.at_first)
+        since = self._was_owed if prop.at_first else any_of(self._was_owed, prop.witness)
+        self.owed = all_of(since, ~prop.met)
         """The condition that the property is owed in this state."""
-        since = self._was_owed if self.prop.at_first else any_of(self._was_owed, self.prop.witness)
-        return all_of(since, ~self.prop.met)
-
-    @cached_property
-    def enabled(self) -> Mapping[Fair, Term]:
+        self.enabled = {fair: any_of([self._guard(a) for a in fair.actions]) for fair in of.fairness}
         """For each fair set the condition that one of its actions would change something, with `HELD`."""
-        own = {fair: any_of([self._guard(action) for action in fair.actions]) for fair in self.of.fairness}
-        return own | ({HELD: self.prop.holds} if self.prop.for_ever else {})
+        if prop.for_ever:
+            self.enabled[HELD] = prop.holds
 
     def _guard(self, action: GroundAction) -> Term:
         """Return the condition under which the action happens and changes something."""

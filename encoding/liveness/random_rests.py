@@ -20,7 +20,7 @@ from fencepost.encoding.engine.messages import FoundPath
 from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Liveness, System
 from fencepost.encoding.language.traces import Subject
-from fencepost.encoding.liveness.lasso_search import FoundLasso
+from fencepost.encoding.liveness.fair_components import FoundLasso
 
 _Part = TypeVar("_Part")
 
@@ -85,7 +85,7 @@ def _spared(
     actions = _needed(actions, lambda fewer: owes(fewer, lost))
     numbers = tuple(map(system.ground_actions.index, actions))
     positions = tuple(i for i, v in enumerate(system.choices) if v.name in lost)
-    return FoundLasso(FoundPath(prop.name, numbers, positions, beginning), len(actions), is_shortest=False)
+    return FoundLasso(FoundPath(prop.name, numbers, positions, beginning), len(actions))
 
 
 def _needed(parts: Sequence[_Part], suffices: Callable[[Sequence[_Part]], bool]) -> Sequence[_Part]:

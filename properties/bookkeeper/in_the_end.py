@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fencepost.encoding.language.actions import Group, Schema
+from fencepost.encoding.language.actions import Schema, changed
 from fencepost.encoding.language.liveness import leads_to
 from fencepost.encoding.language.parameters import require, switch
 from fencepost.encoding.language.quantifiers import exists
@@ -63,19 +63,17 @@ def bookkeeper_in_the_end(parameters: LivenessParameters) -> System:
     s = system.state
     assert isinstance(s, Ledger)
     unfair = CALLS if parameters.fair_time_outs == "yes" else (*CALLS, *TIME_OUTS)
+
+    def fair(schema: Schema) -> Schema:
+        """Return the action with weak fairness if it must happen."""
+        is_fair = schema.action.fault is None and schema.name not in unfair
+        return replace(schema, fair="weak") if is_fair else schema
+
     return replace(
         system,
-        actions=tuple(_fair(item, unfair) for item in system.actions),
+        actions=tuple(changed(item, fair) for item in system.actions),
         properties=(recovery_ends(s), adds_are_answered_in_the_end(s), changes_end(s)),
     )
-
-
-def _fair(item: Schema | Group, unfair: tuple[str, ...]) -> Schema | Group:
-    """Return the action, or the group of actions, with weak fairness of all that must happen."""
-    if isinstance(item, Group):
-        return replace(item, members=tuple(_fair(member, unfair) for member in item.members))
-    is_fair = item.action.fault is None and item.name not in unfair
-    return replace(item, fair="weak") if is_fair else item
 
 
 def recovery_ends(s: Ledger) -> Liveness:

@@ -31,7 +31,7 @@ from fencepost.encoding.language.sorts import BOOL, integers
 from fencepost.encoding.language.state import StateSpace, variable
 from fencepost.encoding.language.system import Property, System
 from fencepost.encoding.language.terms import TRUE
-from fencepost.encoding.liveness.lasso_search import FoundLasso, UnmetFairness, search_lassos
+from fencepost.encoding.liveness.fair_components import FoundLasso, UnmetFairness, search_lassos
 from fencepost.encoding.liveness.live_check import check_all
 from fencepost.encoding.mutation import weakening
 from fencepost.encoding.mutation.kept_proofs import proof_of
