@@ -51,9 +51,9 @@ def at_larger_sizes(
 
 def _differing(instance: Instance, wordings: Collection[Wording], until: float) -> set[Wording]:
     """Return the mutants that differ in a state of a simulation. Raises ModelError."""
-    known, steps = Unchanged(instance, (), Graph(instance.system)), dict[Wording, ChangedSteps]()
-    with origins_recorded():
+    with origins_recorded():  # before the system is built for another reason, and kept
         made = [mutant for mutant in mutants(instance.written) if mutant.wording in wordings]
+    known, steps = Unchanged(instance, (), Graph(instance.system)), dict[Wording, ChangedSteps]()
     for mutant in made:
         with suppress(ModelError):  # it is badly defined at this size
             system = changed_system(known, mutant)

@@ -235,9 +235,13 @@ def change_ensemble(s: Core, entry: Parameter, write_set: Parameter) -> Action:
 
 
 def close_ledger(s: Core) -> Action:
-    """Close the ledger at the writer's LAC, in recovery or not, and report it to the caller."""
+    """Close the ledger at the writer's LAC, in recovery or not, and report it to the caller.
+
+    A ledger that is closed there already is reported too.
+    """
+    closes = (s.status != CoreStatus.CLOSED) | (s.last == s.lac[s.writer])
     return Action(
-        when=(s.status != CoreStatus.CLOSED) & ~s.reported[s.writer],
+        when=closes & ~s.reported[s.writer],
         then=[
             s.status.set(CoreStatus.CLOSED),
             s.last.set(s.lac[s.writer]),

@@ -31,7 +31,7 @@ from support.tiers import each_third
             ("#2614-2/2/2", ["#2614"]),
             ("phantom-read", ["phantom-read"]),
             ("early-commit", ["early-commit"]),
-            ("#3005-3/2/2", ["#3005"]),
+            ("#3005-3/2/2", ["#3005-3/2/2"]),
             ("pulsar#6505", ["pulsar#6505"]),
         ]
     ),

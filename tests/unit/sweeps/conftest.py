@@ -23,9 +23,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     grid = planned(folder, FEW)[0]
     (folder / "pyspark.py").write_text("open('ran', 'w')\n", encoding="utf-8")
     code, stdout, stderr = swept(Path(grid.name), "out", spark=Spark("local[1]"), cwd=folder)
-    assert (code, "12 cases: " in stdout) == (0, True), stderr
+    assert (code, "13 cases: " in stdout) == (0, True), stderr
     assert "left out: 1 combinations that break a rule" in stdout
-    assert re.search(r"12 of 12 done, 1 violated, \d+ undecided, ", stderr)
+    assert re.search(r"13 of 13 done, 1 violated, \d+ undecided, ", stderr)
     assert "WARN" not in stderr
     return folder / "out"
 

@@ -100,7 +100,7 @@ def test_a_finished_sweep_resumed_asks_for_nothing(
     before = sorted((undisturbed / "rows").rglob("*"))
     grid, limit = str(undisturbed.parent / "grid.toml"), ["--conflicts-per-case", str(CONFLICTS)]
     assert run(["sweep", grid, str(undisturbed), *limit, "--resume"]) == 0
-    assert "12 cases: " in capsys.readouterr().out
+    assert "13 cases: " in capsys.readouterr().out
     assert sorted((undisturbed / "rows").rglob("*")) == before
 
 
