@@ -18,7 +18,7 @@ from fencepost.cli.rendering.output import ResultOptions, emit
 from fencepost.encoding import keys as k
 
 if TYPE_CHECKING:
-    from fencepost.quorums.lemmas import Example, LemmaResult, Settled
+    from fencepost.quorums.lemmas import Example, LemmaResult
 
 INDENT = " " * 11
 
@@ -122,15 +122,11 @@ def text_of(result: LemmaResult, detailed: bool) -> str:
         lines += _example_lines("counterexample", result.example)
     if detailed:
         lines += [
-            f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} [{_solver_names(s)}, {s.seconds:.2f} s]"
+            f"{INDENT}{s.answer.value:<10} {s.name}: {s.sentence} "
+            f"[{s.solver}; {s.confirmed}, {s.seconds:.2f} s]"
             for s in result.obligations
         ]
     return "\n".join([*lines, ""])
-
-
-def _solver_names(settled: Settled) -> str:
-    """Return the solver that settled a proof obligation, and the one that confirmed it, if another."""
-    return settled.solver if settled.solver == settled.confirmed else f"{settled.solver}; {settled.confirmed}"
 
 
 def _expectation(result: LemmaResult) -> str:

@@ -46,8 +46,9 @@ def command(asked: QuorumOptions) -> int:
     found = AskedValues(said)
     configuration = found.sizes(asked.ensemble, asked.write_quorum, asked.ack_quorum, "-e, -w and -a")
     bookies, set_by = found.value("bookies", "-n", asked.bookies), found.set_by
+    options = {"enforce_min_racks": asked.enforce_min_racks}
     values = {
-        name: found.value(name, f"--{name.replace('_', '-')}", getattr(asked, name, None), usual)
+        name: found.value(name, "--enforce-min-racks", options.get(name), usual)
         for name, usual in asdict(Client()).items()
     }
     policy_off = said.enforcing_policy

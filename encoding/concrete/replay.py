@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TypeVar
 
 from fencepost.encoding.concrete.badly_defined import with_the_steps_before
 from fencepost.encoding.concrete.beginnings import Beginnings
@@ -34,6 +35,8 @@ from fencepost.encoding.language.traces import (
     plain,
     shown_name,
 )
+
+_Part = TypeVar("_Part")
 
 
 class NotAnExecution(Exception):
@@ -332,3 +335,16 @@ class Replayer:
         """Return the name of the choice that says whether a sending is lost."""
         index = tuple(self.concrete.evaluate(term, environment, state) for term in lost.index)
         return self.system.state.places[lost.family, index].name
+
+
+def needed(
+    parts: Sequence[_Part],
+    suffices: Callable[[Sequence[_Part]], bool],
+    may_go: Callable[[_Part], bool] = lambda part: True,
+) -> Sequence[_Part]:
+    """Return the parts of an execution without those that may go and can be left out, the last one first."""
+    for at in reversed(range(len(parts))):
+        fewer = [*parts[:at], *parts[at + 1 :]]
+        if may_go(parts[at]) and suffices(fewer):
+            parts = fewer
+    return parts

@@ -7,13 +7,12 @@ Each execution keeps to an order of preference of the actions, as in probabilist
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
 
 from fencepost.encoding.concrete.lassos import owed_since, replay_lasso
 from fencepost.encoding.concrete.random_executions import random_execution
-from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer, needed
 from fencepost.encoding.concrete.simulation import true_choices
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.engine.messages import FoundPath
@@ -21,8 +20,6 @@ from fencepost.encoding.language.actions import GroundAction
 from fencepost.encoding.language.system import Liveness, System
 from fencepost.encoding.language.traces import Subject
 from fencepost.encoding.liveness.fair_components import FoundLasso
-
-_Part = TypeVar("_Part")
 
 STEPS = 100_000
 """The steps of all random executions together."""
@@ -81,16 +78,8 @@ def _spared(
             return True
         return False
 
-    lost = _needed(lost, lambda fewer: owes(actions, fewer))
-    actions = _needed(actions, lambda fewer: owes(fewer, lost))
+    lost = needed(lost, lambda fewer: owes(actions, fewer))
+    actions = needed(actions, lambda fewer: owes(fewer, lost))
     numbers = tuple(map(system.ground_actions.index, actions))
     positions = tuple(i for i, v in enumerate(system.choices) if v.name in lost)
     return FoundLasso(FoundPath(prop.name, numbers, positions, beginning), len(actions))
-
-
-def _needed(parts: Sequence[_Part], suffices: Callable[[Sequence[_Part]], bool]) -> Sequence[_Part]:
-    """Return the parts without those that can be left out, beginning with the last one."""
-    for at in reversed(range(len(parts))):
-        fewer = [*parts[:at], *parts[at + 1 :]]
-        parts = fewer if suffices(fewer) else parts
-    return parts

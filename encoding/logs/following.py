@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from fencepost.encoding.concrete.replay import NotAnExecution, Replayer
+from fencepost.encoding.concrete.replay import NotAnExecution, Replayer, needed
 from fencepost.encoding.concrete.steps import State
 from fencepost.encoding.errors import InternalError, time_out
 from fencepost.encoding.language.protocol import Instance
@@ -173,17 +173,15 @@ class _Question:
             raise InternalError(f"the execution of a log does not replay: {error}") from error
         return FittingExecution(trace, tuple(move.event for move in moves), found.names)
 
-    def _shortened(self, found: LogSearchEnd, violated: Callable[[State], bool] | None) -> list[Move]:
+    def _shortened(self, found: LogSearchEnd, violated: Callable[[State], bool] | None) -> Sequence[Move]:
         """Return the moves without those silent ones that can be left out one by one."""
         assert found.moves is not None
-        kept = list(found.moves)
-        outcome = self._outcome(found, kept, violated)
-        for move in reversed(found.moves):
-            if move.event is None:
-                fewer = [one for one in kept if one is not move]
-                if self._outcome(found, fewer, violated) is outcome:
-                    kept = fewer
-        return kept
+        outcome = self._outcome(found, found.moves, violated)
+        return needed(
+            found.moves,
+            lambda fewer: self._outcome(found, fewer, violated) is outcome,
+            lambda move: move.event is None,
+        )
 
     def _outcome(
         self, found: LogSearchEnd, moves: Sequence[Move], violated: Callable[[State], bool] | None

@@ -291,19 +291,19 @@ DRIVEN: Mapping[str, Drive] = {
         OF_MARK,
         marks.fail_flush,
     ),
-    "write memory table": Drive("EntryMemTable.flush", NOTHING_NEW, bookies.write_memory_table),
+    "write memory table": Drive("EntryMemTable.flush", NOTHING_NEW, bookies.after_the_journal("write-table")),
     "fill disk": Drive(
         "a flush of the entry log, whose writes all fail, with the error of a disk without room; then the "
         "first byte of its buffer is written to the file. With DbLedgerStorage its directory is flushed, so "
         "another ledger stores an entry before",
         NOTHING_NEW,
-        bookies.fill_disk,
+        bookies.after_the_journal("fill-disk"),
     ),
     "flush log": Drive(
         "EntryLogger.flush; with DbLedgerStorage SingleDirectoryDbLedgerStorage.flush, with an entry of "
         "another ledger",
         "the entries, as they can be read",
-        bookies.flush_log,
+        bookies.after_the_journal("flush-log"),
     ),
     "begin log": Drive(
         "EntryLogManagerBase.createNewLog; with the other storages than db also SyncThread.checkpoint",

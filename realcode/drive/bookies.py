@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fencepost.encoding.language.traces import TraceStep
 from fencepost.protocols.bookkeeper.parameters import BookKeeperParameters
 from fencepost.protocols.bookkeeper.values import WRITER
@@ -76,36 +78,26 @@ def checkpoint(code: Code, step: TraceStep) -> None:
     code.ask("checkpoint", bookie=step.actor)
 
 
-def write_memory_table(code: Code, step: TraceStep) -> None:
-    """Make the bookie write its memory table to the buffer of the entry log."""
-    let_journal_write(code, step)
-    code.ask("write-table", bookie=step.actor)
+def after_the_journal(request: str) -> Callable[[Code, TraceStep], None]:
+    """Return the drive that lets a held journal go on and then asks this of the bookie."""
 
+    def drive(code: Code, step: TraceStep) -> None:
+        let_journal_write(code, step)
+        code.ask(request, bookie=step.actor)
 
-def fill_disk(code: Code, step: TraceStep) -> None:
-    """Flush the entry log on a disk that takes one byte of its buffer."""
-    let_journal_write(code, step)
-    code.ask("fill-disk", bookie=step.actor)
-
-
-def flush_log(code: Code, step: TraceStep) -> None:
-    """Flush the entry log on a disk that has room again."""
-    let_journal_write(code, step)
-    code.ask("flush-log", bookie=step.actor)
+    return drive
 
 
 def begin_log(code: Code, step: TraceStep) -> None:
     """Make the bookie begin another entry log, and take a checkpoint unless its storage is db."""
-    let_journal_write(code, step)
-    code.ask("begin-log", bookie=step.actor)
+    after_the_journal("begin-log")(code, step)
     if not code.parameters.has_caches:
         checkpoint(code, step)
 
 
 def stop_and_start(code: Code, step: TraceStep) -> None:
     """Shut the bookie down cleanly and boot it."""
-    let_journal_write(code, step)
-    code.ask("shut-down", bookie=step.actor)
+    after_the_journal("shut-down")(code, step)
     code.boot(step.actor)
 
 
